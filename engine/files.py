@@ -1,0 +1,68 @@
+"""The file room: cache and data folders, atomic writing, and YAML."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import platformdirs
+import yaml
+
+_APPLICATION = "german-whist"
+
+
+def cache_folder() -> Path:
+    """Where compiled code and tablebases are kept: `GERMAN_WHIST_CACHE` or the user's cache."""
+    wanted = os.environ.get("GERMAN_WHIST_CACHE")
+    folder = Path(wanted) if wanted else Path(platformdirs.user_cache_dir(_APPLICATION))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    if wanted:
+        raise OSError(
+            f"GERMAN_WHIST_CACHE is {wanted!r}, which can not be written; name another folder"
+        )
+    fallback = Path(tempfile.gettempdir()) / f"{_APPLICATION}-{os.getuid()}"
+    fallback.mkdir(parents=True, exist_ok=True)
+    return fallback
+
+
+@contextmanager
+def written_whole(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
+    """Write to a temporary name beside `path` and rename at the end: never half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_yaml_mapping(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file; anything else is refused with the file's name."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: can not be read ({error.strerror or error})") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        where = " ".join(str(error).split())
+        raise ValueError(f"{path}: is not valid YAML: {where}") from error
+    if not isinstance(content, dict):
+        raise ValueError(
+            f"{path}: expected lines of 'name: value', found {type(content).__name__}"
+        )
+    if not all(isinstance(key, str) for key in content):
+        raise ValueError(f"{path}: every name before a colon has to be a word")
+    return content
