@@ -1,0 +1,1 @@
+"""Presets as YAML files: rule sets, trainings, arena ladders."""

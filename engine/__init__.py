@@ -1,0 +1,1 @@
+"""The game itself: cards, rules, deals, play, views, observations, worlds, records."""

@@ -1,0 +1,67 @@
+"""German Whist for reinforcement learning: engine, environments, players, training, a table.
+
+Public names are loaded when they are first used, so importing the package costs
+next to nothing and never loads torch or a plotting library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .engine.cards import TAKE_HIDDEN as TAKE_HIDDEN
+    from .engine.cards import Card as Card
+    from .engine.cards import card as card
+    from .engine.cards import card_set as card_set
+    from .engine.cards import cards as cards
+    from .engine.cards import cards_of as cards_of
+    from .engine.cards import text_of as text_of
+    from .engine.game import Game as Game
+    from .engine.game import IllegalAction as IllegalAction
+    from .engine.games import Games as Games
+    from .engine.games import Step as Step
+    from .engine.layout import LAYOUT as LAYOUT
+    from .engine.rules import Match as Match
+    from .engine.rules import Rules as Rules
+    from .engine.rules import RulesError as RulesError
+    from .engine.rules import load_rules as load_rules
+    from .engine.rules import named_rules as named_rules
+    from .engine.view import View as View
+
+__version__ = "0.1.0"
+
+_HOME_OF = {
+    "TAKE_HIDDEN": "engine.cards",
+    "Card": "engine.cards",
+    "card": "engine.cards",
+    "card_set": "engine.cards",
+    "cards": "engine.cards",
+    "cards_of": "engine.cards",
+    "text_of": "engine.cards",
+    "Game": "engine.game",
+    "IllegalAction": "engine.game",
+    "Games": "engine.games",
+    "Step": "engine.games",
+    "LAYOUT": "engine.layout",
+    "Match": "engine.rules",
+    "Rules": "engine.rules",
+    "RulesError": "engine.rules",
+    "load_rules": "engine.rules",
+    "named_rules": "engine.rules",
+    "View": "engine.view",
+}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The sub-commands of `german-whist`, a module each."""

@@ -1,0 +1,104 @@
+"""Cards and card sets: ids, text forms, and what people read.
+
+A card is a plain integer, `suit * 13 + rank`, that prints as rank and suit
+(`TD` is the ten of diamonds). Ids never change with the deck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+RANKS = "23456789TJQKA"
+SUITS = "CDHS"
+SUIT_SYMBOLS = "♣♦♥♠"
+SUIT_NAMES = ("clubs", "diamonds", "hearts", "spades")
+RANK_NAMES = (
+    *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("jack", "queen", "king", "ace"),
+)
+CARDS_IN_ALL = 52
+TAKE_HIDDEN = 52
+"""The one action that is no card: take the hidden card instead of the upcard."""
+
+
+class Card(int):
+    """One of the 52 cards: an integer id that knows its suit, its rank and its text."""
+
+    __slots__ = ()
+
+    @property
+    def suit(self) -> int:
+        """0 clubs, 1 diamonds, 2 hearts, 3 spades."""
+        return int(self) // 13
+
+    @property
+    def rank(self) -> int:
+        """0 for a two up to 12 for an ace."""
+        return int(self) % 13
+
+    @property
+    def symbol(self) -> str:
+        """The card as people read it, such as `10♦`."""
+        rank = RANKS[self.rank]
+        return ("10" if rank == "T" else rank) + SUIT_SYMBOLS[self.suit]
+
+    @property
+    def name(self) -> str:
+        """The card in words, such as `ten of diamonds`."""
+        return f"{RANK_NAMES[self.rank]} of {SUIT_NAMES[self.suit]}"
+
+    def __str__(self) -> str:
+        return RANKS[self.rank] + SUITS[self.suit]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+CARDS: tuple[Card, ...] = tuple(Card(number) for number in range(CARDS_IN_ALL))
+_BY_TEXT = {str(card): card for card in CARDS}
+_BY_TEXT |= {card.symbol: card for card in CARDS}
+_BY_TEXT |= {RANKS[card.rank] + SUIT_SYMBOLS[card.suit]: card for card in CARDS}
+_BY_TEXT |= {"10" + SUITS[card.suit]: card for card in CARDS if RANKS[card.rank] == "T"}
+
+
+def card(value: int | str) -> Card:
+    """The card with this id or this text (`TD`, `10d`, `10♦`)."""
+    if isinstance(value, str):
+        found = _BY_TEXT.get(value.strip().upper())
+        if found is None:
+            raise ValueError(
+                f"{value!r} is not a card: write rank then suit, ranks {RANKS}, suits {SUITS}, "
+                "as in TD for the ten of diamonds"
+            )
+        return found
+    if not 0 <= value < CARDS_IN_ALL:
+        raise ValueError(f"{value} is not a card id: ids run from 0 (2C) to 51 (AS)")
+    return CARDS[value]
+
+
+def cards(text: str | Iterable[int | str]) -> list[Card]:
+    """Cards from a text such as `AS KD 2C`, or from ids and texts, in the order given."""
+    return [card(part) for part in (text.split() if isinstance(text, str) else text)]
+
+
+def card_set(members: str | Iterable[int | str]) -> int:
+    """The set of these cards as a 64-bit number; a card that comes twice is refused."""
+    total = 0
+    for member in cards(members):
+        if total >> member & 1:
+            raise ValueError(f"{member} comes twice")
+        total |= 1 << member
+    return total
+
+
+def cards_of(total: int) -> list[Card]:
+    """The cards in a set, lowest id first."""
+    total = int(total)
+    if total >> CARDS_IN_ALL:
+        raise ValueError(f"{total} is not a set of cards: it has bits above the ace of spades")
+    return [each for each in CARDS if total >> each & 1]
+
+
+def text_of(members: Iterable[int]) -> str:
+    """Cards as one text, `AS KD 2C`."""
+    return " ".join(str(CARDS[member]) for member in members)

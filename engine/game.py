@@ -1,0 +1,368 @@
+"""One game, for people and tests: deal, look, play, take back.
+
+`Game` holds a single record of the same kind as a batch and calls the same
+compiled functions; what it adds is checking and words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .bits import ONE, lowest
+from .cards import CARDS, SUIT_NAMES, TAKE_HIDDEN, Card, card, cards_of, text_of
+from .compiled import jit, warm_up
+from .play import deal_next, deal_numbered, faced_cards, legal, match_over, new_match, pay, play
+from .play import row, set_up
+from .rules import Match, Rules, load_rules
+from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, VIEW
+from .view import View, write_view
+
+
+class IllegalAction(ValueError):
+    """An action that the rules do not allow now; nothing was changed by it."""
+
+
+@jit
+def _deal_numbered(rules: np.ndarray, games: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
+    new_match(row(games, 0))
+    deal_numbered(row(rules, 0), row(games, 0), seed, number, np.zeros(1, np.uint64))
+
+
+@jit
+def _deal_next(rules: np.ndarray, games: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
+    deal_next(row(rules, 0), row(games, 0), seed, number, np.zeros(1, np.uint64))
+
+
+@jit
+def _set_up(rules: np.ndarray, games: np.ndarray, dealer: int) -> None:
+    set_up(row(rules, 0), row(games, 0), dealer)
+
+
+@jit
+def _legal(rules: np.ndarray, games: np.ndarray, out: np.ndarray) -> int:
+    actions = legal(row(rules, 0), row(games, 0))
+    count = 0
+    while actions:
+        out[count] = lowest(actions)
+        actions &= actions - ONE
+        count += 1
+    return count
+
+
+@jit
+def _play(rules: np.ndarray, games: np.ndarray, action: int) -> bool:
+    """Play if that is legal, and say whether it was."""
+    first = row(rules, 0)
+    game = row(games, 0)
+    if action < 0 or action > 52 or not (legal(first, game) >> np.uint64(action)) & ONE:
+        return False
+    play(first, game, action)
+    return True
+
+
+@jit
+def _replay(rules: np.ndarray, games: np.ndarray, actions: np.ndarray) -> None:
+    for action in actions:
+        play(row(rules, 0), row(games, 0), np.int64(action))
+
+
+@jit
+def _view(rules: np.ndarray, games: np.ndarray, seat: int, views: np.ndarray) -> None:
+    write_view(row(rules, 0), row(games, 0), seat, row(views, 0))
+
+
+@jit
+def _state(rules: np.ndarray, games: np.ndarray) -> tuple[np.uint64, int, bool]:
+    """The faced cards, what seat 0 is paid, and whether the match is over."""
+    first, game = row(rules, 0), row(games, 0)
+    return faced_cards(first, game), pay(first, game, 0), match_over(first, game)
+
+
+def _compile_all() -> None:
+    rules = load_rules("classic").record()
+    games = np.zeros(1, GAME)
+    out = np.zeros(64, np.int64)
+    _deal_numbered(rules, games, np.uint64(0), np.uint64(0))
+    _legal(rules, games, out)
+    _play(rules, games, int(out[0]))
+    _view(rules, games, 0, np.zeros(1, VIEW))
+    _state(rules, games)
+    _set_up(rules, games, 0)
+    _replay(rules, games, out[:0])
+    _deal_next(rules, games, np.uint64(0), np.uint64(1))
+
+
+class Game:
+    """One game of any rule set.
+
+    >>> game = Game("classic", seed=1)
+    >>> while not game.over:
+    ...     game.play(game.legal()[0])
+    >>> game.pays in ((1, -1), (-1, 1))
+    True
+    """
+
+    def __init__(
+        self,
+        rules: str | Path | Rules | Mapping[str, Any] = "classic",
+        seed: int = 0,
+        number: int = 0,
+        *,
+        match: Match | None = None,
+    ) -> None:
+        """Deal number `number` of a seed; with `match`, its hands add up (`deal_next`)."""
+        warm_up("single game", "engine", _compile_all)
+        self.rules = load_rules(rules)
+        self.match = match
+        self._rules = self.rules.record(match)
+        self.record = np.zeros(1, GAME)
+        self._out = np.zeros(64, np.int64)
+        self.deal(seed, number)
+
+    # -- dealing
+
+    def deal(self, seed: int = 0, number: int = 0) -> None:
+        """Deal hand `number` of a seed; a match starts again."""
+        self._seed = _checked_seed(seed, "seed")
+        self._number = _checked_seed(number, "number")
+        _deal_numbered(self._rules, self.record, np.uint64(self._seed), np.uint64(self._number))
+        self._begin()
+
+    def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
+        """Deal these cards: in dealing order, non-dealer first, then the stock from the top."""
+        order = checked_deal(self.rules, deal)
+        if dealer not in range(self.rules.seats):
+            raise ValueError(f"dealer is {dealer!r}: it has to be a seat, 0 or 1")
+        self.record["deal"][0, : len(order)] = order
+        _set_up(self._rules, self.record, dealer)
+        self._begin()
+
+    def deal_next(self) -> None:
+        """Deal the next hand: the deal alternates; after a match a new one begins."""
+        if not self.over:
+            raise IllegalAction("the hand is not over: play it out, or deal anew")
+        self._number += 1
+        _deal_next(self._rules, self.record, np.uint64(self._seed), np.uint64(self._number))
+        self._begin()
+
+    def _begin(self) -> None:
+        self._start = self.record.copy()
+        self.actions: list[int] = []
+
+    # -- playing
+
+    def legal(self) -> list[int]:
+        """The legal actions of the player to move: cards, or 52 to take the hidden card."""
+        count = _legal(self._rules, self.record, self._out)
+        return [_ACTIONS[action] for action in self._out[:count].tolist()]
+
+    def play(self, action: int | str) -> None:
+        """Play a card, by id or text, or make a choice; what is illegal raises a sentence."""
+        number = card(action) if isinstance(action, str) else action
+        try:
+            done = _play(self._rules, self.record, number)
+        except Exception:
+            done = False
+        if not done:
+            raise IllegalAction(self._why_illegal(action))
+        self.actions.append(number)
+
+    def undo(self) -> None:
+        """Take back the last action."""
+        if not self.actions:
+            raise IllegalAction("there is nothing to take back: no card has been played")
+        self.actions.pop()
+        self.record[:] = self._start
+        _replay(self._rules, self.record, np.array(self.actions, np.int64))
+
+    def clone(self) -> Game:
+        """An independent copy that goes its own way."""
+        other = object.__new__(Game)
+        other.__dict__.update(self.__dict__)
+        other.record = self.record.copy()
+        other._start = self._start.copy()
+        other._out = self._out.copy()
+        other.actions = self.actions.copy()
+        return other
+
+    # -- looking
+
+    def view(self, seat: int) -> View:
+        """All that a seat may know."""
+        if seat not in range(self.rules.seats):
+            raise ValueError(f"seat is {seat!r}: it has to be 0 or 1")
+        record = np.zeros(1, VIEW)
+        _view(self._rules, self.record, seat, record)
+        return View(self.rules, record)
+
+    def _number_of(self, name: str) -> int:
+        return int(self.record[name][0])
+
+    @property
+    def turn(self) -> int | None:
+        """The seat to move; None after the end."""
+        return None if self.over else self._number_of("turn")
+
+    @property
+    def phase(self) -> str:
+        """`lead`, `follow`, `choose` or `over`."""
+        return PHASE_NAMES[self._number_of("phase")]
+
+    @property
+    def over(self) -> bool:
+        """Whether the hand is over."""
+        return self._number_of("phase") == OVER
+
+    @property
+    def match_over(self) -> bool:
+        """Whether the match is over; without a match, whether the hand is."""
+        if self.match is None:
+            return self.over
+        return bool(_state(self._rules, self.record)[2])
+
+    @property
+    def dealer(self) -> int:
+        """The seat that dealt."""
+        return self._number_of("dealer")
+
+    @property
+    def trump(self) -> int | None:
+        """The trump suit, if there is one."""
+        suit = self._number_of("trump")
+        return None if suit == NO_TRUMP else suit
+
+    @property
+    def low(self) -> bool:
+        """Whether fewer tricks win this hand."""
+        return bool(self._number_of("low"))
+
+    @property
+    def trick(self) -> int:
+        """How many tricks are over, their stock cards drawn."""
+        return self._number_of("trick")
+
+    @property
+    def led(self) -> Card | None:
+        """The card to follow, if one was led."""
+        if self._number_of("phase") != FOLLOW:
+            return None
+        return CARDS[int(self.record["led_cards"][0, self.trick])]
+
+    @property
+    def hands(self) -> tuple[list[Card], ...]:
+        """The cards that each seat holds."""
+        return tuple(cards_of(cards) for cards in self.record["hand"][0].tolist())
+
+    @property
+    def upcards(self) -> list[Card]:
+        """The stock cards that lie face up, the upper first."""
+        faced = int(_state(self._rules, self.record)[0])
+        return [each for each in self.stock[:2] if faced >> each & 1]
+
+    @property
+    def stock(self) -> list[Card]:
+        """The cards left in the stock, from the top."""
+        start = self.rules.seats * self.rules.hand
+        gone = self._number_of("drawn")
+        return self.cards_dealt[start + gone : start + self.rules.stock_cards]
+
+    @property
+    def cards_dealt(self) -> list[Card]:
+        """The whole deal in dealing order, non-dealer first; cards set aside come last."""
+        return [CARDS[each] for each in self.record["deal"][0, : len(self.rules.deck)].tolist()]
+
+    @property
+    def counting_tricks(self) -> tuple[int, ...]:
+        """Counting tricks that each seat has taken."""
+        return tuple(self.record["tricks"][0].tolist())
+
+    @property
+    def pays(self) -> tuple[int, ...]:
+        """What the hand pays each seat, once it is over."""
+        if not self.over:
+            raise IllegalAction("the hand is not over, so nothing is paid yet")
+        first = int(_state(self._rules, self.record)[1])
+        return first, -first
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The points of the match so far."""
+        return tuple(self.record["points"][0].tolist())
+
+    @property
+    def hands_won(self) -> tuple[int, ...]:
+        """The hands of the match that each seat has won."""
+        return tuple(self.record["hands_won"][0].tolist())
+
+    def __repr__(self) -> str:
+        if self.over:
+            return f"Game({self.rules.name}, over, pays {self.pays})"
+        hands = "; ".join(text_of(hand) for hand in self.hands)
+        return f"Game({self.rules.name}, seat {self.turn} to {self.phase}, hands {hands})"
+
+    # -- words
+
+    def _why_illegal(self, action: object) -> str:
+        if isinstance(action, bool) or not isinstance(action, (int, np.integer, str)):
+            return f"{action!r} is a {type(action).__name__}: an action is a card id or a text"
+        if self.over:
+            return f"{_shown(action)} can not be played: the hand is over, deal again"
+        choices = " or ".join(_shown(each) for each in self.legal())
+        seat = self.turn
+        if self._number_of("phase") == CHOOSE:
+            return f"{_shown(action)} can not be taken: seat {seat} chooses {choices}"
+        number = card(action) if isinstance(action, str) else int(action)
+        if not 0 <= number < self.rules.actions:
+            return f"{number} is not an action: actions run from 0 to {self.rules.actions - 1}"
+        if number == TAKE_HIDDEN:
+            return f"52 (the hidden card) can not be taken now: seat {seat} is to {self.phase}"
+        hand = self.hands[seat or 0]
+        if number not in hand:
+            return f"{CARDS[number]} is not in the hand of seat {seat}, which holds {text_of(hand)}"
+        led = self.led
+        suit = SUIT_NAMES[led.suit] if led is not None else ""
+        return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices}"
+
+
+_ACTIONS: tuple[int, ...] = (*CARDS, TAKE_HIDDEN)
+
+
+def _shown(action: object) -> str:
+    if isinstance(action, (int, np.integer)):
+        if action == TAKE_HIDDEN:
+            return "52 (the hidden card)"
+        if 0 <= action < TAKE_HIDDEN:
+            return str(CARDS[int(action)])
+    return str(action)
+
+
+def _checked_seed(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{name} is {value!r}: it has to be a whole number")
+    if not 0 <= int(value) < 2**64:
+        raise ValueError(f"{name} is {value}: it has to be from 0 to 2**64 - 1")
+    return int(value)
+
+
+def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]:
+    """A deal in dealing order, refused unless it is the whole deck, each card once.
+
+    Cards that are set aside may be left out; they follow in order of their ids.
+    """
+    order = [card(each) for each in (deal.split() if isinstance(deal, str) else deal)]
+    deck = set(rules.deck)
+    seen: set[int] = set()
+    for each in order:
+        if each not in deck:
+            raise ValueError(f"{each} is not in the deck of {rules.name}")
+        if each in seen:
+            raise ValueError(f"{each} is dealt twice")
+        seen.add(each)
+    needed = len(deck) - rules.set_aside
+    if len(order) not in (needed, len(deck)):
+        raise ValueError(f"a deal of {rules.name} has {needed} cards, this one has {len(order)}")
+    return order + [each for each in rules.deck if each not in seen]

@@ -1,0 +1,169 @@
+"""The `history` observation: everything a player has seen, in order, one row per event.
+
+Rows are `(kind, who, card, trick)` for recurrent and attention networks. They
+are made from a `VIEW` record, so they hold what a player may know and no more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .bits import bit
+from .compiled import jit
+from .layout import keep_suits, shown_action, trump_first
+from .play import Record, faced_count, row
+from .rules import Rules
+from .state import NO_CARD, UNSEEN_CARD, VIEW
+
+HISTORY_VERSION = 1
+
+# Kinds of events; 0 fills the rows after the last one.
+START, DEALT, TURNED, LED, FOLLOWED, DRAWN, SCORE = 1, 2, 3, 4, 5, 6, 7
+EVENT_KINDS = ("none", "start", "dealt", "turned", "led", "followed", "drawn", "score")
+# Who: nobody, the player, the opponent.
+NOBODY, ME, OTHER = 0, 1, 2
+# In the place of a card: one that was not seen, and none at all.
+CARD_UNSEEN, CARD_NONE = 52, 53
+HISTORY_COLUMNS = 4
+
+HISTORY_ABOUT = """\
+| column | name | values |
+|---|---|---|
+| 0 | kind | 0 none, 1 start, 2 dealt, 3 turned, 4 led, 5 followed, 6 drawn, 7 score |
+| 1 | who | 0 nobody, 1 the player, 2 the opponent; at the start: who dealt |
+| 2 | card | 0 to 51, 52 a card not seen, 53 none; in a score row: points, at most 127 |
+| 3 | trick | the trick that the event belongs to, from 0 |"""
+
+
+def history_rows(rules: Rules) -> int:
+    """The most rows that a hand of these rules can fill."""
+    turned = rules.stock_cards if rules.face_up == 2 else rules.foreplay_tricks
+    return 3 + rules.hand + 2 * rules.tricks + 2 * rules.foreplay_tricks + turned
+
+
+@jit
+def _add(out: np.ndarray, at: int, kind: int, who: int, card: int, trick: int) -> int:
+    out[at, 0] = kind
+    out[at, 1] = who
+    out[at, 2] = card
+    out[at, 3] = trick
+    return at + 1
+
+
+@jit
+def _first_hand(view: Record) -> np.uint64:
+    """The cards that the player was dealt."""
+    cards = view.hand | view.played[0]
+    for index in range(len(view.my_draws)):
+        if view.my_draws[index] < 52:
+            cards &= ~bit(view.my_draws[index])
+    return cards
+
+
+@jit
+def history_suits(
+    rules: Record, view: Record, relabel: bool, scratch: Record, order: np.ndarray
+) -> None:
+    """The suits' order for the whole hand, from the cards as they were dealt."""
+    keep_suits(order)
+    if not relabel:
+        return
+    scratch.hand = _first_hand(view)
+    scratch.played[0] = 0
+    scratch.played[1] = 0
+    scratch.known = 0
+    scratch.faced = 0
+    scratch.trump = view.trump
+    for suit in range(4):
+        scratch.void_draws[suit] = -1
+    trump_first(rules, scratch, order)
+
+
+@jit
+def _upcard_at(rules: Record, view: Record, trick: int, place: int) -> int:
+    """The card that lay face up at a trick, in that place, upper first; NO_CARD if none did."""
+    left = np.int64(rules.stock) - 2 * trick
+    if place >= faced_count(rules, trick, left):
+        return NO_CARD
+    if 2 * trick >= np.int64(rules.stock) - np.int64(view.stock_left):
+        return np.int64(view.upcards[place])
+    mine, others = np.int64(view.my_draws[trick]), np.int64(view.other_draws[trick])
+    if rules.face_up == 1:
+        return _single_upcard(rules, view, trick, mine, others)
+    # Both were taken openly; which lay above does not matter any more, so the lower id comes
+    # first, but the first pair keeps its order where it made trumps.
+    upper, lower = min(mine, others), max(mine, others)
+    if trick == 0 and view.trump < 4 and upper // 13 != view.trump:
+        upper, lower = lower, upper
+    return upper if place == 0 else lower
+
+
+@jit
+def _single_upcard(rules: Record, view: Record, trick: int, mine: int, others: int) -> int:
+    """With one card faced: the opponent's draw if it was seen, else the player's own."""
+    return mine if others == UNSEEN_CARD else others
+
+
+@jit
+def write_history(
+    rules: Record, view: Record, order: np.ndarray, in_match: bool, out: np.ndarray
+) -> int:
+    """Write the rows of a view, its suits in the given order; returns how many there are."""
+    at = _add(out, 0, START, ME if view.i_deal == 1 else OTHER, CARD_NONE, 0)
+    if in_match:
+        at = _add(out, at, SCORE, ME, min(np.int64(view.points[0]), 127), 0)
+        at = _add(out, at, SCORE, OTHER, min(np.int64(view.points[1]), 127), 0)
+    dealt = _first_hand(view)
+    for place in range(52):
+        card = place + 13 * (np.int64(order[place // 13]) - place // 13)
+        if dealt & bit(card):
+            at = _add(out, at, DEALT, ME, place, 0)
+    for trick in range(len(view.led_cards)):
+        for place in range(2):
+            upcard = _upcard_at(rules, view, trick, place)
+            if upcard != NO_CARD and trick <= view.trick:
+                at = _add(out, at, TURNED, NOBODY, shown_action(upcard, order), trick)
+        if view.led_cards[trick] == NO_CARD:
+            break
+        leader = ME if view.i_led[trick] == 1 else OTHER
+        at = _add(out, at, LED, leader, shown_action(view.led_cards[trick], order), trick)
+        if view.followed_cards[trick] == NO_CARD:
+            break
+        card = shown_action(view.followed_cards[trick], order)
+        at = _add(out, at, FOLLOWED, ME + OTHER - leader, card, trick)
+        if view.my_draws[trick] == NO_CARD:
+            continue
+        at = _add(out, at, DRAWN, ME, shown_action(view.my_draws[trick], order), trick)
+        other = np.int64(view.other_draws[trick])
+        shown = CARD_UNSEEN if other == UNSEEN_CARD else shown_action(other, order)
+        at = _add(out, at, DRAWN, OTHER, shown, trick)
+    for rest in range(at, len(out)):
+        for column in range(HISTORY_COLUMNS):
+            out[rest, column] = 0
+    return at
+
+
+@jit
+def write_histories(
+    rules: np.ndarray, views: np.ndarray, relabel: bool, orders: np.ndarray, out: np.ndarray
+) -> None:
+    """The history rows of each view, and the order of suits that they are written in."""
+    scratch = views[:1].copy()
+    for index in range(len(views)):
+        view = row(views, index)
+        first = row(rules, 0)
+        history_suits(first, view, relabel, row(scratch, 0), orders[index])
+        in_match = first.match_target > 0 or first.match_best_of > 0
+        write_history(first, view, orders[index], in_match, out[index])
+
+
+def histories(
+    rules: np.ndarray, views: np.ndarray, rows: int, relabel: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """History rows of an array of views, `(n, rows, 4)` int8, and the suits' orders `(n, 4)`."""
+    assert views.dtype == VIEW
+    out = np.zeros((len(views), rows, HISTORY_COLUMNS), np.int8)
+    orders = np.zeros((len(views), 4), np.uint8)
+    if len(views):
+        write_histories(rules, views, relabel, orders, out)
+    return out, orders

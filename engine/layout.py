@@ -1,0 +1,295 @@
+"""The observation: one flat int8 vector, the same length and meaning for every rule set.
+
+`LAYOUT` is the index table by name; the documentation is generated from it.
+`encode` writes a vector from a `VIEW` record, either with the real suits (`raw`)
+or with the suits relabelled (`trump-first`), so that situations that differ
+only by the names of suits look the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .bits import NO_CARDS, ONE, SUIT_BITS, bit
+from .compiled import jit
+from .play import Record, suit_of
+from .state import MOST_TRICKS, NO_CARD, NO_TRUMP
+
+LAYOUT_VERSION = 1
+LAYOUTS = ("raw", "trump-first")
+
+_MOST_DRAWS = 13
+_POINT_BITS = 7
+
+
+@dataclass(frozen=True)
+class Group:
+    """A named run of places in the observation."""
+
+    name: str
+    start: int
+    size: int
+    about: str
+
+
+class Layout:
+    """The index table of the observation: `layout.slice("own_hand")`."""
+
+    def __init__(self, version: int, groups: list[tuple[str, int, str]]) -> None:
+        self.version = version
+        placed: list[Group] = []
+        for name, size, about in groups:
+            start = placed[-1].start + placed[-1].size if placed else 0
+            placed.append(Group(name, start, size, about))
+        self.groups: tuple[Group, ...] = tuple(placed)
+        self.size: int = placed[-1].start + placed[-1].size
+        self._by_name = {group.name: group for group in placed}
+
+    def group(self, name: str) -> Group:
+        """The group with this name."""
+        if name not in self._by_name:
+            raise KeyError(f"{name!r} is not in the layout; there are {', '.join(self._by_name)}")
+        return self._by_name[name]
+
+    def slice(self, name: str) -> slice:
+        """Where a group stands in the observation."""
+        group = self.group(name)
+        return slice(group.start, group.start + group.size)
+
+    def table(self) -> str:
+        """The index table as Markdown, for the documentation."""
+        lines = ["| places | name | meaning |", "|---|---|---|"]
+        for group in self.groups:
+            last = group.start + group.size - 1
+            places = str(group.start) if group.size == 1 else f"{group.start} to {last}"
+            lines.append(f"| {places} | `{group.name}` | {group.about} |")
+        return "\n".join(lines)
+
+
+LAYOUT = Layout(
+    LAYOUT_VERSION,
+    [
+        ("own_hand", 52, "cards in the player's own hand, by card id"),
+        ("upcards", 52, "stock cards that lie face up"),
+        ("led", 52, "the card led to the trick under way, when it is to be followed"),
+        ("played_by_me", 52, "cards that the player has played"),
+        ("played_by_opponent", 52, "cards that the opponent has played"),
+        ("opponent_known", 52, "cards that the opponent was seen to take and still holds"),
+        ("unseen", 52, "cards of the deck whose place the player can not know"),
+        ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
+        (
+            "opponent_void",
+            4 * (_MOST_DRAWS + 1),
+            "for each suit, one-hot: how many unseen cards the opponent has drawn since it last "
+            f"failed to follow that suit, 0 to {_MOST_DRAWS} or more; all zero if it never did",
+        ),
+        ("stage", 2, "foreplay, endgame"),
+        ("decision", 4, "the phase: lead, follow, choose between stock cards, over"),
+        ("to_move", 1, "the player is to move"),
+        ("leads", 1, "the player leads, or led, the trick under way"),
+        ("dealer", 1, "the player dealt"),
+        ("contract", 2, "high (most tricks win), low (fewest tricks win)"),
+        ("draws_left", MOST_TRICKS, "the first n places for n tricks still played for the stock"),
+        ("tricks_me", MOST_TRICKS, "the first n places for n counting tricks of the player"),
+        ("tricks_opponent", MOST_TRICKS, "the same for the opponent"),
+        ("match", 1, "the hand is part of a match"),
+        (
+            "match_needs_me",
+            _POINT_BITS,
+            "what the player still needs to win the match, in points, or hands in a best-of, as "
+            "a binary number, lowest bit first, at most 127",
+        ),
+        ("match_needs_opponent", _POINT_BITS, "the same for the opponent"),
+    ],
+)
+OBSERVATION_SIZE = LAYOUT.size
+
+_OWN_HAND = LAYOUT.group("own_hand").start
+_UPCARDS = LAYOUT.group("upcards").start
+_LED = LAYOUT.group("led").start
+_PLAYED_BY_ME = LAYOUT.group("played_by_me").start
+_PLAYED_BY_OPPONENT = LAYOUT.group("played_by_opponent").start
+_OPPONENT_KNOWN = LAYOUT.group("opponent_known").start
+_UNSEEN = LAYOUT.group("unseen").start
+_TRUMPS = LAYOUT.group("trumps").start
+_OPPONENT_VOID = LAYOUT.group("opponent_void").start
+_STAGE = LAYOUT.group("stage").start
+_DECISION = LAYOUT.group("decision").start
+_TO_MOVE = LAYOUT.group("to_move").start
+_LEADS = LAYOUT.group("leads").start
+_DEALER = LAYOUT.group("dealer").start
+_CONTRACT = LAYOUT.group("contract").start
+_DRAWS_LEFT = LAYOUT.group("draws_left").start
+_TRICKS_ME = LAYOUT.group("tricks_me").start
+_TRICKS_OPPONENT = LAYOUT.group("tricks_opponent").start
+_MATCH = LAYOUT.group("match").start
+_NEEDS_ME = LAYOUT.group("match_needs_me").start
+_NEEDS_OPPONENT = LAYOUT.group("match_needs_opponent").start
+
+# -- relabelling suits
+
+
+@jit
+def keep_suits(order: np.ndarray) -> None:
+    """The order of suits that changes nothing."""
+    for place in range(4):
+        order[place] = place
+
+
+@jit
+def _suit_part(cards: np.uint64, suit: int) -> np.uint64:
+    return (cards >> np.uint64(13 * suit)) & SUIT_BITS
+
+
+@jit
+def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
+    """Whether suit `a` comes before `b`: by the player's own cards, then by all else seen."""
+    for cards_a, cards_b in (
+        (_suit_part(rules.deck, a), _suit_part(rules.deck, b)),
+        (_suit_part(view.hand, a), _suit_part(view.hand, b)),
+        (_suit_part(view.played[0], a), _suit_part(view.played[0], b)),
+        (_suit_part(view.played[1], a), _suit_part(view.played[1], b)),
+        (_suit_part(view.known, a), _suit_part(view.known, b)),
+        (_suit_part(view.faced, a), _suit_part(view.faced, b)),
+    ):
+        if cards_a != cards_b:
+            return cards_a > cards_b
+    return view.void_draws[a] > view.void_draws[b]
+
+
+@jit
+def trump_first(rules: Record, view: Record, order: np.ndarray) -> None:
+    """The suits as they are to be shown: trumps first, then by the player's own cards.
+
+    `order[place]` is the suit shown in that place. Suits that look alike in
+    every way to the player keep their order, which then shows nothing.
+    """
+    keep_suits(order)
+    trump = np.int64(view.trump)
+    for place in range(1, 4):
+        suit = np.int64(order[place])
+        at = place
+        while at > 0:
+            before = np.int64(order[at - 1])
+            if before == trump:
+                break
+            if suit != trump and not _stands_before(rules, view, suit, before):
+                break
+            order[at] = before
+            at -= 1
+        order[at] = suit
+
+
+@jit
+def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
+    """A set of cards (and the hidden choice) with its suits in another order."""
+    result = cards & (ONE << np.uint64(52))
+    for place in range(4):
+        result |= _suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
+    return result
+
+
+@jit
+def real_action(action: int, order: np.ndarray) -> int:
+    """The action behind one that was chosen among relabelled suits."""
+    if action >= 52:
+        return action
+    place = suit_of(action)
+    return action + 13 * (np.int64(order[place]) - place)
+
+
+@jit
+def shown_action(action: int, order: np.ndarray) -> int:
+    """An action as it is shown among relabelled suits."""
+    if action >= 52:
+        return action
+    suit = suit_of(action)
+    shown = action
+    for place in range(4):
+        if order[place] == suit:
+            shown = action + 13 * (place - suit)
+    return shown
+
+
+# -- the vector
+
+
+@jit
+def _write_set(out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray) -> None:
+    shown = relabelled(cards, order)
+    for index in range(52):
+        out[at + index] = np.int8((shown >> np.uint64(index)) & ONE)
+
+
+@jit
+def write_mask(out: np.ndarray, actions: np.uint64, order: np.ndarray) -> None:
+    """The legal actions as ones, in the suits' order."""
+    shown = relabelled(actions, order)
+    for index in range(len(out)):
+        out[index] = np.int8((shown >> np.uint64(index)) & ONE)
+
+
+@jit
+def _write_count(out: np.ndarray, at: int, count: int) -> None:
+    for index in range(count):
+        out[at + index] = 1
+
+
+@jit
+def _write_binary(out: np.ndarray, at: int, number: int) -> None:
+    shown = min(max(number, 0), (1 << _POINT_BITS) - 1)
+    for index in range(_POINT_BITS):
+        out[at + index] = (shown >> index) & 1
+
+
+@jit
+def _still_needed(rules: Record, view: Record, who: int) -> int:
+    if rules.match_target > 0:
+        return np.int64(rules.match_target) - np.int64(view.points[who])
+    return np.int64(rules.match_best_of) // 2 + 1 - np.int64(view.hands_won[who])
+
+
+@jit
+def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> None:
+    """Write the observation of a view, its suits in the given order."""
+    _write_set(out, _OWN_HAND, view.hand, order)
+    _write_set(out, _UPCARDS, view.faced, order)
+    led = bit(view.led) if view.led != NO_CARD else NO_CARDS
+    _write_set(out, _LED, led, order)
+    _write_set(out, _PLAYED_BY_ME, view.played[0], order)
+    _write_set(out, _PLAYED_BY_OPPONENT, view.played[1], order)
+    _write_set(out, _OPPONENT_KNOWN, view.known, order)
+    _write_set(out, _UNSEEN, view.unseen, order)
+    out[_TRUMPS:] = 0
+    for place in range(4):
+        suit = np.int64(order[place])
+        if suit == view.trump:
+            out[_TRUMPS + place] = 1
+        since = np.int64(view.void_draws[suit])
+        if since >= 0:
+            out[_OPPONENT_VOID + place * (_MOST_DRAWS + 1) + min(since, _MOST_DRAWS)] = 1
+    if view.trump == NO_TRUMP:
+        out[_TRUMPS + 4] = 1
+    out[_STAGE + (0 if view.stock_left > 0 else 1)] = 1
+    out[_DECISION + np.int64(view.phase)] = 1
+    out[_TO_MOVE] = view.to_move
+    out[_LEADS] = view.i_lead
+    out[_DEALER] = view.i_deal
+    out[_CONTRACT + np.int64(view.low)] = 1
+    _write_count(out, _DRAWS_LEFT, np.int64(view.stock_left) // 2)
+    _write_count(out, _TRICKS_ME, np.int64(view.tricks[0]))
+    _write_count(out, _TRICKS_OPPONENT, np.int64(view.tricks[1]))
+    if rules.match_target > 0 or rules.match_best_of > 0:
+        out[_MATCH] = 1
+        _write_binary(out, _NEEDS_ME, _still_needed(rules, view, 0))
+        _write_binary(out, _NEEDS_OPPONENT, _still_needed(rules, view, 1))
+
+
+def layout_number(layout: Any) -> int:
+    """0 for `raw`, 1 for `trump-first`; anything else is refused."""
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout is {layout!r}: it has to be one of {', '.join(LAYOUTS)}")
+    return LAYOUTS.index(layout)

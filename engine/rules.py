@@ -1,0 +1,384 @@
+"""Rule sets: a frozen, checked value, the named sets, and sets of one's own from YAML.
+
+Everything that differs between the games of this family is a field of `Rules`;
+the compiled engine reads them from one small record.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from .cards import CARDS_IN_ALL, Card
+from .files import read_yaml_mapping
+from .state import CONTRACTS, FACED, PAYS, RULES, SEATS
+
+Trumps = Literal["upcard", "none"]
+Contract = Literal["high", "low", "colour"]
+Counts = Literal["last", "all"]
+Pay = Literal["win", "margin", "over_book"]
+Faced = Literal["every", "after-first", "never"]
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "trumps": get_args(Trumps),
+    "contract": get_args(Contract),
+    "counts": get_args(Counts),
+    "pay": get_args(Pay),
+    "faced": get_args(Faced),
+}
+_RANGES = {
+    "suits": (1, 4),
+    "ranks": (1, 13),
+    "hand": (1, 26),
+    "stock": (0, 50),
+    "book": (0, 26),
+    "slam_pay": (1, 10_000),
+    "face_up": (1, 2),
+    "race": (1, 26),
+}
+
+
+class RulesError(ValueError):
+    """A rule set that can not be played, or is not known."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """How many hands make a match: to a number of points, or the best of so many hands."""
+
+    target: int | None = None
+    best_of: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.target is None) == (self.best_of is None):
+            raise RulesError(
+                "a match is played either to a target of points or as best of so many hands: "
+                f"give one of them, not target={self.target!r} and best_of={self.best_of!r}"
+            )
+        for name, value in (("target", self.target), ("best_of", self.best_of)):
+            if value is None:
+                continue
+            if not _is_whole(value) or not 1 <= value <= 10_000:
+                raise RulesError(f"{name} is {value!r}: it has to be a number from 1 to 10000")
+        if self.best_of is not None and self.best_of % 2 == 0:
+            raise RulesError(f"best_of is {self.best_of}: it has to be odd, as in best of 3 or 5")
+
+    def __str__(self) -> str:
+        return f"to {self.target} points" if self.target else f"best of {self.best_of} hands"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One game of the family. Fields left out are those of the classic game."""
+
+    name: str = "custom"
+    suits: int = 4
+    ranks: int = 13
+    hand: int = 13
+    stock: int | None = None
+    """Cards in the stock; None for all that is left after the deal."""
+    trumps: Trumps = "upcard"
+    contract: Contract = "high"
+    counts: Counts = "last"
+    pay: Pay = "win"
+    book: int | None = None
+    """With `over_book`: the tricks that pay nothing; None for half of those that count."""
+    slam_pay: int | None = None
+    """With `over_book`: what taking every counting trick pays instead."""
+    face_up: int = 1
+    """Stock cards that lie face up together."""
+    faced: Faced = "every"
+    choice: bool = False
+    """The winner of a trick chooses which of the two stock cards to take."""
+    race: int | None = None
+    """The hand ends when a player has taken so many counting tricks."""
+    about: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        self._check_values()
+        if self.stock is None:
+            object.__setattr__(self, "stock", len(self.deck) - SEATS * self.hand)
+        self._check_deal()
+        self._check_faces()
+        self._check_scoring()
+
+    # -- what follows from the parameters
+
+    @property
+    def seats(self) -> int:
+        """Players at the table."""
+        return SEATS
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The kinds of decision that come up in a hand."""
+        return ("lead", "follow", "choose") if self.choice else ("lead", "follow")
+
+    @cached_property
+    def deck(self) -> tuple[Card, ...]:
+        """The cards played with, lowest id first."""
+        lowest = 13 - self.ranks
+        return tuple(
+            Card(suit * 13 + rank) for suit in range(self.suits) for rank in range(lowest, 13)
+        )
+
+    @property
+    def stock_cards(self) -> int:
+        """Cards in the stock after the deal."""
+        assert self.stock is not None
+        return self.stock
+
+    @property
+    def set_aside(self) -> int:
+        """Cards that nobody sees in the whole hand."""
+        return len(self.deck) - SEATS * self.hand - self.stock_cards
+
+    @property
+    def foreplay_tricks(self) -> int:
+        """Tricks of stage one, two stock cards each."""
+        return self.stock_cards // SEATS
+
+    @property
+    def tricks(self) -> int:
+        """Tricks in a hand that is played out."""
+        return self.foreplay_tricks + self.hand
+
+    @property
+    def counting_tricks(self) -> int:
+        """Tricks that count."""
+        return self.tricks if self.counts == "all" else self.hand
+
+    @property
+    def hidden_choice(self) -> bool:
+        """Whether the winner may take a card unseen: action 52."""
+        return self.choice and self.face_up == 1
+
+    @property
+    def actions(self) -> int:
+        """Size of the action space: the 52 card ids, and one more with the hidden choice."""
+        return CARDS_IN_ALL + self.hidden_choice
+
+    @property
+    def open_endgame(self) -> bool:
+        """Whether every card is known to a player who remembers, once the stock is gone."""
+        return self.set_aside == 0
+
+    @property
+    def effective_book(self) -> int:
+        """The tricks that pay nothing under `over_book`."""
+        return self.counting_tricks // 2 if self.book is None else self.book
+
+    @property
+    def most_pay(self) -> int:
+        """The most that a hand can pay its winner."""
+        if self.pay == "win":
+            return 1
+        if self.race is not None:
+            most = self.race
+        else:
+            most = self.counting_tricks
+        if self.pay == "margin":
+            return most
+        return max(most - self.effective_book, self.slam_pay or 0, 0)
+
+    def record(self, match: Match | None = None) -> np.ndarray[Any, Any]:
+        """The parameters as the compiled engine reads them: an array of one `RULES` record."""
+        return _record(self, match).copy()
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The fields that differ from the defaults, as a YAML file would give them."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        kept = {
+            each.name: plain[each.name]
+            for each in fields(self)
+            if plain[each.name] != each.default and each.name != "about"
+        }
+        if self.set_aside == 0:
+            kept.pop("stock", None)
+        return {"name": self.name, **kept}
+
+    # -- checks, each with a sentence
+
+    def _check_values(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise RulesError(f"name is {self.name!r}: a rule set needs a name in letters")
+        for name, allowed in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise RulesError(
+                    f"{name} is {value!r}: it has to be one of {', '.join(allowed)}"
+                )
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if value is None and name in ("stock", "book", "slam_pay", "race"):
+                continue
+            if not _is_whole(value):
+                raise RulesError(f"{name} is {value!r}: it has to be a whole number")
+            if name == "stock" and value < 0:
+                raise RulesError(f"stock is {value}: a stock can not be negative")
+            if not least <= value <= most:
+                raise RulesError(f"{name} is {value}: it has to be from {least} to {most}")
+        if not isinstance(self.choice, bool):
+            raise RulesError(f"choice is {self.choice!r}: it has to be true or false")
+
+    def _check_deal(self) -> None:
+        deck, dealt = len(self.deck), SEATS * self.hand
+        if dealt > deck:
+            raise RulesError(
+                f"hand is {self.hand}: {SEATS} hands of {self.hand} need {dealt} cards and the "
+                f"deck of {self.suits} x {self.ranks} has {deck}"
+            )
+        if self.stock_cards % SEATS:
+            raise RulesError(
+                f"stock is {self.stock_cards}: it has to be even, since both players draw after "
+                "every trick; set stock to leave one card aside"
+            )
+        if dealt + self.stock_cards > deck:
+            raise RulesError(
+                f"stock is {self.stock_cards}: after {SEATS} hands of {self.hand} only "
+                f"{deck - dealt} of {deck} cards are left"
+            )
+
+    def _check_faces(self) -> None:
+        first_faced = self.stock_cards > 0 and self.faced == "every"
+        if self.trumps == "upcard" and not first_faced:
+            raise RulesError(
+                f"trumps is 'upcard', but with stock {self.stock_cards} and faced {self.faced!r} "
+                "no first card is turned up: set trumps to none"
+            )
+        if self.contract == "colour" and not first_faced:
+            raise RulesError(
+                f"contract is 'colour', but with stock {self.stock_cards} and faced "
+                f"{self.faced!r} no first card is turned up: set contract to high or low"
+            )
+        if self.choice and (self.faced == "never" or self.stock_cards == 0):
+            raise RulesError(
+                f"choice is true, but with stock {self.stock_cards} and faced {self.faced!r} no "
+                "card lies face up to choose: set choice to false"
+            )
+
+    def _check_scoring(self) -> None:
+        if self.pay != "over_book":
+            for name in ("book", "slam_pay"):
+                if getattr(self, name) is not None:
+                    raise RulesError(
+                        f"{name} is {getattr(self, name)}: it belongs to pay over_book, and pay "
+                        f"is {self.pay!r}"
+                    )
+        if self.effective_book > self.counting_tricks:
+            raise RulesError(
+                f"book is {self.book}: only {self.counting_tricks} tricks count, so nothing "
+                "would ever be paid"
+            )
+        if self.race is not None and self.race > self.counting_tricks:
+            raise RulesError(
+                f"race is {self.race}: only {self.counting_tricks} tricks count, so nobody "
+                "could ever get there"
+            )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+@cache
+def _record(rules: Rules, match: Match | None) -> np.ndarray[Any, Any]:
+    record = np.zeros(1, RULES)
+    record["deck"] = sum(1 << card for card in rules.deck)
+    for name in ("suits", "ranks", "hand", "face_up"):
+        record[name] = getattr(rules, name)
+    record["stock"] = rules.stock_cards
+    record["set_aside"] = rules.set_aside
+    record["trumps"] = rules.trumps == "upcard"
+    record["contract"] = CONTRACTS.index(rules.contract)
+    record["counts_all"] = rules.counts == "all"
+    record["pay"] = PAYS.index(rules.pay)
+    record["book"] = rules.effective_book
+    record["slam_pay"] = rules.slam_pay or 0
+    record["faced"] = FACED.index(rules.faced)
+    record["choice"] = rules.choice
+    record["race"] = rules.race or 0
+    record["counting"] = rules.counting_tricks
+    if match is not None:
+        record["match_target"] = match.target or 0
+        record["match_best_of"] = match.best_of or 0
+    return record
+
+
+# -- where rule sets come from
+
+
+def _named_folder() -> Any:
+    return files(__package__.rpartition(".")[0] + ".configs") / "rules"
+
+
+@cache
+def named_rules() -> dict[str, Rules]:
+    """Every rule set that has a name, the default first."""
+    found = [
+        rules_from_mapping(read_yaml_mapping(Path(str(each))), source=each.name)
+        for each in _named_folder().iterdir()
+        if each.name.endswith(".yaml")
+    ]
+    found.sort(key=lambda rules: (_LISTED.get(rules.name, len(_LISTED)), rules.name))
+    return {rules.name: rules for rules in found}
+
+
+_LISTED = {
+    name: place
+    for place, name in enumerate(
+        (
+            *("classic", "margin", "all-tricks", "all-margin", "club-last", "club-all"),
+            *("small-last", "small-all", "quick", "colour", "no-trump", "open-stock", "draft"),
+            *("race-7", "race-9"),
+        )
+    )
+}
+
+
+def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rules:
+    """A rule set from the fields of a YAML file; unknown names are refused."""
+    known = [each.name for each in fields(Rules)]
+    for name in values:
+        if name not in known:
+            raise RulesError(f"{source}: {name!r} is not a parameter of a rule set{_near(name, known)}")
+    try:
+        return Rules(**values)
+    except RulesError as error:
+        raise RulesError(f"{source}: {error}") from None
+
+
+def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
+    """A rule set by name, from a YAML file, from a mapping of fields, or as it is."""
+    if isinstance(wanted, Rules):
+        return wanted
+    if isinstance(wanted, Mapping):
+        return rules_from_mapping(wanted)
+    if isinstance(wanted, str) and wanted in named_rules():
+        return named_rules()[wanted]
+    if isinstance(wanted, (str, Path)):
+        path = Path(wanted)
+        if path.suffix in (".yaml", ".yml"):
+            return rules_from_mapping(read_yaml_mapping(path), source=str(path))
+        raise RulesError(
+            f"{str(wanted)!r} is not a rule set{_near(str(wanted), list(named_rules()))}; give a "
+            "name or the path of a .yaml file"
+        )
+    raise RulesError(
+        f"{wanted!r} is a {type(wanted).__name__}: rules are given as a name, a Rules value, a "
+        "mapping of fields or the path of a .yaml file"
+    )
+
+
+def _near(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=2, cutoff=0.5)
+    if close:
+        return f"; did you mean {' or '.join(repr(each) for each in close)}?"
+    return f"; there are {', '.join(known)}"

@@ -1,0 +1,130 @@
+"""The records that the compiled engine works on, and the numbers that stand for its states.
+
+`RULES` holds the parameters of a rule set, `GAME` one game with all that has
+happened in it, `VIEW` what one player may know of it. They are plain NumPy
+structures, so a hundred thousand games are one array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# A rule set holds at most 26 tricks: every trick uses up two cards of 52.
+MOST_TRICKS = 26
+SEATS = 2
+
+# Phases of a hand.
+LEAD, FOLLOW, CHOOSE, OVER = 0, 1, 2, 3
+PHASE_NAMES = ("lead", "follow", "choose", "over")
+
+# Contracts, and what a hand pays.
+HIGH, LOW, COLOUR = 0, 1, 2
+CONTRACTS = ("high", "low", "colour")
+WIN, MARGIN, OVER_BOOK = 0, 1, 2
+PAYS = ("win", "margin", "over_book")
+EVERY, AFTER_FIRST, NEVER = 0, 1, 2
+FACED = ("every", "after-first", "never")
+
+# What stands where no card is: nothing there, or a card that this player did not see.
+NO_CARD = 255
+UNSEEN_CARD = 254
+NO_TRUMP = 4
+
+
+def _without_gaps(fields: list[tuple[Any, ...]]) -> np.dtype[np.void]:
+    """A structure whose bytes are all fields, so that equal records have equal bytes."""
+    size = np.dtype(fields).itemsize
+    spare = -size % 8
+    packed = np.dtype([*fields, ("spare", "u1", (spare,))] if spare else fields)
+    for name in packed.names or ():
+        base, offset = packed.fields[name][0].base, packed.fields[name][1]  # type: ignore[index]
+        assert offset % base.alignment == 0, name
+    return np.dtype(packed, align=False)
+
+
+RULES = _without_gaps(
+    [
+        ("deck", "u8"),  # every card of the deck, as a set
+        ("suits", "i2"),
+        ("ranks", "i2"),
+        ("hand", "i2"),  # cards in a hand
+        ("stock", "i2"),  # cards in the stock
+        ("set_aside", "i2"),  # cards that are neither dealt nor in the stock
+        ("trumps", "i2"),  # 1: the first upcard's suit, 0: none
+        ("contract", "i2"),
+        ("counts_all", "i2"),  # 1: every trick counts, 0: those of the endgame
+        ("pay", "i2"),
+        ("book", "i2"),
+        ("slam_pay", "i2"),  # 0: a slam pays as any other result
+        ("face_up", "i2"),  # stock cards that lie face up together
+        ("faced", "i2"),
+        ("choice", "i2"),
+        ("race", "i2"),  # counting tricks that end the hand; 0: no race
+        ("counting", "i2"),  # counting tricks in a hand
+        ("match_target", "i2"),  # points that end a match; 0: none
+        ("match_best_of", "i2"),  # hands in a best-of match; 0: none
+    ]
+)
+
+GAME = _without_gaps(
+    [
+        ("hand", "u8", (SEATS,)),
+        ("known", "u8", (SEATS,)),  # of a seat's hand: what everybody has seen it take
+        ("played", "u8", (SEATS,)),
+        ("number", "u8"),  # the deal's number in its stream
+        ("points", "i4", (SEATS,)),  # of the match so far
+        ("hands", "u2"),  # hands of the match that are over
+        ("hands_won", "u2", (SEATS,)),
+        ("deal", "u1", (52,)),  # dealing order: hands in turn, non-dealer first, then the stock
+        ("led_cards", "u1", (MOST_TRICKS,)),
+        ("followed_cards", "u1", (MOST_TRICKS,)),
+        ("leaders", "u1", (MOST_TRICKS,)),
+        ("took_second", "u1", (MOST_TRICKS,)),  # the winner chose the lower stock card
+        ("failed_at", "i1", (SEATS, 4)),  # unseen cards drawn when last void in a suit; -1: never
+        ("unseen_draws", "u1", (SEATS,)),  # cards that a seat drew unseen by the other
+        ("tricks", "u1", (SEATS,)),  # counting tricks
+        ("turn", "u1"),
+        ("phase", "u1"),
+        ("dealer", "u1"),
+        ("leader", "u1"),
+        ("trick", "u1"),  # tricks that are over, their stock cards drawn
+        ("drawn", "u1"),  # stock cards that are gone
+        ("trump", "u1"),
+        ("low", "u1"),
+    ]
+)
+
+VIEW = _without_gaps(
+    [
+        ("hand", "u8"),
+        ("known", "u8"),  # cards the opponent is known to hold
+        ("played", "u8", (SEATS,)),  # by me, by the opponent
+        ("unseen", "u8"),  # cards whose place I can not know
+        ("faced", "u8"),  # stock cards that lie face up
+        ("points", "i4", (SEATS,)),  # mine, the opponent's, as everything in pairs here
+        ("hands", "u2"),
+        ("hands_won", "u2", (SEATS,)),
+        ("upcards", "u1", (2,)),  # the faced cards, upper first
+        ("led", "u1"),
+        ("led_cards", "u1", (MOST_TRICKS,)),
+        ("followed_cards", "u1", (MOST_TRICKS,)),
+        ("i_led", "u1", (MOST_TRICKS,)),
+        ("my_draws", "u1", (MOST_TRICKS,)),
+        ("other_draws", "u1", (MOST_TRICKS,)),
+        ("void_draws", "i1", (4,)),  # unseen cards the opponent drew since it failed; -1: never
+        ("other_unseen_draws", "u1"),
+        ("other_cards", "u1"),  # cards in the opponent's hand
+        ("tricks", "u1", (SEATS,)),  # counting tricks
+        ("seat", "u1"),
+        ("to_move", "u1"),  # 1: I am
+        ("phase", "u1"),
+        ("i_deal", "u1"),
+        ("i_lead", "u1"),  # the current trick
+        ("trick", "u1"),
+        ("stock_left", "u1"),
+        ("trump", "u1"),
+        ("low", "u1"),
+    ]
+)

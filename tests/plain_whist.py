@@ -1,0 +1,711 @@
+"""German Whist written a second time, as plainly as possible.
+
+Lists, loops and the rules in the order a rule sheet tells them, so that a fast
+engine can be checked against it move by move. What a player sees is written
+down event by event when it happens, and a view is computed from those notes
+alone, never from the cards themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+HIDDEN = 52  # the action "take the hidden card"
+RED_SUITS = (1, 2)  # diamonds and hearts
+
+Event = tuple[Any, ...]
+
+
+# ---------------------------------------------------------------- rule sets
+
+
+@dataclass(frozen=True)
+class PlainRules:
+    """The parameters of one rule set; the defaults are those of `classic`."""
+
+    name: str
+    suits: int
+    ranks: int
+    hand: int
+    stock: int
+    trumps: str = "upcard"  # "upcard" | "none"
+    contract: str = "high"  # "high" | "low" | "colour"
+    counts: str = "last"  # "last" | "all"
+    pay: str = "win"  # "win" | "margin" | "over_book"
+    book: int | None = None  # None becomes half of the counting tricks, rounded down
+    slam_pay: int | None = None
+    face_up: int = 1  # how many stock cards lie face up: 1 | 2
+    faced: str = "every"  # "every" | "after-first" | "never"
+    choice: bool = False  # the winner of a trick chooses a card
+    race: int | None = None  # counting tricks that end the hand
+
+    def __post_init__(self) -> None:
+        if self.book is None:
+            object.__setattr__(self, "book", self.counting_tricks // 2)
+        self._refuse_unplayable()
+
+    def _refuse_unplayable(self) -> None:
+        words = {
+            "trumps": ("upcard", "none"),
+            "contract": ("high", "low", "colour"),
+            "counts": ("last", "all"),
+            "pay": ("win", "margin", "over_book"),
+            "faced": ("every", "after-first", "never"),
+            "face_up": (1, 2),
+        }
+        for field, allowed in words.items():
+            if getattr(self, field) not in allowed:
+                raise ValueError(f"{field} must be one of {allowed}")
+        if not 1 <= self.suits <= 4:
+            raise ValueError("suits must be 1 to 4")
+        if not 1 <= self.ranks <= 13:
+            raise ValueError("ranks must be 1 to 13")
+        if self.hand < 1:
+            raise ValueError("hand must be at least one card")
+        if self.stock < 0 or self.stock % 2:
+            raise ValueError("stock must be even and not negative: two cards go at a time")
+        if 2 * self.hand + self.stock > self.suits * self.ranks:
+            raise ValueError("hand and stock ask for more cards than the deck has")
+        first_card_is_seen = self.faced == "every" and self.stock > 0
+        if self.trumps == "upcard" and not first_card_is_seen:
+            raise ValueError("trumps: no first upcard is turned to name them")
+        if self.contract == "colour" and not first_card_is_seen:
+            raise ValueError("contract: no first upcard is turned to name its colour")
+        if self.race is not None and not 1 <= self.race <= self.counting_tricks:
+            raise ValueError("race must be 1 to the number of counting tricks")
+
+    @property
+    def foreplay_tricks(self) -> int:
+        return self.stock // 2
+
+    @property
+    def counting_tricks(self) -> int:
+        """How many tricks of a full hand count."""
+        return self.hand + (self.foreplay_tricks if self.counts == "all" else 0)
+
+    @property
+    def deck(self) -> list[int]:
+        """The card ids in use: the highest `ranks` ranks of the first `suits` suits."""
+        cards = []
+        for suit in range(self.suits):
+            for rank in range(13 - self.ranks, 13):
+                cards.append(suit * 13 + rank)
+        return cards
+
+
+_SETS = [
+    PlainRules("classic", suits=4, ranks=13, hand=13, stock=26),
+    PlainRules("margin", suits=4, ranks=13, hand=13, stock=26, pay="margin"),
+    PlainRules("all-tricks", suits=4, ranks=13, hand=13, stock=26, counts="all"),
+    PlainRules("all-margin", suits=4, ranks=13, hand=13, stock=26, counts="all", pay="margin"),
+    PlainRules(
+        "club-last", suits=4, ranks=13, hand=13, stock=26, pay="over_book", book=6, slam_pay=10
+    ),
+    PlainRules(
+        "club-all", suits=4, ranks=13, hand=13, stock=26, counts="all", pay="over_book", book=13
+    ),
+    PlainRules(
+        "small-last", suits=4, ranks=7, hand=7, stock=14, pay="over_book", book=3, slam_pay=5
+    ),
+    PlainRules(
+        "small-all", suits=4, ranks=7, hand=7, stock=14, counts="all", pay="over_book", book=6
+    ),
+    PlainRules("quick", suits=4, ranks=8, hand=10, stock=12),
+    PlainRules(
+        "colour", suits=4, ranks=13, hand=13, stock=26, contract="colour", pay="over_book", book=6
+    ),
+    PlainRules(
+        "no-trump", suits=4, ranks=13, hand=13, stock=26, trumps="none", faced="after-first"
+    ),
+    PlainRules("open-stock", suits=4, ranks=13, hand=13, stock=26, face_up=2, choice=True),
+    PlainRules("draft", suits=4, ranks=13, hand=13, stock=26, face_up=1, choice=True),
+    PlainRules("race-7", suits=4, ranks=13, hand=13, stock=26, counts="all", race=7),
+    PlainRules("race-9", suits=4, ranks=13, hand=13, stock=26, counts="all", race=9),
+]
+
+NAMED: dict[str, PlainRules] = {rules.name: rules for rules in _SETS}
+
+
+# ---------------------------------------------------------------- one trick
+
+
+def suit_of(card: int) -> int:
+    return card // 13
+
+
+def playable(hand: Sequence[int], led: int | None) -> list[int]:
+    """The cards of a hand that may be played, sorted; `led` is None for a lead."""
+    if led is not None:
+        same_suit = [card for card in hand if suit_of(card) == suit_of(led)]
+        if same_suit:
+            return sorted(same_suit)
+    return sorted(hand)
+
+
+def lead_wins(lead: int, follow: int, trump: int | None) -> bool:
+    """Whether the card led beats the card played second."""
+    if suit_of(lead) == suit_of(follow):
+        return lead > follow
+    return suit_of(follow) != trump
+
+
+# ---------------------------------------------------------------- what one player sees
+
+
+class _Notebook:
+    """One player's notes: the events that player observed, and what they add up to.
+
+    The notes are fed with events only, so nothing in them can depend on a card
+    the player has not seen. The events are
+
+    - ("deal", dealer, own cards sorted)
+    - ("turned", cards): stock cards turned face up, upper first
+    - ("now", phase, seat): who is to do what; ("now", "over", None) at the end
+    - ("lead", seat, card) and ("follow", seat, card)
+    - ("won", seat): who took the trick
+    - ("chose", seat, action)
+    - ("draw", seat, "faced" | "hidden", card, or None where it was not seen);
+      the trick's winner draws first
+    """
+
+    def __init__(self, rules: PlainRules, seat: int) -> None:
+        self.rules = rules
+        self.seat = seat
+        self.events: list[Event] = []
+        self.dealer = 0
+        self.hand: list[int] = []
+        self.trump: int | None = None
+        self.low = rules.contract == "low"
+        self.phase = "lead"
+        self.turn: int | None = None
+        self.face_up: list[int] = []
+        self.any_turned = False
+        self.stock_left = rules.stock
+        self.plays: list[dict[str, Any]] = []
+        self.counting = [0, 0]
+        self.tricks = [0, 0]
+        self.opponent_known: set[int] = set()
+        self.opponent_hand_size = rules.hand
+        self.opponent_void: dict[int, int] = {}
+        self.unseen: set[int] = set(rules.deck)
+
+    def note(self, event: Event) -> None:
+        self.events.append(event)
+        kind = event[0]
+        if kind == "deal":
+            self._note_deal(event[1], event[2])
+        elif kind == "turned":
+            self._note_turned(event[1])
+        elif kind == "now":
+            self.phase, self.turn = event[1], event[2]
+        elif kind == "lead":
+            self._note_lead(event[1], event[2])
+        elif kind == "follow":
+            self._note_follow(event[1], event[2])
+        elif kind == "won":
+            self._note_won(event[1])
+        elif kind == "draw":
+            self._note_draw(event[1], event[2], event[3])
+        # "chose" tells no more than the two draws that come after it.
+
+    def _note_deal(self, dealer: int, cards: Sequence[int]) -> None:
+        self.dealer = dealer
+        self.hand = list(cards)
+        self.unseen.difference_update(cards)
+
+    def _note_turned(self, cards: Sequence[int]) -> None:
+        if not self.any_turned:
+            self.any_turned = True
+            first_suit = suit_of(cards[0])
+            if self.rules.trumps == "upcard":
+                self.trump = first_suit
+            if self.rules.contract == "colour":
+                self.low = first_suit not in RED_SUITS
+        self.face_up = list(cards)
+        self.unseen.difference_update(cards)
+
+    def _note_lead(self, seat: int, card: int) -> None:
+        self.plays.append(
+            {
+                "leader": seat,
+                "lead": card,
+                "follow": None,
+                "own_draw": None,
+                "opponent_draw": None,
+                "own_took": None,
+                "opponent_took": None,
+            }
+        )
+        self._note_card_gone(seat, card)
+
+    def _note_follow(self, seat: int, card: int) -> None:
+        trick = self.plays[-1]
+        trick["follow"] = card
+        led_suit = suit_of(trick["lead"])
+        if seat != self.seat and suit_of(card) != led_suit:
+            self.opponent_void[led_suit] = 0
+        self._note_card_gone(seat, card)
+
+    def _note_card_gone(self, seat: int, card: int) -> None:
+        if seat == self.seat:
+            self.hand.remove(card)
+        else:
+            self.opponent_known.discard(card)
+            self.unseen.discard(card)
+            self.opponent_hand_size -= 1
+
+    def _note_won(self, seat: int) -> None:
+        self.tricks[seat] += 1
+        # The two cards played for are still in the stock, so it is empty
+        # exactly in stage two.
+        if self.rules.counts == "all" or self.stock_left == 0:
+            self.counting[seat] += 1
+
+    def _note_draw(self, seat: int, how: str, card: int | None) -> None:
+        trick = self.plays[-1]
+        self.stock_left -= 1
+        if how == "faced":
+            self.face_up.remove(card)
+        if seat == self.seat:
+            trick["own_draw"], trick["own_took"] = card, how
+            self.hand.append(card)
+            self.unseen.discard(card)
+        else:
+            trick["opponent_draw"], trick["opponent_took"] = card, how
+            self.opponent_hand_size += 1
+            if card is not None:
+                self.opponent_known.add(card)
+            else:
+                # A card drawn unseen may be of a suit the opponent had none of.
+                # A failure is always noted before the draw of its own trick.
+                for suit in self.opponent_void:
+                    self.opponent_void[suit] += 1
+
+    def view(self) -> dict[str, Any]:
+        own, other = self.seat, 1 - self.seat
+        trick_open = self.phase in ("follow", "choose")
+        if trick_open:
+            leader = self.plays[-1]["leader"]
+        else:
+            leader = self.turn  # the seat to lead, or None when over
+        return {
+            "seat": own,
+            "dealer": self.dealer,
+            "hand": sorted(self.hand),
+            "trump": self.trump,
+            "low": self.low,
+            "phase": self.phase,
+            "turn": self.turn,
+            "face_up": list(self.face_up),
+            "led": self.plays[-1]["lead"] if self.phase == "follow" else None,
+            "trick_number": len(self.plays) - 1 if trick_open else len(self.plays),
+            "stock_left": self.stock_left,
+            "leader": leader,
+            "plays": [dict(trick) for trick in self.plays],
+            "counting": (self.counting[own], self.counting[other]),
+            "tricks_taken": (self.tricks[own], self.tricks[other]),
+            "opponent_known": sorted(self.opponent_known),
+            "unseen": sorted(self.unseen),
+            "opponent_hand_size": self.opponent_hand_size,
+            "opponent_void": dict(self.opponent_void),
+            "events": list(self.events),
+        }
+
+
+# ---------------------------------------------------------------- the game
+
+
+class PlainGame:
+    """One hand of German Whist.
+
+    `deal` is the card ids in dealing order: one card at a time, non-dealer
+    first, then the stock from its top, then the cards set aside. Besides the
+    attributes a caller plays with, `hands`, `stock` (from its top, face-up
+    cards included), `aside` and `face_up` show where every card is.
+    """
+
+    def __init__(self, rules: PlainRules, deal: Sequence[int], dealer: int) -> None:
+        if dealer not in (0, 1):
+            raise ValueError("dealer must be seat 0 or 1")
+        if sorted(deal) != rules.deck:
+            raise ValueError("deal must hold every card of the deck once")
+        self.rules = rules
+        self.dealer = dealer
+        self.hands: list[list[int]] = [[], []]
+        for i in range(2 * rules.hand):
+            seat = 1 - dealer if i % 2 == 0 else dealer
+            self.hands[seat].append(deal[i])
+        stock_end = 2 * rules.hand + rules.stock
+        self.stock = list(deal[2 * rules.hand : stock_end])
+        self.aside = list(deal[stock_end:])
+        self.trump = suit_of(self.stock[0]) if rules.trumps == "upcard" else None
+        self.low = rules.contract == "low"
+        if rules.contract == "colour":
+            self.low = suit_of(self.stock[0]) not in RED_SUITS
+        self.face_up: list[int] = []
+        self.tricks = [0, 0]
+        self.counting = [0, 0]
+        self.leader = 1 - dealer
+        self.led: int | None = None
+        self.phase = "lead"
+        self.turn: int | None = None
+        self._notebooks = [_Notebook(rules, 0), _Notebook(rules, 1)]
+        for seat in (0, 1):
+            self._tell(seat, ("deal", dealer, tuple(sorted(self.hands[seat]))))
+        self._turn_up()
+        self._ask("lead", self.leader)
+
+    def legal(self) -> list[int]:
+        if self.phase == "lead":
+            return playable(self.hands[self.turn], None)
+        if self.phase == "follow":
+            return playable(self.hands[self.turn], self.led)
+        if self.phase == "choose":
+            hidden = [HIDDEN] if len(self.face_up) == 1 else []
+            return sorted(self.face_up) + hidden
+        return []
+
+    def play(self, action: int) -> None:
+        if action not in self.legal():
+            raise ValueError(f"action {action} is not legal in phase {self.phase}")
+        if self.phase == "lead":
+            self._play_lead(action)
+        elif self.phase == "follow":
+            self._play_follow(action)
+        else:
+            self._play_choice(action)
+
+    def pay(self) -> list[int]:
+        """What each seat gets for the hand: the winner's pay and its negative."""
+        if self.phase != "over":
+            raise ValueError("the hand is not over")
+        if self.counting[0] == self.counting[1]:
+            return [0, 0]
+        more = 0 if self.counting[0] > self.counting[1] else 1
+        if self.rules.race is not None and self.counting[more] < self.rules.race:
+            return [0, 0]
+        # A low contract pays the same points to the other player.
+        winner = 1 - more if self.low else more
+        points = self._points(self.counting[more], self.counting[1 - more])
+        pays = [points, points]
+        pays[1 - winner] = -points
+        return pays
+
+    def view(self, seat: int) -> dict[str, Any]:
+        """Everything that player may know, from the events it observed.
+
+        - `phase`, `turn`: who is to do what; `turn` is None when over.
+        - `face_up`: the stock cards lying face up now, upper first.
+        - `led`: the card led that waits for an answer (phase "follow"), or None.
+        - `trick_number`: how many tricks are done with. In stage one a trick is
+          done with when both have drawn, in stage two when it is taken. So it is
+          the index in `plays` of the trick under way or about to be led; while
+          the winner chooses, it is still that of the trick just played. A trick
+          that ends a race is done with, although nobody draws for it.
+        - `stock_left`: cards left in the stock, those lying face up included.
+        - `leader`: who led trick `trick_number`, or is to lead it; None when over.
+        - `plays`: the tricks so far, the one under way included as soon as it is
+          led, with None for what has not happened or was not seen. `own_took`
+          and `opponent_took` tell which kind of stock card was drawn.
+        - `counting`, `tricks_taken`: (own, opponent); a trick is in them as soon
+          as it is won, before the draw.
+        - `opponent_known`: the cards the opponent took openly and still holds.
+        - `unseen`: the cards never seen: the opponent's others, the stock face
+          down and the cards set aside. Nothing is inferred: with the stock gone
+          and none set aside it is the rest of the opponent's hand.
+        - `opponent_void`: for each suit the opponent failed to follow, how many
+          cards it has drawn unseen since it last failed, the draw of that same
+          trick included.
+        - `events`: all of it in order; see the notebook for their forms.
+        """
+        return self._notebooks[seat].view()
+
+    def _points(self, most: int, fewest: int) -> int:
+        """The pay for the player with more counting tricks."""
+        if self.rules.pay == "win":
+            return 1
+        if self.rules.pay == "margin":
+            return most - fewest
+        # A race that stops early is no slam: not every counting trick was played.
+        if self.rules.slam_pay is not None and most == self.rules.counting_tricks:
+            return self.rules.slam_pay
+        return max(0, most - self.rules.book)
+
+    def _tell(self, seat: int, event: Event) -> None:
+        self._notebooks[seat].note(event)
+
+    def _tell_both(self, event: Event) -> None:
+        self._tell(0, event)
+        self._tell(1, event)
+
+    def _ask(self, phase: str, seat: int | None) -> None:
+        self.phase = phase
+        self.turn = seat
+        self._tell_both(("now", phase, seat))
+
+    def _turn_up(self) -> None:
+        """Turn the top of the stock face up, where the rules have it so."""
+        first = len(self.stock) == self.rules.stock
+        self.face_up = []
+        if not self.stock or self.rules.faced == "never":
+            return
+        if first and self.rules.faced == "after-first":
+            return
+        self.face_up = self.stock[: self.rules.face_up]
+        self._tell_both(("turned", tuple(self.face_up)))
+
+    def _play_lead(self, card: int) -> None:
+        self.hands[self.turn].remove(card)
+        self.led = card
+        self._tell_both(("lead", self.turn, card))
+        self._ask("follow", 1 - self.turn)
+
+    def _play_follow(self, card: int) -> None:
+        self.hands[self.turn].remove(card)
+        self._tell_both(("follow", self.turn, card))
+        winner = self.leader if lead_wins(self.led, card, self.trump) else self.turn
+        self.led = None
+        self.tricks[winner] += 1
+        if self.rules.counts == "all" or not self.stock:
+            self.counting[winner] += 1
+        self._tell_both(("won", winner))
+        if self.rules.race is not None and self.counting[winner] >= self.rules.race:
+            self._ask("over", None)  # the race is won: nobody draws any more
+        elif not self.stock:
+            self._next_trick(winner)
+        elif self.rules.choice and self.face_up:
+            self._ask("choose", winner)
+        else:
+            self._draw(winner, self.stock[0])
+
+    def _play_choice(self, action: int) -> None:
+        self._tell_both(("chose", self.turn, action))
+        self._draw(self.turn, self.stock[1] if action == HIDDEN else action)
+
+    def _draw(self, winner: int, winners_card: int) -> None:
+        """The winner takes that one of the top two cards, the loser the other."""
+        first, second = self.stock[0], self.stock[1]
+        losers_card = second if winners_card == first else first
+        self.stock = self.stock[2:]
+        for seat, card in ((winner, winners_card), (1 - winner, losers_card)):
+            self.hands[seat].append(card)
+            if card in self.face_up:
+                self._tell_both(("draw", seat, "faced", card))
+            else:
+                self._tell(seat, ("draw", seat, "hidden", card))
+                self._tell(1 - seat, ("draw", seat, "hidden", None))
+        self._turn_up()
+        self._next_trick(winner)
+
+    def _next_trick(self, winner: int) -> None:
+        if not self.hands[0] and not self.hands[1]:
+            self._ask("over", None)
+        else:
+            self.leader = winner
+            self._ask("lead", winner)
+
+
+# ---------------------------------------------------------------- all deals that fit
+
+
+def legal_deals(
+    rules: PlainRules,
+    dealer: int,
+    actions: Sequence[int],
+    seat: int,
+    view_events: Sequence[Event],
+) -> Iterator[tuple[frozenset[int], tuple[int, ...], frozenset[int]]]:
+    """Every full deal of a tiny deck that `seat` can not rule out.
+
+    A full deal is two hands as sets, the stock in order and the cards set aside
+    as a set; all of them are equally likely before the first card is played.
+    Those are kept under which `actions` are legal and show `seat` exactly
+    `view_events`. Each yields where the cards are now: the opponent's hand, the
+    stock that lies face down from its top, the cards set aside. Two full deals
+    that lead to the same place yield it twice, so counts are weights.
+    """
+    events = list(view_events)
+    own = list(events[0][2])
+    stock_seen = _stock_seen(events)
+    # Cards that go to a place this player has not seen.
+    pool = [card for card in rules.deck if card not in own and card not in stock_seen.values()]
+    open_places = [i for i in range(rules.stock) if i not in stock_seen]
+    for other in combinations(pool, rules.hand):
+        rest = [card for card in pool if card not in other]
+        for hidden in permutations(rest, len(open_places)):
+            stock = dict(stock_seen)
+            stock.update(zip(open_places, hidden, strict=True))
+            aside = [card for card in rest if card not in hidden]
+            deal = _dealing_order(own, other, seat != dealer)
+            deal += [stock[i] for i in range(rules.stock)] + aside
+            game = _replay(rules, deal, dealer, actions, seat, events)
+            if game is not None:
+                yield (
+                    frozenset(game.hands[1 - seat]),
+                    tuple(game.stock[len(game.face_up) :]),
+                    frozenset(game.aside),
+                )
+
+
+def count_full_deals(
+    rules: PlainRules,
+    dealer: int,
+    actions: Sequence[int],
+    seat: int,
+    view_events: Sequence[Event],
+) -> Counter[tuple[frozenset[int], tuple[int, ...], frozenset[int]]]:
+    """How many full deals lead to each place the cards may be in now."""
+    return Counter(legal_deals(rules, dealer, actions, seat, view_events))
+
+
+def _stock_seen(events: Sequence[Event]) -> dict[int, int]:
+    """The cards this player has seen of the stock, by their place from its top."""
+    seen: dict[int, int] = {}
+    top = 0  # the place of the card now on top
+    faced = 0  # how many cards lie face up
+    drawn = 0  # how many of this trick's two draws are done
+    for event in events:
+        if event[0] == "turned":
+            faced = len(event[1])
+            for i, card in enumerate(event[1]):
+                seen[top + i] = card
+        elif event[0] == "draw":
+            _, _, how, card = event
+            if how == "hidden" and card is not None:
+                # Below the upcard; with no upcard the winner, who draws first,
+                # has the top card and the loser the next.
+                seen[top + (1 if faced == 1 else drawn)] = card
+            drawn += 1
+            if drawn == 2:
+                top, faced, drawn = top + 2, 0, 0
+    return seen
+
+
+def _dealing_order(own: Sequence[int], other: Sequence[int], own_first: bool) -> list[int]:
+    order = []
+    for own_card, other_card in zip(own, other, strict=True):
+        order += [own_card, other_card] if own_first else [other_card, own_card]
+    return order
+
+
+def _replay(
+    rules: PlainRules,
+    deal: Sequence[int],
+    dealer: int,
+    actions: Sequence[int],
+    seat: int,
+    events: Sequence[Event],
+) -> PlainGame | None:
+    """The game after the actions, or None as soon as something does not fit."""
+    game = PlainGame(rules, deal, dealer)
+    seen = game._notebooks[seat].events
+    checked = 0
+    for action in [None, *actions]:  # None: the deal itself, before any action
+        if action is not None:
+            if action not in game.legal():
+                return None
+            game.play(action)
+        if seen[checked:] != events[checked : len(seen)]:
+            return None
+        checked = len(seen)
+    return game if checked == len(events) else None
+
+
+# ---------------------------------------------------------------- the match
+
+
+class PlainMatch:
+    """Hands played to a target of points, or as best of an odd number of hands.
+
+    `dealer` deals the next hand; the deal alternates after every hand, a drawn
+    one too. A hand that pays nobody counts as drawn.
+    """
+
+    def __init__(
+        self, target: int | None = None, best_of: int | None = None, first_dealer: int = 0
+    ) -> None:
+        if (target is None) == (best_of is None):
+            raise ValueError("a match needs either target or best_of")
+        if target is not None and target < 1:
+            raise ValueError("target must be at least 1")
+        if best_of is not None and (best_of < 1 or best_of % 2 == 0):
+            raise ValueError("best_of must be odd, or it could end level")
+        self.target = target
+        self.best_of = best_of
+        self.dealer = first_dealer
+        self.totals = [0, 0]
+        self.hands_won = [0, 0]
+
+    def add(self, pays: Sequence[int]) -> None:
+        """Enter what a hand paid; only its winner's total moves."""
+        if self.over:
+            raise ValueError("the match is over")
+        for seat in (0, 1):
+            if pays[seat] > 0:
+                self.totals[seat] += pays[seat]
+                self.hands_won[seat] += 1
+        self.dealer = 1 - self.dealer
+
+    @property
+    def winner(self) -> int | None:
+        """The winning seat, or None while the match goes on."""
+        if self.best_of is not None:
+            for seat in (0, 1):
+                if self.hands_won[seat] > self.best_of // 2:
+                    return seat
+            return None
+        if max(self.totals) < self.target or self.totals[0] == self.totals[1]:
+            return None
+        return 0 if self.totals[0] > self.totals[1] else 1
+
+    @property
+    def over(self) -> bool:
+        return self.winner is not None
+
+
+# ---------------------------------------------------------------- the endgame
+
+
+def plain_minimax(
+    hands: Sequence[Sequence[int]],
+    trump: int | None,
+    leader: int,
+    led: int | None = None,
+    low: bool = False,
+    memo: dict[Any, int] | None = None,
+) -> int:
+    """How many of the remaining tricks the leader takes with best play by both.
+
+    The leader is the player who leads the trick under way, whoever is to move.
+    With `led` given, that card has left the leader's hand and the other is to
+    answer; its trick is one of the remaining. Best is most tricks, or fewest
+    where `low`. A `memo` may be shared between calls.
+    """
+    if memo is None:
+        memo = {}
+    mine, theirs = sorted(hands[leader]), sorted(hands[1 - leader])
+    if not theirs:
+        return 0
+    key = (tuple(mine), tuple(theirs), trump, led, low)
+    if key not in memo:
+        values = []
+        if led is None:
+            for card in mine:
+                left = [other for other in mine if other != card]
+                values.append(plain_minimax([left, theirs], trump, 0, card, low, memo))
+            memo[key] = min(values) if low else max(values)
+        else:
+            for card in playable(theirs, led):
+                left = [other for other in theirs if other != card]
+                if lead_wins(led, card, trump):
+                    values.append(1 + plain_minimax([mine, left], trump, 0, None, low, memo))
+                else:
+                    # The other takes this trick and leads: its tricks are not ours.
+                    value = plain_minimax([mine, left], trump, 1, None, low, memo)
+                    values.append(len(mine) - value)
+            memo[key] = max(values) if low else min(values)
+    return memo[key]
