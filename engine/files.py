@@ -60,9 +60,7 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
         where = " ".join(str(error).split())
         raise ValueError(f"{path}: is not valid YAML: {where}") from error
     if not isinstance(content, dict):
-        raise ValueError(
-            f"{path}: expected lines of 'name: value', found {type(content).__name__}"
-        )
+        raise ValueError(f"{path}: expected lines of 'name: value', found {type(content).__name__}")
     if not all(isinstance(key, str) for key in content):
         raise ValueError(f"{path}: every name before a colon has to be a word")
     return content

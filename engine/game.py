@@ -15,8 +15,18 @@ import numpy as np
 from .bits import ONE, lowest
 from .cards import CARDS, SUIT_NAMES, TAKE_HIDDEN, Card, card, cards_of, text_of
 from .compiled import jit, warm_up
-from .play import deal_next, deal_numbered, faced_cards, legal, match_over, new_match, pay, play
-from .play import row, set_up
+from .play import (
+    deal_next,
+    deal_numbered,
+    faced_cards,
+    legal,
+    match_over,
+    new_match,
+    pay,
+    play,
+    row,
+    set_up,
+)
 from .rules import Match, Rules, load_rules
 from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, VIEW
 from .view import View, write_view
@@ -27,7 +37,9 @@ class IllegalAction(ValueError):
 
 
 @jit
-def _deal_numbered(rules: np.ndarray, games: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
+def _deal_numbered(
+    rules: np.ndarray, games: np.ndarray, seed: np.uint64, number: np.uint64
+) -> None:
     new_match(row(games, 0))
     deal_numbered(row(rules, 0), row(games, 0), seed, number, np.zeros(1, np.uint64))
 

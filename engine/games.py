@@ -19,10 +19,27 @@ from .bits import ONE
 from .cards import CARDS, TAKE_HIDDEN
 from .compiled import jit, warm_up
 from .game import IllegalAction, _checked_seed
-from .layout import OBSERVATION_SIZE, encode, keep_suits, layout_number, real_action, relabelled
-from .layout import trump_first, write_mask
-from .play import Record, deal_next, deal_numbered, in_match, legal, match_over, new_match, pay
-from .play import play, row
+from .layout import (
+    OBSERVATION_SIZE,
+    encode,
+    keep_suits,
+    layout_number,
+    real_action,
+    relabelled,
+    trump_first,
+    write_mask,
+)
+from .play import (
+    Record,
+    deal_next,
+    deal_numbered,
+    in_match,
+    match_over,
+    new_match,
+    pay,
+    play,
+    row,
+)
 from .rules import Match, Rules, load_rules
 from .state import GAME, OVER, SEATS, VIEW
 from .view import legal_in_view, write_position, write_views
@@ -72,7 +89,12 @@ def _show(
 
 @jit
 def _deal_all(
-    rules: np.ndarray, games: np.ndarray, seed: np.uint64, indices: np.ndarray, start: int, stop: int
+    rules: np.ndarray,
+    games: np.ndarray,
+    seed: np.uint64,
+    indices: np.ndarray,
+    start: int,
+    stop: int,
 ) -> None:
     """Begin each game with the deal of its own number."""
     stream = np.zeros(1, np.uint64)
@@ -84,7 +106,12 @@ def _deal_all(
 
 @jit
 def _deal_again(
-    rules: np.ndarray, games: np.ndarray, seed: np.uint64, indices: np.ndarray, start: int, stop: int
+    rules: np.ndarray,
+    games: np.ndarray,
+    seed: np.uint64,
+    indices: np.ndarray,
+    start: int,
+    stop: int,
 ) -> None:
     stream = np.zeros(1, np.uint64)
     for index in indices[start:stop]:
@@ -264,9 +291,7 @@ class Games:
         where = self._checked_indices(indices)
         if (self.records["phase"][where] != OVER).any():
             raise IllegalAction("deal_again was asked of a game whose hand is not over")
-        self._on_threads(
-            len(where), _deal_again, self._rules, self.records, self._seed, where
-        )
+        self._on_threads(len(where), _deal_again, self._rules, self.records, self._seed, where)
         self._show(where)
 
     def views(self, seats: Array | int | None = None, indices: Array | None = None) -> Array:

@@ -13,8 +13,19 @@ import numpy as np
 
 from .bits import NO_CARDS, bit, suit_set
 from .compiled import COMPILED, jit
-from .state import AFTER_FIRST, CHOOSE, COLOUR, EVERY, FOLLOW, LEAD, LOW, MARGIN
-from .state import NO_TRUMP, OVER, WIN
+from .state import (
+    AFTER_FIRST,
+    CHOOSE,
+    COLOUR,
+    EVERY,
+    FOLLOW,
+    LEAD,
+    LOW,
+    MARGIN,
+    NO_TRUMP,
+    OVER,
+    WIN,
+)
 from .streams import below, keyed
 
 # A record of a structure: `numpy.record` when interpreted, a pointer when compiled.
@@ -313,7 +324,8 @@ def pay_for(rules: Record, low: int, mine: int, others: int) -> int:
 @jit
 def pay(rules: Record, game: Record, seat: int) -> int:
     """What the hand pays to a seat; the other gets the negative."""
-    return pay_for(rules, np.int64(game.low), np.int64(game.tricks[seat]), np.int64(game.tricks[1 - seat]))
+    mine, others = np.int64(game.tricks[seat]), np.int64(game.tricks[1 - seat])
+    return pay_for(rules, np.int64(game.low), mine, others)
 
 
 @jit

@@ -212,9 +212,7 @@ class Rules:
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if value not in allowed:
-                raise RulesError(
-                    f"{name} is {value!r}: it has to be one of {', '.join(allowed)}"
-                )
+                raise RulesError(f"{name} is {value!r}: it has to be one of {', '.join(allowed)}")
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if value is None and name in ("stock", "book", "slam_pay", "race"):
@@ -348,7 +346,8 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
     known = [each.name for each in fields(Rules)]
     for name in values:
         if name not in known:
-            raise RulesError(f"{source}: {name!r} is not a parameter of a rule set{_near(name, known)}")
+            near = _near(name, known)
+            raise RulesError(f"{source}: {name!r} is not a parameter of a rule set{near}")
     try:
         return Rules(**values)
     except RulesError as error:

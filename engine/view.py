@@ -127,9 +127,7 @@ def legal_in_view(rules: Record, view: Record) -> np.uint64:
 
 
 @jit
-def write_views(
-    rules: np.ndarray, games: np.ndarray, seats: np.ndarray, views: np.ndarray
-) -> None:
+def write_views(rules: np.ndarray, games: np.ndarray, seats: np.ndarray, views: np.ndarray) -> None:
     """The views of one seat of each game."""
     for index in range(len(games)):
         write_view(row(rules, 0), row(games, index), np.int64(seats[index]), row(views, index))
