@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 
 from ..bits import ONE, lowest
-from ..compiled import jit
+from ..compiled import inlined, jit
 from .layout import SUB, after_trick, entry, rank_of
 
 
-@jit
+@inlined
 def run_bottoms(cards: np.uint64, bottoms: np.uint64) -> np.uint64:
     """The lowest card of every run of neighbours, suit by suit."""
     return cards & ~((cards << ONE) & ~bottoms)
 
 
-@jit
+@inlined
 def _outcome(
     lay: Any, n: int, c: int, i: int, j: int, below: np.ndarray,
     pattern: np.uint64, lead: int, reply: int, leader_wins: bool,
@@ -104,7 +104,7 @@ def _fewest(lay: Any, n: int, c: int, below: np.ndarray, pattern: np.uint64) -> 
     return best
 
 
-@jit
+@inlined
 def next_pattern(pattern: np.uint64) -> np.uint64:
     """The next higher pattern with as many bits set."""
     step = pattern & (~pattern + ONE)

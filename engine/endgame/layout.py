@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..bits import ONE
-from ..compiled import jit
+from ..compiled import inlined, jit
 
 MOST_CARDS = 13
 """The largest hand: a suit has thirteen cards and two full hands have 26."""
@@ -158,7 +158,7 @@ def _rank_tables() -> tuple[np.ndarray, np.ndarray]:
     return low.astype(np.uint32), high.astype(np.uint32)
 
 
-@jit
+@inlined
 def rank_of(layout: Any, n: int, pattern: np.uint64) -> np.uint64:
     """The rank of a pattern among those of its size."""
     half = ONE << np.uint64(n)
@@ -166,14 +166,14 @@ def rank_of(layout: Any, n: int, pattern: np.uint64) -> np.uint64:
     return np.uint64(low) + np.uint64(layout.rank_high[half + (pattern >> np.uint64(n))])
 
 
-@jit
+@inlined
 def without(pattern: np.uint64, card: int) -> np.uint64:
     """The pattern after a card has left: the ones above it move down."""
     below = (ONE << np.uint64(card)) - ONE
     return (pattern & below) | ((pattern >> ONE) & ~below)
 
 
-@jit
+@inlined
 def reordered(step: np.ndarray, pattern: np.uint64) -> np.uint64:
     """The pattern with its suits in the order of the class it now belongs to."""
     if step[MOVES] == 0:
@@ -184,7 +184,7 @@ def reordered(step: np.ndarray, pattern: np.uint64) -> np.uint64:
     return moved >> np.uint64(32)
 
 
-@jit
+@inlined
 def after_trick(step: np.ndarray, pattern: np.uint64, first: int, second: int) -> np.uint64:
     """The pattern after both cards of a trick have left, seen by the same player as before."""
     if first > second:
@@ -192,7 +192,7 @@ def after_trick(step: np.ndarray, pattern: np.uint64, first: int, second: int) -
     return reordered(step, without(without(pattern, second), first))
 
 
-@jit
+@inlined
 def entry(table: np.ndarray, index: np.uint64) -> int:
     """The four bits stored for an ending."""
     byte = np.uint64(table[index >> ONE])
