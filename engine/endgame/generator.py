@@ -20,13 +20,7 @@ import numpy as np
 
 from ..bits import ONE, lowest
 from ..compiled import inlined, jit
-from .layout import SUB, after_trick, entry, rank_of
-
-
-@inlined
-def run_bottoms(cards: np.uint64, bottoms: np.uint64) -> np.uint64:
-    """The lowest card of every run of neighbours, suit by suit."""
-    return cards & ~((cards << ONE) & ~bottoms)
+from .layout import SUB, after_trick, entry, rank_of, run_bottoms
 
 
 @inlined

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..bits import ONE
+from ..bits import NO_CARDS, ONE, SUIT_BITS, lowest, popcount
 from ..compiled import inlined, jit
 
 MOST_CARDS = 13
@@ -197,3 +197,61 @@ def entry(table: np.ndarray, index: np.uint64) -> int:
     """The four bits stored for an ending."""
     byte = np.uint64(table[index >> ONE])
     return np.int64((byte >> ((index & ONE) << np.uint64(2))) & np.uint64(15))
+
+
+@inlined
+def run_bottoms(cards: np.uint64, bottoms: np.uint64) -> np.uint64:
+    """The lowest card of every run of neighbours, suit by suit."""
+    return cards & ~((cards << ONE) & ~bottoms)
+
+
+@inlined
+def suit_of(lay: Any, c: int, card: int) -> int:
+    """The suit a pattern's card belongs to."""
+    suit = 0
+    while not (lay.suits[c, suit] >> np.uint64(card)) & ONE:
+        suit += 1
+    return suit
+
+
+@jit
+def place(
+    lay: Any, mine: np.uint64, theirs: np.uint64, trump: int, cards: np.ndarray
+) -> tuple[int, np.uint64]:
+    """The class and the pattern of two hands, `mine` on lead; `cards` gets each bit's card id."""
+    every = mine | theirs
+    order = np.uint64(0x3210)
+    if trump > 0:  # trumps first: their suit and clubs change places
+        order ^= np.uint64(trump) | (np.uint64(trump) << np.uint64(4 * trump))
+    # Sort the lengths of the side suits, each with its suit in the lowest two bits.
+    a = _sized(every, order)
+    b = _sized(every, order >> np.uint64(4))
+    c = _sized(every, order >> np.uint64(8))
+    d = _sized(every, order >> np.uint64(12))
+    b, c = min(b, c), max(b, c)
+    c, d = min(c, d), max(c, d)
+    b, c = min(b, c), max(b, c)
+    if not lay.trumps:
+        a, b = min(a, b), max(a, b)
+        b, c = min(b, c), max(b, c)
+        c, d = min(c, d), max(c, d)
+    order = np.uint64((a & 3) | (b & 3) << 4 | (c & 3) << 8 | (d & 3) << 12)
+    pattern = NO_CARDS
+    at = 0
+    for s in range(4):
+        suit = (order >> np.uint64(4 * s)) & np.uint64(3)
+        left = every & (SUIT_BITS << (np.uint64(13) * suit))
+        while left:
+            card = lowest(left)
+            left &= left - ONE
+            cards[at] = card
+            pattern |= ((mine >> np.uint64(card)) & ONE) << np.uint64(at)
+            at += 1
+    return np.int64(lay.find[a >> 2, b >> 2, c >> 2, d >> 2]), pattern
+
+
+@inlined
+def _sized(every: np.uint64, suit: np.uint64) -> int:
+    suit &= np.uint64(3)
+    length = popcount((every >> (np.uint64(13) * suit)) & SUIT_BITS)
+    return 4 * length + np.int64(suit)
