@@ -46,7 +46,8 @@ def _reply_points(
 
 
 @jit
-def _bit_of(cards: np.ndarray, card: int) -> int:
+def bit_of(cards: np.ndarray, card: int) -> int:
+    """The bit of the pattern that stands for a card."""
     at = 0
     while cards[at] != card:
         at += 1
@@ -70,7 +71,7 @@ def solve_moves(
     tricks[:] = ILLEGAL
     if led >= 0:
         c, pattern = place(lay, theirs | (ONE << np.uint64(led)), mine, trump, scratch.cards)
-        lead = _bit_of(scratch.cards, led)
+        lead = bit_of(scratch.cards, led)
     else:
         c, pattern = place(lay, mine, theirs, trump, scratch.cards)
         lead = -1
@@ -142,7 +143,7 @@ def best_card(
             choice ^= ONE << np.uint64(at)
         return scratch.cards[lowest(choice)]
     c, pattern = place(lay, theirs | (ONE << np.uint64(led)), mine, trump, scratch.cards)
-    lead = _bit_of(scratch.cards, led)
+    lead = bit_of(scratch.cards, led)
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
     choice = replies_to(tables, c, other, suit_of(lay, c, lead), lead)
     best = -1
