@@ -221,7 +221,7 @@ def place(
     """The class and the pattern of two hands, `mine` on lead; `cards` gets each bit's card id."""
     every = mine | theirs
     order = np.uint64(0x3210)
-    if trump > 0:  # trumps first: their suit and clubs change places
+    if 0 < trump < 4:  # trumps first: their suit and clubs change places
         order ^= np.uint64(trump) | (np.uint64(trump) << np.uint64(4 * trump))
     # Sort the lengths of the side suits, each with its suit in the lowest two bits.
     a = _sized(every, order)

@@ -313,8 +313,8 @@ def points(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64) -> int
 def solve(tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: int) -> int:
     """The tricks that the player on lead, who holds `mine`, takes with best play by both.
 
-    Hands are sets of card ids and equally long; `trump` is a suit, or -1 with
-    tables for no trumps.
+    Hands are sets of card ids and equally long; `trump` is a suit, or any
+    other number (4 by custom) with tables for no trumps.
     """
     c, pattern = place(tables.lay, mine, theirs, trump, scratch.cards)
     n = popcount(mine)
