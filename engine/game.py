@@ -55,25 +55,27 @@ def _set_up(rules: np.ndarray, games: np.ndarray, dealer: int) -> None:
 
 
 @jit
-def _legal(rules: np.ndarray, games: np.ndarray, out: np.ndarray) -> int:
-    actions = legal(row(rules, 0), row(games, 0))
+def _now(rules: np.ndarray, games: np.ndarray, actions: np.ndarray) -> int:
+    """Write the legal actions; returns how many there are, and the phase above bit 8."""
+    game = row(games, 0)
+    left = legal(row(rules, 0), game)
     count = 0
-    while actions:
-        out[count] = lowest(actions)
-        actions &= actions - ONE
+    while left:
+        actions[count] = lowest(left)
+        left &= left - ONE
         count += 1
-    return count
+    return count + (np.int64(game.phase) << 8)
 
 
 @jit
-def _play(rules: np.ndarray, games: np.ndarray, action: int) -> bool:
-    """Play if that is legal, and say whether it was."""
+def _play(rules: np.ndarray, games: np.ndarray, action: int, actions: np.ndarray) -> int:
+    """Play if that is legal, and tell as `_now` does what follows; -1 if it is not."""
     first = row(rules, 0)
     game = row(games, 0)
     if action < 0 or action > 52 or not (legal(first, game) >> np.uint64(action)) & ONE:
-        return False
+        return -1
     play(first, game, action)
-    return True
+    return _now(rules, games, actions)
 
 
 @jit
@@ -99,8 +101,8 @@ def _compile_all() -> None:
     games = np.zeros(1, GAME)
     out = np.zeros(64, np.int64)
     _deal_numbered(rules, games, np.uint64(0), np.uint64(0))
-    _legal(rules, games, out)
-    _play(rules, games, int(out[0]))
+    _now(rules, games, out)
+    _play(rules, games, int(out[0]), out)
     _view(rules, games, 0, np.zeros(1, VIEW))
     _state(rules, games)
     _set_up(rules, games, 0)
@@ -132,7 +134,7 @@ class Game:
         self.match = match
         self._rules = self.rules.record(match)
         self.record = np.zeros(1, GAME)
-        self._out = np.zeros(64, np.int64)
+        self._legal = np.zeros(64, np.int64)
         self.deal(seed, number)
 
     # -- dealing
@@ -164,23 +166,26 @@ class Game:
     def _begin(self) -> None:
         self._start = self.record.copy()
         self.actions: list[int] = []
+        self._look()
+
+    def _look(self) -> None:
+        """Take the phase and the legal actions from the record."""
+        now = _now(self._rules, self.record, self._legal)
+        self._phase, self._count = now >> 8, now & 255
 
     # -- playing
 
     def legal(self) -> list[int]:
         """The legal actions of the player to move: cards, or 52 to take the hidden card."""
-        count = _legal(self._rules, self.record, self._out)
-        return [_ACTIONS[action] for action in self._out[:count].tolist()]
+        return list(map(_ACTION, self._legal[: self._count].tolist()))
 
     def play(self, action: int | str) -> None:
         """Play a card, by id or text, or make a choice; what is illegal raises a sentence."""
-        number = card(action) if isinstance(action, str) else action
-        try:
-            done = _play(self._rules, self.record, number)
-        except Exception:
-            done = False
-        if not done:
-            raise IllegalAction(self._why_illegal(action))
+        number = action if action.__class__ in _NUMBERS else self._checked_action(action)
+        now = _play(self._rules, self.record, number, self._legal)
+        if now < 0:
+            raise IllegalAction(self._why_illegal(number))
+        self._phase, self._count = now >> 8, now & 255
         self.actions.append(number)
 
     def undo(self) -> None:
@@ -190,6 +195,7 @@ class Game:
         self.actions.pop()
         self.record[:] = self._start
         _replay(self._rules, self.record, np.array(self.actions, np.int64))
+        self._look()
 
     def clone(self) -> Game:
         """An independent copy that goes its own way."""
@@ -197,7 +203,7 @@ class Game:
         other.__dict__.update(self.__dict__)
         other.record = self.record.copy()
         other._start = self._start.copy()
-        other._out = self._out.copy()
+        other._legal = self._legal.copy()
         other.actions = self.actions.copy()
         return other
 
@@ -222,12 +228,12 @@ class Game:
     @property
     def phase(self) -> str:
         """`lead`, `follow`, `choose` or `over`."""
-        return PHASE_NAMES[self._number_of("phase")]
+        return PHASE_NAMES[self._phase]
 
     @property
     def over(self) -> bool:
         """Whether the hand is over."""
-        return self._number_of("phase") == OVER
+        return self._phase == OVER
 
     @property
     def match_over(self) -> bool:
@@ -260,7 +266,7 @@ class Game:
     @property
     def led(self) -> Card | None:
         """The card to follow, if one was led."""
-        if self._number_of("phase") != FOLLOW:
+        if self._phase != FOLLOW:
             return None
         return CARDS[int(self.record["led_cards"][0, self.trick])]
 
@@ -318,16 +324,23 @@ class Game:
 
     # -- words
 
-    def _why_illegal(self, action: object) -> str:
-        if isinstance(action, bool) or not isinstance(action, (int, np.integer, str)):
-            return f"{action!r} is a {type(action).__name__}: an action is a card id or a text"
+    def _checked_action(self, action: object) -> int:
+        """An action that is not a plain number yet: a text, a NumPy number, or a mistake."""
+        if isinstance(action, str):
+            return card(action)
+        if isinstance(action, np.integer):
+            return int(action)
+        raise IllegalAction(
+            f"{action!r} is a {type(action).__name__}: an action is a card id or a text such as TD"
+        )
+
+    def _why_illegal(self, number: int) -> str:
         if self.over:
-            return f"{_shown(action)} can not be played: the hand is over, deal again"
+            return f"{_shown(number)} can not be played: the hand is over, deal again"
         choices = " or ".join(_shown(each) for each in self.legal())
         seat = self.turn
-        if self._number_of("phase") == CHOOSE:
-            return f"{_shown(action)} can not be taken: seat {seat} chooses {choices}"
-        number = card(action) if isinstance(action, str) else int(action)
+        if self._phase == CHOOSE:
+            return f"{_shown(number)} can not be taken: seat {seat} chooses {choices}"
         if not 0 <= number < self.rules.actions:
             return f"{number} is not an action: actions run from 0 to {self.rules.actions - 1}"
         if number == TAKE_HIDDEN:
@@ -340,16 +353,14 @@ class Game:
         return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices}"
 
 
-_ACTIONS: tuple[int, ...] = (*CARDS, TAKE_HIDDEN)
+_ACTION = (*CARDS, TAKE_HIDDEN).__getitem__
+_NUMBERS = frozenset((int, Card))
 
 
-def _shown(action: object) -> str:
-    if isinstance(action, (int, np.integer)):
-        if action == TAKE_HIDDEN:
-            return "52 (the hidden card)"
-        if 0 <= action < TAKE_HIDDEN:
-            return str(CARDS[int(action)])
-    return str(action)
+def _shown(action: int) -> str:
+    if action == TAKE_HIDDEN:
+        return "52 (the hidden card)"
+    return str(CARDS[action]) if 0 <= action < TAKE_HIDDEN else str(action)
 
 
 def _checked_seed(value: object, name: str) -> int:

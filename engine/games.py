@@ -236,7 +236,7 @@ class Games:
         self._rules = self.rules.record(match)
         self.records = np.zeros(self.n, GAME)
         self._threads = int(threads)
-        self._pool = ThreadPoolExecutor(self._threads) if self._threads > 1 else None
+        self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         self._all = np.arange(self.n)
         self._legal = np.zeros(self.n, np.uint64)
         self._orders = np.zeros((self.n, 4), np.uint8)
@@ -332,13 +332,13 @@ class Games:
         """Run a kernel over `size` games in as many even parts as there are threads."""
         parts = [size * part // self._threads for part in range(self._threads + 1)]
         rooms = [(np.zeros(1, VIEW),) if scratch else () for _ in range(self._threads)]
-        if self._pool is None:
-            kernel(*arguments, *rooms[0], 0, size)
-            return
+        # The calling thread takes the first part itself: handing work over costs time.
         waiting = [
             self._pool.submit(kernel, *arguments, *rooms[part], parts[part], parts[part + 1])
-            for part in range(self._threads)
+            for part in range(1, self._threads)
+            if self._pool is not None
         ]
+        kernel(*arguments, *rooms[0], 0, parts[1])
         for each in waiting:
             each.result()
 

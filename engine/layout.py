@@ -218,18 +218,18 @@ def shown_action(action: int, order: np.ndarray) -> int:
 
 
 @jit
-def _write_set(out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray) -> None:
-    shown = relabelled(cards, order)
-    for index in range(52):
-        out[at + index] = np.int8((shown >> np.uint64(index)) & ONE)
+def write_mask(out: np.ndarray, actions: np.uint64, order: np.ndarray) -> None:
+    """A set of actions as ones and zeros, in the suits' order."""
+    shown = relabelled(actions, order)
+    # A length known only when running keeps LLVM from unrolling this into 52 single
+    # stores: as a loop it becomes a few vector instructions.
+    for index in range(len(out)):
+        out[index] = np.int8((shown >> np.uint64(index)) & ONE)
 
 
 @jit
-def write_mask(out: np.ndarray, actions: np.uint64, order: np.ndarray) -> None:
-    """The legal actions as ones, in the suits' order."""
-    shown = relabelled(actions, order)
-    for index in range(len(out)):
-        out[index] = np.int8((shown >> np.uint64(index)) & ONE)
+def _write_set(out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray) -> None:
+    write_mask(out[at : at + 52], cards, order)
 
 
 @jit
