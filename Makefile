@@ -13,7 +13,7 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell rm -f $(READY))
 endif
 
-.PHONY: help test train lint bench clean
+.PHONY: help test train lint bench clean links
 
 help:
 	@echo "make test    run the tests"
@@ -28,7 +28,7 @@ test: $(READY)
 train: $(READY)
 	$(RUN) -m german_whist.training.first_match
 
-lint: $(READY) .links/german_whist
+lint: $(READY) links
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m pyright --pythonpath $(RUN)
@@ -37,7 +37,7 @@ bench: $(READY)
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) .links build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
 
 # The stamp is written last. What was interrupted in the middle begins again, since pip can
 # take a half-unpacked package for an installed one; its cache makes that quick. Torch comes
@@ -54,10 +54,11 @@ $(READY): pyproject.toml constraints.txt
 	@rm $(UNFINISHED)
 	@echo $(CURDIR) > $(READY)
 
-# Checkers find the import name german_whist through these links: the rooms are top-level.
-ROOMS := $(patsubst %/__init__.py,%,$(wildcard */__init__.py))
-.links/german_whist: $(READY) Makefile $(wildcard */__init__.py src/german_whist/*)
-	@rm -rf $@ && mkdir -p $@
-	@for each in $(wildcard src/german_whist/*) $(filter-out tests benchmarks,$(ROOMS)); do \
-	    case $$each in */__pycache__) ;; *) ln -s $(CURDIR)/$$each $@/ ;; esac; done
-	@touch $@
+# Checkers find the import name german_whist through links: its rooms are top-level folders.
+LINKS := build/links/german_whist
+LINKED := src/german_whist/*.py src/german_whist/py.typed \
+    $(filter-out tests benchmarks,$(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
+links:
+	@rm -rf $(LINKS) && mkdir -p $(LINKS)/commands
+	@for each in $(LINKED); do ln -s "$(CURDIR)/$$each" $(LINKS)/; done
+	@ln -s "$(CURDIR)"/src/german_whist/commands/*.py $(LINKS)/commands/

@@ -1,3 +1,4 @@
+# pyright: strict
 """A rule set in words that a player understands, made from its parameters alone.
 
 `chapters` tells the game in the order in which it is played; `describe` sets

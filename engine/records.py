@@ -1,3 +1,4 @@
+# pyright: strict, reportPrivateUsage=false
 """Game records: one JSON line per hand, readable by people and replayable to the same result.
 
 A line holds the rules, the deal (by seed and number, or card by card), who
@@ -13,7 +14,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from filelock import FileLock
 
@@ -299,13 +300,13 @@ def _check_names(
 def _mapping(told: object, what: str) -> dict[str, Any]:
     if not isinstance(told, dict):
         raise RecordError(f"{what} is {_short(told)}: names with values are needed")
-    return told
+    return cast("dict[str, Any]", told)
 
 
 def _list(told: object, what: str) -> list[Any]:
     if not isinstance(told, list):
         raise RecordError(f"{what} is {_short(told)}: a list is needed")
-    return told
+    return cast("list[Any]", told)
 
 
 def _whole(told: object, what: str, least: int = 0, most: int = 2**64 - 1) -> int:
@@ -316,9 +317,7 @@ def _whole(told: object, what: str, least: int = 0, most: int = 2**64 - 1) -> in
     return told
 
 
-def _wholes(
-    told: object, what: str, least: int = 0, most: int = _MOST_POINTS
-) -> tuple[int, ...]:
+def _wholes(told: object, what: str, least: int = 0, most: int = _MOST_POINTS) -> tuple[int, ...]:
     """One number for each seat."""
     values = tuple(_whole(each, what, least, most) for each in _list(told, what))
     if len(values) != SEATS:

@@ -1,3 +1,4 @@
+# pyright: strict, reportUnsupportedDunderAll=false
 """German Whist for reinforcement learning: engine, environments, players, training, a table.
 
 Public names are loaded when they are first used, so importing the package costs

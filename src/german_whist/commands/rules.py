@@ -1,3 +1,4 @@
+# pyright: strict
 """List the rule sets, or explain one in words that a player understands."""
 
 from __future__ import annotations
