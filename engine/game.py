@@ -219,6 +219,17 @@ class Game:
         other.actions = self.actions.copy()
         return other
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+        return self.clone()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Arrays that look into the table would come back as copies of their own.
+        return {**self.__dict__, "record": None, "_legal": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._sit_at(self._table)
+
     # -- looking
 
     def view(self, seat: int) -> View:
