@@ -1,7 +1,15 @@
-"""Test set-up shared by all rooms."""
+"""What all tests share: their folder on the import path, and hypothesis without a clock."""
 
-import sys
-from pathlib import Path
+from __future__ import annotations
 
-# The plain second implementation is a helper module of the tests.
-sys.path.insert(0, str(Path(__file__).parent))
+from hypothesis import HealthCheck, settings
+
+# A first call may compile; how long an example takes says nothing about it.
+settings.register_profile(
+    "whist",
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("whist")
