@@ -14,6 +14,20 @@ from typing import Any
 
 import numpy as np
 from german_whist.engine.game import Game
+from german_whist.engine.history import (
+    CARD_NONE,
+    CARD_UNSEEN,
+    DEALT,
+    DRAWN,
+    FOLLOWED,
+    LED,
+    ME,
+    NOBODY,
+    OTHER,
+    START,
+    TURNED,
+)
+from german_whist.engine.layout import LAYOUT
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.state import (
     MOST_TRICKS,
@@ -276,3 +290,142 @@ def differences(found: bytes, fields: Mapping[str, Any]) -> str:
         for name in VIEW.names or ()
         if not np.array_equal(record[name], wanted[name])
     )
+
+
+# -- what an observation has to hold, from the index table and a plain view
+
+
+def suit_part(cards: Sequence[int], suit: int) -> int:
+    """The cards of one suit, as a number that is greater the higher they are."""
+    return sum(1 << card % 13 for card in cards if card // 13 == suit)
+
+
+def played_cards(view: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """The cards played by the player and by the opponent."""
+    mine: list[int] = []
+    others: list[int] = []
+    for trick in view["plays"]:
+        i_led = trick["leader"] == view["seat"]
+        (mine if i_led else others).append(trick["lead"])
+        if trick["follow"] is not None:
+            (others if i_led else mine).append(trick["follow"])
+    return mine, others
+
+
+def plain_suit_order(rules: PlainRules, view: Mapping[str, Any]) -> list[int]:
+    """The suits as `trump-first` shows them: `order[place]` is the suit in that place."""
+    mine, others = played_cards(view)
+
+    def rank(suit: int) -> tuple[int, ...]:
+        return (
+            int(suit == view["trump"]),
+            suit_part(rules.deck, suit),
+            suit_part(view["hand"], suit),
+            suit_part(mine, suit),
+            suit_part(others, suit),
+            suit_part(view["opponent_known"], suit),
+            suit_part(view["face_up"], suit),
+            view["opponent_void"].get(suit, -1),
+            int(view["led"] is not None and view["led"] // 13 == suit),
+        )
+
+    return sorted(range(4), key=rank, reverse=True)
+
+
+def shown(card: int, order: Sequence[int]) -> int:
+    """A card, or the hidden choice, with its suit relabelled."""
+    return card if card == HIDDEN else 13 * list(order).index(card // 13) + card % 13
+
+
+def plain_mask(actions: Sequence[int], size: int, order: Sequence[int]) -> np.ndarray[Any, Any]:
+    """Legal actions as ones."""
+    mask = np.zeros(size, np.int8)
+    mask[[shown(action, order) for action in actions]] = 1
+    return mask
+
+
+def plain_observation(
+    view: Mapping[str, Any], order: Sequence[int], needs: Sequence[int] | None = None
+) -> np.ndarray[Any, Any]:
+    """The observation, group by group; `needs` is what the two still need to win the match."""
+    groups: dict[str, list[int]] = {group.name: [0] * group.size for group in LAYOUT.groups}
+
+    def mark(name: str, cards: Sequence[int]) -> None:
+        for card in cards:
+            groups[name][shown(card, order)] = 1
+
+    mine, others = played_cards(view)
+    mark("own_hand", view["hand"])
+    mark("upcards", view["face_up"])
+    mark("led", [] if view["led"] is None else [view["led"]])
+    mark("played_by_me", mine)
+    mark("played_by_opponent", others)
+    mark("opponent_known", view["opponent_known"])
+    mark("unseen", view["unseen"])
+    groups["trumps"][4 if view["trump"] is None else order.index(view["trump"])] = 1
+    for suit, draws in view["opponent_void"].items():
+        groups["opponent_void"][14 * order.index(suit) + min(draws, 13)] = 1
+    groups["stage"][0 if view["stock_left"] else 1] = 1
+    groups["decision"][["lead", "follow", "choose", "over"].index(view["phase"])] = 1
+    leader = view["leader"]
+    if leader is None:
+        leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
+    groups["to_move"][0] = int(view["turn"] == view["seat"])
+    groups["leads"][0] = int(leader == view["seat"])
+    groups["dealer"][0] = int(view["dealer"] == view["seat"])
+    groups["contract"][int(view["low"])] = 1
+    for name, count in (
+        ("draws_left", view["stock_left"] // 2),
+        ("tricks_me", view["counting"][0]),
+        ("tricks_opponent", view["counting"][1]),
+    ):
+        groups[name][:count] = [1] * count
+    if needs is not None:
+        groups["match"][0] = 1
+        for name, need in zip(("match_needs_me", "match_needs_opponent"), needs, strict=True):
+            bits = f"{min(max(need, 0), 127):07b}"
+            groups[name] = [int(bit) for bit in reversed(bits)]
+    return np.array([bit for group in groups.values() for bit in group], np.int8)
+
+
+def observation_differences(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> str:
+    """Which groups of an observation are not as expected, for a message."""
+    return "; ".join(
+        f"{group.name}: {found[LAYOUT.slice(group.name)]} instead of "
+        f"{wanted[LAYOUT.slice(group.name)]}"
+        for group in LAYOUT.groups
+        if not np.array_equal(found[LAYOUT.slice(group.name)], wanted[LAYOUT.slice(group.name)])
+    )
+
+
+# -- what history rows have to hold, from the events that a player noted
+
+
+def plain_history(view: Mapping[str, Any], order: Sequence[int]) -> list[tuple[int, ...]]:
+    """Rows (kind, who, card, trick) of all that the player saw, without the match's score."""
+    me = view["seat"]
+
+    def who(seat: int) -> int:
+        return ME if seat == me else OTHER
+
+    rows: list[tuple[int, ...]] = []
+    trick, drawn = 0, []
+    for event in view["events"]:
+        kind = event[0]
+        if kind == "deal":
+            rows.append((START, who(event[1]), CARD_NONE, 0))
+            rows += [(DEALT, ME, card, 0) for card in sorted(shown(c, order) for c in event[2])]
+        elif kind == "turned":
+            rows += [(TURNED, NOBODY, shown(card, order), trick) for card in event[1]]
+        elif kind in ("lead", "follow"):
+            row_kind = LED if kind == "lead" else FOLLOWED
+            rows.append((row_kind, who(event[1]), shown(event[2], order), trick))
+        elif kind == "draw":
+            card = CARD_UNSEEN if event[3] is None else shown(event[3], order)
+            drawn.append((DRAWN, who(event[1]), card, trick))
+            if len(drawn) == 2:
+                rows += sorted(drawn, key=lambda row: row[1])
+                trick, drawn = trick + 1, []
+        elif kind == "now" and event[1] == "lead":
+            trick = sum(row[0] == FOLLOWED for row in rows)
+    return rows
