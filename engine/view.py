@@ -181,6 +181,9 @@ class View:
             return NotImplemented
         return self._bytes == other._bytes and self.rules == other.rules
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return View, (self.rules, self.record.copy())
+
     def __hash__(self) -> int:
         return hash(self._bytes)
 
