@@ -108,7 +108,7 @@ class Chunk:
 
 def ends_perfectly(agent: Agent) -> bool:
     """Whether an agent says that it plays open endings perfectly."""
-    return bool(getattr(agent, "perfect_endgame", False))
+    return bool(getattr(getattr(agent, "_endgame", None), "perfect", False))
 
 
 def play_chunk(
