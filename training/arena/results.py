@@ -129,6 +129,7 @@ class Result:
     notes: tuple[str, ...] = ()
     command: str | None = None
     machine: str | None = None
+    version: str = ""
     seconds: float = 0.0
     workers: int = 1
 
