@@ -115,9 +115,7 @@ def _fill_part(part: Part, below: np.ndarray, data: np.ndarray, threads: int) ->
     warm_up("endgame generator", "engine", _compile_generator)
     lay = part.kind.layout
     layers = range(part.first, part.last + 1)
-    progress = Progress(
-        f"building endings ({part.title})", sum(layer_size(lay, n) for n in layers)
-    )
+    progress = Progress(f"building endings ({part.title})", sum(layer_size(lay, n) for n in layers))
     sums = []
     start = 0
     for n, size in zip(layers, part.layer_sizes, strict=True):

@@ -27,7 +27,12 @@ NOT_LEGAL = 2
 def _race_key(tables: Any, c: int, pattern: np.uint64, mine: int, theirs: int, goal: int) -> Any:
     wanting = np.uint64(mine) | np.uint64(theirs) << np.uint64(4) | np.uint64(goal) << np.uint64(8)
     kind = np.uint64(8 + tables.lay.trumps)
-    return (wanting << np.uint64(42)) | (pattern << np.uint64(16)) | np.uint64(c) << np.uint64(4) | kind
+    return (
+        (wanting << np.uint64(42))
+        | (pattern << np.uint64(16))
+        | np.uint64(c) << np.uint64(4)
+        | kind
+    )
 
 
 @inlined
@@ -179,7 +184,9 @@ def solve_race_moves(
         legal &= legal - ONE
         if (runs >> np.uint64(at)) & ONE:
             if led >= 0:
-                value = -_race_after(tables, scratch, n, c, pattern, lead, at, wanted_by_other, wanted)
+                value = -_race_after(
+                    tables, scratch, n, c, pattern, lead, at, wanted_by_other, wanted
+                )
             else:
                 value = 1
                 i = suit_of(lay, c, at)
@@ -189,7 +196,9 @@ def solve_race_moves(
                     replies ^= ONE << np.uint64(reply)
                     value = min(
                         value,
-                        _race_after(tables, scratch, n, c, pattern, at, reply, wanted, wanted_by_other),
+                        _race_after(
+                            tables, scratch, n, c, pattern, at, reply, wanted, wanted_by_other
+                        ),
                     )
         outcomes[scratch.cards[at]] = value
         best = max(best, value)

@@ -137,9 +137,7 @@ def best_card(
 # -- races
 
 
-def race_value(
-    hands: Sequence[Hand], trump: int | None, leader: int, wanted: Sequence[int]
-) -> int:
+def race_value(hands: Sequence[Hand], trump: int | None, leader: int, wanted: Sequence[int]) -> int:
     """Who wins a race: 1 for the leader, -1 for the other, 0 when nobody can arrive.
 
     `wanted` says for each seat how many tricks it still needs.
@@ -290,7 +288,13 @@ def _first_wrong(
                 return k
             mine |= table
         n = popcount(mine)
-        if mine & theirs or n != popcount(theirs) or n < 1 or n > 13 or (mine | theirs) >> np.uint64(52):
+        if (
+            mine & theirs
+            or n != popcount(theirs)
+            or n < 1
+            or n > 13
+            or (mine | theirs) >> np.uint64(52)
+        ):
             return k
     return -1
 
