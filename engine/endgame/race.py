@@ -16,7 +16,7 @@ import numpy as np
 from ..bits import NO_CARDS, ONE, highest, lowest, popcount
 from ..compiled import inlined, jit
 from .layout import place, run_bottoms, suit_of
-from .moves import bit_of
+from .choices import bit_of
 from .search import next_reply, played, points, slot_of
 
 NOT_LEGAL = 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -21,11 +22,10 @@ from ..state import FOLLOW, NO_TRUMP, OVER
 from ..view import View
 from .build import usable_threads
 from .layout import MOST_CARDS
-from .moves import best_card as _best_card
-from .moves import solve_moves
+from .choices import solve_best_card, solve_moves
 from .race import NOT_LEGAL, solve_race, solve_race_moves
 from .search import Scratch, Tables, new_scratch, solve
-from .tables import no_tables, tables
+from .tables import load_tables, no_tables
 
 Hand = SupportsIndex | Iterable[int]
 
@@ -42,7 +42,7 @@ def _compile_solver() -> None:
     worth = np.zeros(52, np.int64)
     solve(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP)
     solve_moves(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1, worth)
-    _best_card(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1)
+    solve_best_card(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1)
 
 
 def scratch_here() -> Scratch:
@@ -97,7 +97,7 @@ def _checked(
 def value(hands: Sequence[Hand], trump: int | None, leader: int, low: bool = False) -> int:
     """The tricks that `leader` takes with best play by both, at the start of a trick."""
     mine, theirs, suit, _ = _checked(hands, trump, leader, None)
-    return int(solve(tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit))
+    return int(solve(load_tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit))
 
 
 def moves(
@@ -116,7 +116,7 @@ def moves(
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
     worth = np.empty(52, np.int64)
-    solve_moves(tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit, lead, worth)
+    solve_moves(load_tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit, lead, worth)
     return {card(int(c)): int(worth[c]) for c in np.flatnonzero(worth >= 0)}
 
 
@@ -130,8 +130,8 @@ def best_card(
     """The lowest of the best cards: by rank, trumps above all others, then by suit."""
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
-    known = tables(suit != NO_TRUMP, low)
-    return card(int(_best_card(known, scratch_here(), mine, theirs, suit, lead)))
+    known = load_tables(suit != NO_TRUMP, low)
+    return card(int(solve_best_card(known, scratch_here(), mine, theirs, suit, lead)))
 
 
 # -- races
@@ -143,7 +143,7 @@ def race_value(hands: Sequence[Hand], trump: int | None, leader: int, wanted: Se
     `wanted` says for each seat how many tricks it still needs.
     """
     mine, theirs, suit, _ = _checked(hands, trump, leader, None)
-    known = tables(suit != NO_TRUMP)
+    known = load_tables(suit != NO_TRUMP)
     needs = int(wanted[leader]), int(wanted[1 - leader])
     return int(solve_race(known, scratch_here(), mine, theirs, suit, *needs))
 
@@ -160,7 +160,7 @@ def race_moves(
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
     ends = np.empty(52, np.int64)
     needs = int(wanted[mover]), int(wanted[1 - mover])
-    known = tables(suit != NO_TRUMP)
+    known = load_tables(suit != NO_TRUMP)
     solve_race_moves(known, scratch_here(), mine, theirs, suit, lead, *needs, ends)
     return {card(int(c)): int(ends[c]) for c in np.flatnonzero(ends != NOT_LEGAL)}
 
@@ -325,7 +325,7 @@ def _shared_out(count: int, threads: int | None, work: Any) -> None:
     workers = threads or usable_threads()
     pieces = max(1, min(4 * workers, count // 16))
     edges = [count * k // pieces for k in range(pieces + 1)]
-    slices = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    slices = [slice(a, b) for a, b in pairwise(edges)]
     if workers == 1 or pieces == 1:
         for rows in slices:
             work(rows)
@@ -347,7 +347,7 @@ def values(
         mask = (suits != NO_TRUMP) == with_trumps
         if not mask.any():
             continue
-        known = tables(with_trumps, low)
+        known = load_tables(with_trumps, low)
         some = (sets, suits, seats) if mask.all() else (sets[mask], suits[mask], seats[mask])
         part = out if mask.all() else np.zeros(int(mask.sum()), np.int8)
 
@@ -378,7 +378,7 @@ def moves_many(
         mask = (suits != NO_TRUMP) == with_trumps
         if not mask.any():
             continue
-        known = tables(with_trumps, low)
+        known = load_tables(with_trumps, low)
         everything = (sets, suits, seats, leads)
         some = everything if mask.all() else tuple(column[mask] for column in everything)
         part = out if mask.all() else np.zeros((int(mask.sum()), 52), np.int8)

@@ -9,12 +9,12 @@ import pytest
 
 from german_whist.cli import main
 from german_whist.engine.compiled import machine_code_folder
-from german_whist.engine.endgame import TablebaseError, build, new_scratch, solve, store, tables
+from german_whist.engine.endgame import build as build_module
+from german_whist.engine.endgame import tables as tables_module
+from german_whist.engine.endgame import TablebaseError, load_tables, new_scratch, solve, store
 from german_whist.engine.endgame.store import HEADER_BYTES, Kind, Part, open_part, parts_of
 from german_whist.engine.endgame.tables import tables_of
 
-tables_module = sys.modules["german_whist.engine.endgame.tables"]
-build_module = sys.modules["german_whist.engine.endgame.build"]
 
 SMALL = """
 import os, sys
@@ -85,7 +85,7 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
     for act in (
         lambda: open_part(Part(Kind(), 0, 3)),
         lambda: build_module.build(Kind(), 3),
-        lambda: tables(),
+        lambda: load_tables(),
     ):
         with pytest.raises(TablebaseError, match=words) as caught:
             act()
@@ -160,7 +160,7 @@ def test_without_room_the_endings_are_kept_in_memory(folder, monkeypatch, capsys
     usage = namedtuple("Usage", "total used free")
     monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: usage(1, 1, 100))
     monkeypatch.setattr(tables_module, "DEFAULT_CARDS", 3)
-    known = tables()
+    known = load_tables()
     assert known.cards == 3
     assert "for this process only" in capsys.readouterr().err
     assert solve(known, new_scratch(4), np.uint64(0b1001), np.uint64(0b0110), 0) == 1
@@ -176,11 +176,11 @@ def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monke
         return open_part(part)
 
     monkeypatch.setattr(tables_module, "open_part", full)
-    assert tables().cards == 4
+    assert load_tables().cards == 4
     assert "can not be mapped" in capsys.readouterr().err
     monkeypatch.setattr(tables_module, "_opened", {})
     monkeypatch.setattr(tables_module, "open_part", open_part)
-    assert tables().cards == 5
+    assert load_tables().cards == 5
 
 
 def test_the_command_builds_verifies_and_describes(monkeypatch, capsys):

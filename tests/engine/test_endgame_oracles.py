@@ -215,10 +215,7 @@ def test_random_full_endings_on_average(trumps):
     source = random.Random(7)
     scratch = new_scratch(16)
     tricks = np.array(
-        [
-            solve(trumps, scratch, *map(card_set, random_hands(source, 13)), 0)
-            for _ in range(12_000)
-        ]
+        [solve(trumps, scratch, *map(card_set, random_hands(source, 13)), 0) for _ in range(12_000)]
     )
     assert tricks.mean() == pytest.approx(6.59, abs=0.07)
     assert tricks.std() == pytest.approx(2.0, abs=0.06)

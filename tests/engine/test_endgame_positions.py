@@ -18,13 +18,13 @@ def small_tables(monkeypatch):
     """Tables of six cards, kept in memory, in place of the user's files."""
     found = {}
 
-    def tables(trumps=True, low=False):
+    def load_tables(trumps=True, low=False):
         if (trumps, low) not in found:
             found[trumps, low] = endgame.tables_in_memory(6, trumps, low)
         return found[trumps, low]
 
-    monkeypatch.setattr(solver, "tables", tables)
-    return tables
+    monkeypatch.setattr(solver, "load_tables", load_tables)
+    return load_tables
 
 
 def test_values_and_moves_from_python():
