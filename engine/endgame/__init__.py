@@ -3,11 +3,12 @@
 From Python: `value`, `moves`, `best_card` for one position, `values` and
 `moves_many` for arrays, `value_of`, `moves_of` and `best_card_of` for a view, and
 their likes for races. From compiled code: `solve`, `solve_moves`,
-`solve_best_card`, `solve_race` and `solve_race_moves`, with `load_tables(...)` and a
+`best_card_compiled`, `solve_race` and `solve_race_moves`, with `tables(...)` and a
 `new_scratch()` per thread passed along.
 """
 
-from .choices import solve_best_card, solve_moves
+from .choices import best_card_compiled, solve_moves
+from .opening import no_tables, smaller_tables, tables, tables_in_memory
 from .race import solve_race, solve_race_moves
 from .search import Scratch, Tables, new_scratch, solve
 from .solver import (
@@ -25,7 +26,6 @@ from .solver import (
     values,
 )
 from .store import TablebaseError
-from .tables import load_tables, no_tables, smaller_tables, tables_in_memory
 
 __all__ = [
     "NotOpenError",
@@ -33,8 +33,8 @@ __all__ = [
     "TablebaseError",
     "Tables",
     "best_card",
+    "best_card_compiled",
     "best_card_of",
-    "load_tables",
     "moves",
     "moves_many",
     "moves_of",
@@ -45,10 +45,10 @@ __all__ = [
     "race_value",
     "smaller_tables",
     "solve",
-    "solve_best_card",
     "solve_moves",
     "solve_race",
     "solve_race_moves",
+    "tables",
     "tables_in_memory",
     "value",
     "value_of",

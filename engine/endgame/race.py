@@ -15,9 +15,9 @@ import numpy as np
 
 from ..bits import NO_CARDS, ONE, highest, lowest, popcount
 from ..compiled import inlined, jit
-from .layout import place, run_bottoms, suit_of
 from .choices import bit_of
-from .search import next_reply, played, points, slot_of
+from .layout import place, run_bottoms, suit_of
+from .search import next_reply, number, played, points, slot_of
 
 NOT_LEGAL = 2
 """What `solve_race_moves` writes beside cards that may not be played."""
@@ -77,16 +77,16 @@ def race_reaches(
                 return verdict == 1
             n += 1
             row = stack[n]
-            c = np.int64(row[0])
+            c = number(row[0])
             pattern = row[1]
-            goal = np.int64(row[2])
+            goal = number(row[2])
             leads = row[3]
             replies = row[4]
-            lead = np.int64(row[5])
-            i = np.int64(row[6])
-            mine = np.int64(row[8])
-            theirs = np.int64(row[9])
-            reached = verdict == np.int64(row[7])
+            lead = number(row[5])
+            i = number(row[6])
+            mine = number(row[8])
+            theirs = number(row[9])
+            reached = verdict == number(row[7])
             if not reached:
                 replies = NO_CARDS
             if replies or (leads and not reached):
@@ -174,6 +174,7 @@ def solve_race_moves(
         choice = follows if follows else every ^ pattern
     else:
         c, pattern = place(lay, mine, theirs, trump, scratch.cards)
+        lead = -1
         choice = pattern
     best = -2
     value = 0

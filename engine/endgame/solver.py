@@ -8,7 +8,7 @@ included. What needs a compiled caller's speed is in `search`, `moves` and `race
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, SupportsIndex
@@ -21,11 +21,11 @@ from ..compiled import jit, warm_up
 from ..state import FOLLOW, NO_TRUMP, OVER
 from ..view import View
 from .build import usable_threads
+from .choices import best_card_compiled, solve_moves
 from .layout import MOST_CARDS
-from .choices import solve_best_card, solve_moves
+from .opening import no_tables, tables
 from .race import NOT_LEGAL, solve_race, solve_race_moves
 from .search import Scratch, Tables, new_scratch, solve
-from .tables import load_tables, no_tables
 
 Hand = SupportsIndex | Iterable[int]
 
@@ -42,7 +42,7 @@ def _compile_solver() -> None:
     worth = np.zeros(52, np.int64)
     solve(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP)
     solve_moves(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1, worth)
-    solve_best_card(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1)
+    best_card_compiled(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1)
 
 
 def scratch_here() -> Scratch:
@@ -97,7 +97,7 @@ def _checked(
 def value(hands: Sequence[Hand], trump: int | None, leader: int, low: bool = False) -> int:
     """The tricks that `leader` takes with best play by both, at the start of a trick."""
     mine, theirs, suit, _ = _checked(hands, trump, leader, None)
-    return int(solve(load_tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit))
+    return int(solve(tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit))
 
 
 def moves(
@@ -116,7 +116,7 @@ def moves(
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
     worth = np.empty(52, np.int64)
-    solve_moves(load_tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit, lead, worth)
+    solve_moves(tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit, lead, worth)
     return {card(int(c)): int(worth[c]) for c in np.flatnonzero(worth >= 0)}
 
 
@@ -130,8 +130,8 @@ def best_card(
     """The lowest of the best cards: by rank, trumps above all others, then by suit."""
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
-    known = load_tables(suit != NO_TRUMP, low)
-    return card(int(solve_best_card(known, scratch_here(), mine, theirs, suit, lead)))
+    known = tables(suit != NO_TRUMP, low)
+    return card(int(best_card_compiled(known, scratch_here(), mine, theirs, suit, lead)))
 
 
 # -- races
@@ -143,7 +143,7 @@ def race_value(hands: Sequence[Hand], trump: int | None, leader: int, wanted: Se
     `wanted` says for each seat how many tricks it still needs.
     """
     mine, theirs, suit, _ = _checked(hands, trump, leader, None)
-    known = load_tables(suit != NO_TRUMP)
+    known = tables(suit != NO_TRUMP)
     needs = int(wanted[leader]), int(wanted[1 - leader])
     return int(solve_race(known, scratch_here(), mine, theirs, suit, *needs))
 
@@ -160,7 +160,7 @@ def race_moves(
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
     ends = np.empty(52, np.int64)
     needs = int(wanted[mover]), int(wanted[1 - mover])
-    known = load_tables(suit != NO_TRUMP)
+    known = tables(suit != NO_TRUMP)
     solve_race_moves(known, scratch_here(), mine, theirs, suit, lead, *needs, ends)
     return {card(int(c)): int(ends[c]) for c in np.flatnonzero(ends != NOT_LEGAL)}
 
@@ -320,7 +320,7 @@ def _rows(
     return sets, *columns
 
 
-def _shared_out(count: int, threads: int | None, work: Any) -> None:
+def _shared_out(count: int, threads: int | None, work: Callable[[slice], None]) -> None:
     """`work(rows)` over all rows, in slices, each thread with a scratch of its own."""
     workers = threads or usable_threads()
     pieces = max(1, min(4 * workers, count // 16))
@@ -334,6 +334,35 @@ def _shared_out(count: int, threads: int | None, work: Any) -> None:
         list(pool.map(work, slices))
 
 
+def _solve_kinds(
+    columns: tuple[np.ndarray, ...],
+    out: np.ndarray,
+    low: bool,
+    threads: int | None,
+    solve_some: Callable[[Tables, tuple[np.ndarray, ...], np.ndarray], None],
+) -> None:
+    """`solve_some` over all rows, those with trumps and those without by their own tables."""
+    for with_trumps in (True, False):
+        mask = (columns[1] != NO_TRUMP) == with_trumps
+        if not mask.any():
+            continue
+        known = tables(with_trumps, low)
+        some = columns if mask.all() else tuple(column[mask] for column in columns)
+        part = out if mask.all() else out[mask]
+
+        def work(
+            rows: slice,
+            known: Tables = known,
+            some: tuple[np.ndarray, ...] = some,
+            part: np.ndarray = part,
+        ) -> None:
+            solve_some(known, tuple(column[rows] for column in some), part[rows])
+
+        _shared_out(len(part), threads, work)
+        if part is not out:
+            out[mask] = part
+
+
 def values(
     hands: Any, trumps: Any, leaders: Any, low: bool = False, threads: int | None = None
 ) -> np.ndarray:
@@ -341,22 +370,13 @@ def values(
 
     `trumps` are suits, 4 for none; `trumps` and `leaders` may be single numbers.
     """
-    sets, suits, seats, _ = _rows(hands, trumps, leaders, None)
-    out = np.zeros(len(sets), np.int8)
-    for with_trumps in (True, False):
-        mask = (suits != NO_TRUMP) == with_trumps
-        if not mask.any():
-            continue
-        known = load_tables(with_trumps, low)
-        some = (sets, suits, seats) if mask.all() else (sets[mask], suits[mask], seats[mask])
-        part = out if mask.all() else np.zeros(int(mask.sum()), np.int8)
+    columns = _rows(hands, trumps, leaders, None)
+    out = np.zeros(len(columns[0]), np.int8)
 
-        def work(rows: slice, known: Tables = known, some: Any = some, part: Any = part) -> None:
-            _solve_rows(known, scratch_here(), *(column[rows] for column in some), part[rows])
+    def solve_some(known: Tables, some: tuple[np.ndarray, ...], part: np.ndarray) -> None:
+        _solve_rows(known, scratch_here(), some[0], some[1], some[2], part)
 
-        _shared_out(len(part), threads, work)
-        if part is not out:
-            out[mask] = part
+    _solve_kinds(columns, out, low, threads, solve_some)
     return out
 
 
@@ -372,23 +392,12 @@ def moves_many(
 
     As `moves`, for arrays of positions; `led` is -1 at the start of a trick.
     """
-    sets, suits, seats, leads = _rows(hands, trumps, leaders, led)
-    out = np.zeros((len(sets), 52), np.int8)
-    for with_trumps in (True, False):
-        mask = (suits != NO_TRUMP) == with_trumps
-        if not mask.any():
-            continue
-        known = load_tables(with_trumps, low)
-        everything = (sets, suits, seats, leads)
-        some = everything if mask.all() else tuple(column[mask] for column in everything)
-        part = out if mask.all() else np.zeros((int(mask.sum()), 52), np.int8)
+    columns = _rows(hands, trumps, leaders, led)
+    out = np.zeros((len(columns[0]), 52), np.int8)
 
-        def work(rows: slice, known: Tables = known, some: Any = some, part: Any = part) -> None:
-            worth = np.empty(52, np.int64)
-            columns = (column[rows] for column in some)
-            _solve_move_rows(known, scratch_here(), *columns, worth, part[rows])
+    def solve_some(known: Tables, some: tuple[np.ndarray, ...], part: np.ndarray) -> None:
+        worth = np.empty(52, np.int64)
+        _solve_move_rows(known, scratch_here(), some[0], some[1], some[2], some[3], worth, part)
 
-        _shared_out(len(part), threads, work)
-        if part is not out:
-            out[mask] = part
+    _solve_kinds(columns, out, low, threads, solve_some)
     return out

@@ -6,15 +6,14 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from german_whist.engine.compiled import machine_code_folder
+from german_whist.engine.endgame import TablebaseError, new_scratch, solve, store, tables
+from german_whist.engine.endgame import build as build_module
+from german_whist.engine.endgame import opening as opening_module
+from german_whist.engine.endgame.opening import tables_of
+from german_whist.engine.endgame.store import HEADER_BYTES, Kind, Part, open_part, parts_of
 
 from german_whist.cli import main
-from german_whist.engine.compiled import machine_code_folder
-from german_whist.engine.endgame import build as build_module
-from german_whist.engine.endgame import tables as tables_module
-from german_whist.engine.endgame import TablebaseError, load_tables, new_scratch, solve, store
-from german_whist.engine.endgame.store import HEADER_BYTES, Kind, Part, open_part, parts_of
-from german_whist.engine.endgame.tables import tables_of
-
 
 SMALL = """
 import os, sys
@@ -33,7 +32,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
     monkeypatch.setattr(store, "BASE_CARDS", 3)
-    monkeypatch.setattr(tables_module, "_opened", {})
+    monkeypatch.setattr(opening_module, "_opened", {})
     return tmp_path / "tablebases"
 
 
@@ -85,7 +84,7 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
     for act in (
         lambda: open_part(Part(Kind(), 0, 3)),
         lambda: build_module.build(Kind(), 3),
-        lambda: load_tables(),
+        lambda: tables(),
     ):
         with pytest.raises(TablebaseError, match=words) as caught:
             act()
@@ -159,15 +158,15 @@ def test_a_full_disk_is_told_before_anything_starts(folder, monkeypatch):
 def test_without_room_the_endings_are_kept_in_memory(folder, monkeypatch, capsys):
     usage = namedtuple("Usage", "total used free")
     monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: usage(1, 1, 100))
-    monkeypatch.setattr(tables_module, "DEFAULT_CARDS", 3)
-    known = load_tables()
+    monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
+    known = tables()
     assert known.cards == 3
     assert "for this process only" in capsys.readouterr().err
     assert solve(known, new_scratch(4), np.uint64(0b1001), np.uint64(0b0110), 0) == 1
 
 
 def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monkeypatch, capsys):
-    monkeypatch.setattr(tables_module, "DEFAULT_CARDS", 3)
+    monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
     build_module.build(Kind(), 5)
 
     def full(part):
@@ -175,12 +174,12 @@ def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monke
             raise OSError(12, "Cannot allocate memory")
         return open_part(part)
 
-    monkeypatch.setattr(tables_module, "open_part", full)
-    assert load_tables().cards == 4
+    monkeypatch.setattr(opening_module, "open_part", full)
+    assert tables().cards == 4
     assert "can not be mapped" in capsys.readouterr().err
-    monkeypatch.setattr(tables_module, "_opened", {})
-    monkeypatch.setattr(tables_module, "open_part", open_part)
-    assert load_tables().cards == 5
+    monkeypatch.setattr(opening_module, "_opened", {})
+    monkeypatch.setattr(opening_module, "open_part", open_part)
+    assert tables().cards == 5
 
 
 def test_the_command_builds_verifies_and_describes(monkeypatch, capsys):

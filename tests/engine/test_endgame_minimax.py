@@ -4,19 +4,18 @@ import random
 
 import numpy as np
 import pytest
-from plain_endgame import PlainEnding, PlainRace, random_ending, without
-
 from german_whist.engine.endgame import (
+    best_card_compiled,
     new_scratch,
     no_tables,
     smaller_tables,
     solve,
-    solve_best_card,
     solve_moves,
     solve_race,
     solve_race_moves,
     tables_in_memory,
 )
+from plain_endgame import PlainEnding, PlainRace, random_ending, without
 
 NONE = 4
 KINDS = [(True, False), (True, True), (False, False), (False, True)]
@@ -52,7 +51,7 @@ def test_every_card_has_the_value_of_plain_minimax(known, trumps, low):
         most = best(expected.values())
         assert solve_moves(tables, scratch, *hands, trump, led, worth) == most
         assert {int(c): int(worth[c]) for c in np.flatnonzero(worth >= 0)} == expected
-        chosen = solve_best_card(tables, scratch, *hands, trump, led)
+        chosen = best_card_compiled(tables, scratch, *hands, trump, led)
         assert chosen == humblest([c for c in expected if expected[c] == most], trump)
 
     for count in range(1500):

@@ -4,13 +4,12 @@ import random
 
 import numpy as np
 import pytest
-from plain_endgame import PlainEnding, random_ending, without
-
 from german_whist.engine import endgame
 from german_whist.engine.cards import card, card_set
 from german_whist.engine.endgame import solver
 from german_whist.engine.game import Game
 from german_whist.engine.rules import Rules
+from plain_endgame import PlainEnding, random_ending, without
 
 
 @pytest.fixture(autouse=True)
@@ -18,13 +17,13 @@ def small_tables(monkeypatch):
     """Tables of six cards, kept in memory, in place of the user's files."""
     found = {}
 
-    def load_tables(trumps=True, low=False):
+    def tables(trumps=True, low=False):
         if (trumps, low) not in found:
             found[trumps, low] = endgame.tables_in_memory(6, trumps, low)
         return found[trumps, low]
 
-    monkeypatch.setattr(solver, "load_tables", load_tables)
-    return load_tables
+    monkeypatch.setattr(solver, "tables", tables)
+    return tables
 
 
 def test_values_and_moves_from_python():

@@ -12,6 +12,7 @@ import time
 
 from german_whist.engine.endgame.build import build, usable_threads
 from german_whist.engine.endgame.layout import MOST_CARDS, layer_size
+from german_whist.engine.endgame.opening import DEFAULT_CARDS
 from german_whist.engine.endgame.search import BASE_CARDS
 from german_whist.engine.endgame.store import (
     KINDS,
@@ -23,7 +24,6 @@ from german_whist.engine.endgame.store import (
     parts_of,
     tablebase_folder,
 )
-from german_whist.engine.endgame.tables import DEFAULT_CARDS
 from german_whist.engine.endgame.verify import verify
 
 HELP = "build, verify or describe the table of exact endgames"

@@ -18,7 +18,7 @@ _opened: dict[Kind, Tables] = {}
 _lock = threading.Lock()
 
 
-def load_tables(trumps: bool = True, low: bool = False) -> Tables:
+def tables(trumps: bool = True, low: bool = False) -> Tables:
     """The tables of a contract for this process, built now if they are not there.
 
     All layers that `german-whist tablebase build` has left on this machine
