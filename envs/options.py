@@ -22,6 +22,7 @@ from ..engine.rules import Match, Rules, load_rules
 
 REWARDS = ("points", "win", "margin", "tricks")
 HORIZONS = ("hand", "foreplay", "match")
+RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
 OBSERVATIONS = ("vector", "history")
 POINTS, WIN, MARGIN, TRICKS = range(len(REWARDS))
 HAND, FOREPLAY, MATCH = range(len(HORIZONS))
@@ -159,6 +160,13 @@ def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name} is {value!r}: it has to be one of {', '.join(allowed)}{hint}")
 
 
+def checked_render_mode(value: str | None) -> str | None:
+    """A render mode, or None for no pictures."""
+    if value is not None:
+        _one_of("render_mode", value, RENDER_MODES)
+    return value
+
+
 def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1)) -> Any:
     """A seat number, or what else is allowed in its place."""
     if isinstance(value, bool) or value not in allowed:
@@ -173,12 +181,14 @@ __all__ = [
     "HORIZONS",
     "MATCH",
     "OBSERVATIONS",
+    "RENDER_MODES",
     "REWARDS",
     "SETTING",
     "TRICKS",
     "WIN",
     "Options",
     "RulesLike",
+    "checked_render_mode",
     "checked_seat",
     "options_from",
 ]
