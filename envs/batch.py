@@ -15,7 +15,7 @@ from ..engine.compiled import warm_up
 from ..engine.game import Game, IllegalAction
 from ..engine.state import GAME, VIEW
 from ..engine.view import View, write_views
-from .endings import best_tricks
+from .endings import best_tricks, prepare_endings
 from .kernels import (
     ENDED,
     ENDING,
@@ -74,6 +74,8 @@ class Batch:
         self._shape = options.observation_shape
         self._size = int(np.prod(self._shape))
         self._kept: tuple[Array, Array] | None = None
+        if options.horizon == "foreplay":
+            prepare_endings(options.rules)
 
     # -- stepping
 
@@ -146,7 +148,7 @@ class Batch:
             return self.all[:0], self.all[:0]
         endings = indices[led_to == ENDING]
         if len(endings):
-            best = best_tricks(self.rules, self.records[endings])
+            best = best_tricks(self.records[endings])
             close_all(*self._tables, self.records, endings, best, self.rewards)
         ended = led_to >= ENDED
         return indices[ended], indices[(led_to != 0) & ~ended]

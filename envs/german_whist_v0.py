@@ -209,7 +209,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
 
     def _end(self, led_to: int, agent: str) -> None:
         if led_to == ENDING:
-            best = best_tricks(self.rules, self._records)
+            best = best_tricks(self._records)
             close_one(self._rules, self._pays, self._setting, self._records, best, self._paid_now)
         self.is_over = True
         self._ready = None

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from ..engine.endgame.layout import MOST_CARDS
 from ..engine.history import HISTORY_COLUMNS, history_rows
 from ..engine.layout import LAYOUTS, OBSERVATION_SIZE
 from ..engine.rules import Match, Rules, load_rules
@@ -146,6 +147,8 @@ def _check_foreplay(rules: Rules) -> None:
         why = "have no stock, so there is no foreplay to end"
     elif not rules.open_endgame:
         why = "set cards aside, so the worth of an ending can not be known"
+    elif rules.hand > MOST_CARDS:
+        why = f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
     elif rules.race is not None:
         why = "are a race, whose ending is not worth what its tricks are"
     else:
