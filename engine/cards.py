@@ -1,3 +1,4 @@
+# pyright: strict, reportConstantRedefinition=false
 """Cards and card sets: ids, text forms, and what people read.
 
 A card is a plain integer, `suit * 13 + rank`, that prints as rank and suit

@@ -1,13 +1,15 @@
+# pyright: strict
 """The file room: cache and data folders, atomic writing, and YAML."""
 
 from __future__ import annotations
 
+import getpass
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import platformdirs
 import yaml
@@ -29,13 +31,13 @@ def cache_folder() -> Path:
         raise OSError(
             f"GERMAN_WHIST_CACHE is {wanted!r}, which can not be written; name another folder"
         )
-    fallback = Path(tempfile.gettempdir()) / f"{_APPLICATION}-{os.getuid()}"
+    fallback = Path(tempfile.gettempdir()) / f"{_APPLICATION}-{getpass.getuser()}"
     fallback.mkdir(parents=True, exist_ok=True)
     return fallback
 
 
 @contextmanager
-def written_whole(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
+def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None]:
     """Write to a temporary name beside `path` and rename at the end: never half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -61,6 +63,7 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: is not valid YAML: {where}") from error
     if not isinstance(content, dict):
         raise ValueError(f"{path}: expected lines of 'name: value', found {type(content).__name__}")
-    if not all(isinstance(key, str) for key in content):
+    mapping = cast("dict[Any, Any]", content)
+    if not all(isinstance(key, str) for key in mapping):
         raise ValueError(f"{path}: every name before a colon has to be a word")
-    return content
+    return mapping

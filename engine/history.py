@@ -14,6 +14,7 @@ from .layout import keep_suits, shown_action, trump_first
 from .play import Record, faced_count, row
 from .rules import Rules
 from .state import NO_CARD, UNSEEN_CARD, VIEW
+from .view import i_won
 
 HISTORY_VERSION = 1
 
@@ -87,21 +88,10 @@ def _upcard_at(rules: Record, view: Record, trick: int, place: int) -> int:
         return NO_CARD
     if 2 * trick >= np.int64(rules.stock) - np.int64(view.stock_left):
         return np.int64(view.upcards[place])
-    mine, others = np.int64(view.my_draws[trick]), np.int64(view.other_draws[trick])
-    if rules.face_up == 1:
-        return _single_upcard(rules, view, trick, mine, others)
-    # Both were taken openly; which lay above does not matter any more, so the lower id comes
-    # first, but the first pair keeps its order where it made trumps.
-    upper, lower = min(mine, others), max(mine, others)
-    if trick == 0 and view.trump < 4 and upper // 13 != view.trump:
-        upper, lower = lower, upper
-    return upper if place == 0 else lower
-
-
-@jit
-def _single_upcard(rules: Record, view: Record, trick: int, mine: int, others: int) -> int:
-    """With one card faced: the opponent's draw if it was seen, else the player's own."""
-    return mine if others == UNSEEN_CARD else others
+    upper_is_mine = i_won(view, trick) != (view.took_second[trick] == 1)
+    if (place == 0) == upper_is_mine:
+        return np.int64(view.my_draws[trick])
+    return np.int64(view.other_draws[trick])
 
 
 @jit

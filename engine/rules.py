@@ -1,3 +1,4 @@
+# pyright: strict, reportUnnecessaryIsInstance=false
 """Rule sets: a frozen, checked value, the named sets, and sets of one's own from YAML.
 
 Everything that differs between the games of this family is a field of `Rules`;
@@ -12,9 +13,10 @@ from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from .cards import CARDS_IN_ALL, Card
 from .files import read_yaml_mapping
@@ -188,9 +190,9 @@ class Rules:
             return most
         return max(most - self.effective_book, self.slam_pay or 0, 0)
 
-    def record(self, match: Match | None = None) -> np.ndarray[Any, Any]:
+    def record(self, match: Match | None = None) -> npt.NDArray[np.void]:
         """The parameters as the compiled engine reads them: an array of one `RULES` record."""
-        return _record(self, match).copy()
+        return np.array(_record(self, match))
 
     def as_mapping(self) -> dict[str, Any]:
         """The fields that differ from the defaults, as a YAML file would give them."""
@@ -282,12 +284,12 @@ class Rules:
             )
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 @cache
-def _record(rules: Rules, match: Match | None) -> np.ndarray[Any, Any]:
+def _record(rules: Rules, match: Match | None) -> npt.NDArray[np.void]:
     record = np.zeros(1, RULES)
     record["deck"] = sum(1 << card for card in rules.deck)
     for name in ("suits", "ranks", "hand", "face_up"):
@@ -314,7 +316,7 @@ def _record(rules: Rules, match: Match | None) -> np.ndarray[Any, Any]:
 
 
 def _named_folder() -> Any:
-    return files(__package__.rpartition(".")[0] + ".configs") / "rules"
+    return files(__name__.rsplit(".", 2)[0] + ".configs") / "rules"
 
 
 @cache

@@ -113,6 +113,7 @@ VIEW = _without_gaps(
         ("i_led", "u1", (MOST_TRICKS,)),
         ("my_draws", "u1", (MOST_TRICKS,)),
         ("other_draws", "u1", (MOST_TRICKS,)),
+        ("took_second", "u1", (MOST_TRICKS,)),  # the winner chose the lower stock card
         ("void_draws", "i1", (4,)),  # unseen cards the opponent drew since it failed; -1: never
         ("other_unseen_draws", "u1"),
         ("other_cards", "u1"),  # cards in the opponent's hand

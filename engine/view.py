@@ -90,6 +90,7 @@ def write_tricks(rules: Record, game: Record, seat: int, view: Record) -> None:
         view.followed_cards[index] = NO_CARD
         view.my_draws[index] = NO_CARD
         view.other_draws[index] = NO_CARD
+        view.took_second[index] = 0
         view.i_led[index] = 0
         if index >= begun:
             continue
@@ -106,8 +107,17 @@ def write_tricks(rules: Record, game: Record, seat: int, view: Record) -> None:
         faced = faced_count(rules, index, np.int64(rules.stock) - 2 * index)
         view.my_draws[index] = game.deal[base + 2 * index + mine]
         theirs = 1 - mine
+        view.took_second[index] = second
         seen = theirs < faced
         view.other_draws[index] = game.deal[base + 2 * index + theirs] if seen else UNSEEN_CARD
+
+
+@jit
+def i_won(view: Record, trick: int) -> bool:
+    """Whether the player whose view this is won a trick that is over."""
+    if trick + 1 < np.int64(view.trick):
+        return view.i_led[trick + 1] == 1
+    return view.i_lead == 1
 
 
 @jit
@@ -150,6 +160,8 @@ class Trick:
     other_draw: Card | None
     """What the opponent drew, where it was open."""
     other_drew_unseen: bool
+    took_second: bool
+    """The winner chose the lower of the two stock cards."""
 
 
 class View:
@@ -168,6 +180,9 @@ class View:
         if not isinstance(other, View):
             return NotImplemented
         return self._bytes == other._bytes and self.rules == other.rules
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return View, (self.rules, self.record.copy())
 
     def __hash__(self) -> int:
         return hash(self._bytes)
@@ -303,6 +318,7 @@ class View:
                 my_draw=_card_or_none(int(record["my_draws"][index])),
                 other_draw=_card_or_none(other),
                 other_drew_unseen=other == UNSEEN_CARD,
+                took_second=bool(record["took_second"][index]),
             )
 
     def legal(self) -> list[int]:

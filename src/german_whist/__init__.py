@@ -1,3 +1,4 @@
+# pyright: strict, reportUnsupportedDunderAll=false
 """German Whist for reinforcement learning: engine, environments, players, training, a table.
 
 Public names are loaded when they are first used, so importing the package costs
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from .engine.games import Games as Games
     from .engine.games import Step as Step
     from .engine.layout import LAYOUT as LAYOUT
+    from .engine.records import GameRecord as GameRecord
+    from .engine.records import RecordError as RecordError
+    from .engine.records import append_records as append_records
+    from .engine.records import read_records as read_records
+    from .engine.records import record_of as record_of
+    from .engine.records import write_records as write_records
     from .engine.rules import Match as Match
     from .engine.rules import Rules as Rules
     from .engine.rules import RulesError as RulesError
@@ -44,6 +51,12 @@ _HOME_OF = {
     "Games": "engine.games",
     "Step": "engine.games",
     "LAYOUT": "engine.layout",
+    "GameRecord": "engine.records",
+    "RecordError": "engine.records",
+    "append_records": "engine.records",
+    "read_records": "engine.records",
+    "record_of": "engine.records",
+    "write_records": "engine.records",
     "Match": "engine.rules",
     "Rules": "engine.rules",
     "RulesError": "engine.rules",

@@ -1,3 +1,4 @@
+# pyright: strict
 """`python -m german_whist` is the command `german-whist`."""
 
 import sys

@@ -1,3 +1,4 @@
+# pyright: strict
 """The command `german-whist`: finds the sub-command and hands over to its module.
 
 A sub-command is a module of `german_whist.commands` with `add_arguments` and

@@ -1,1 +1,2 @@
+# pyright: strict
 """The sub-commands of `german-whist`, a module each."""

@@ -1,0 +1,64 @@
+# The whole set-up: with Python 3.10 or newer, pip and make, every target below first
+# makes .venv, and makes it anew only when pyproject.toml or constraints.txt changed.
+
+PYTHON ?= python3
+VENV ?= .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+UNFINISHED := $(VENV)/.unfinished
+PIP := $(RUN) -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+# A virtual environment that was moved, or whose Python is gone, is not ready.
+ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null),$(CURDIR) runs)
+$(shell rm -f $(READY))
+endif
+
+.PHONY: help test train lint bench clean links
+
+help:
+	@echo "make test    run the tests"
+	@echo "make train   train a player; until training is there, a small match"
+	@echo "make lint    check style and types"
+	@echo "make bench   measure the speed of the engine beside others"
+	@echo "make clean   remove .venv and what was built"
+
+test: $(READY)
+	$(RUN) -m pytest
+
+train: $(READY)
+	$(RUN) -m german_whist.training.first_match
+
+lint: $(READY) links
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m pyright --pythonpath $(RUN)
+
+bench: $(READY)
+	$(RUN) -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
+
+# The stamp is written last. What was interrupted in the middle begins again, since pip can
+# take a half-unpacked package for an installed one; its cache makes that quick. Torch comes
+# first and alone: without its pin, what depends on it would choose another build.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.11")'
+	@if [ -e $(UNFINISHED) ] || ! $(RUN) -m pip --version >/dev/null 2>&1; then \
+	    echo "making $(VENV)"; rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); fi
+	@touch $(UNFINISHED)
+	@echo "installing what constraints.txt pins (some minutes the first time)"
+	@$(PIP) pip setuptools wheel
+	@$(PIP) torch
+	@$(PIP) --no-build-isolation --editable '.[train,table,dev]'
+	@rm $(UNFINISHED)
+	@echo $(CURDIR) > $(READY)
+
+# Checkers find the import name german_whist through links: its rooms are top-level folders.
+LINKS := build/links/german_whist
+LINKED := src/german_whist/*.py src/german_whist/py.typed \
+    $(filter-out tests benchmarks,$(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
+links:
+	@rm -rf $(LINKS) && mkdir -p $(LINKS)/commands
+	@for each in $(LINKED); do ln -s "$(CURDIR)/$$each" $(LINKS)/; done
+	@ln -s "$(CURDIR)"/src/german_whist/commands/*.py $(LINKS)/commands/

@@ -1,0 +1,319 @@
+# pyright: strict
+"""A rule set in words that a player understands, made from its parameters alone.
+
+`chapters` tells the game in the order in which it is played; `describe` sets
+that as plain text. `as_yaml` writes the parameters out, to start a set of one's
+own from.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .cards import RANK_NAMES, SUIT_NAMES
+from .rules import Rules
+
+_WIDTH = 88
+
+
+class Chapter(NamedTuple):
+    """A part of the game, told in a few paragraphs."""
+
+    title: str
+    paragraphs: list[str]
+
+
+def describe(rules: Rules) -> str:
+    """The game in words, as plain text."""
+    parts = [_wrapped(f"{rules.name}: {rules.about}" if rules.about else rules.name)]
+    for chapter in chapters(rules):
+        parts.append("\n".join([chapter.title, *map(_indented, chapter.paragraphs)]))
+    return "\n\n".join(parts)
+
+
+def chapters(rules: Rules) -> list[Chapter]:
+    """The game in the order in which it is played."""
+    told = [Chapter("Cards and deal", list(_deal(rules)))]
+    if rules.stock_cards:
+        title = f"Stage one: {_tricks(rules.foreplay_tricks)} for the stock"
+        told.append(Chapter(title, [_play(rules), *_draw(rules)]))
+        title = f"Stage two: the last {_tricks(rules.hand)}"
+        told.append(Chapter(title, list(_endgame(rules))))
+    else:
+        told.append(Chapter(f"Play: {_tricks(rules.hand)}", [_play(rules)]))
+    told.append(Chapter("Who wins, and what it pays", list(_scoring(rules))))
+    return told
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def _indented(text: str) -> str:
+    return _wrapped(text, "  ")
+
+
+def _tricks(count: int) -> str:
+    return f"{count} trick" if count == 1 else f"{count} tricks"
+
+
+def _cards(count: int) -> str:
+    return f"{count} card" if count == 1 else f"{count} cards"
+
+
+def _list(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+# -- the deal
+
+
+def _deal(rules: Rules) -> Iterator[str]:
+    yield (
+        f"Two players, {_deck(rules)}, ace high. The first dealer is drawn at random, and the "
+        "deal alternates from hand to hand."
+    )
+    dealt = (
+        f"Cards go out one at a time, the non-dealer's first, until both players hold {rules.hand}."
+    )
+    if rules.stock_cards:
+        dealt += f" The next {_cards(rules.stock_cards)} are the stock and lie face down."
+    if rules.set_aside:
+        dealt += f" {_cards(rules.set_aside)} are left over and set aside, unseen by both."
+    yield f"{dealt} {_trumps(rules)}"
+
+
+def _deck(rules: Rules) -> str:
+    if rules.suits == 4 and rules.ranks == 13:
+        return "a full pack of 52 cards"
+    lowest = RANK_NAMES[13 - rules.ranks]
+    suits = "all four suits" if rules.suits == 4 else _list(SUIT_NAMES[: rules.suits])
+    span = f"{lowest} to ace" if rules.ranks > 1 else "the ace"
+    return f"a short pack of {_cards(len(rules.deck))}, {span} of {suits}"
+
+
+def _trumps(rules: Rules) -> str:
+    if rules.trumps == "none":
+        return "There are no trumps."
+    if rules.face_up == 2:
+        return (
+            "The top two cards of the stock are turned up, and the suit of the upper one is "
+            "trumps for the whole hand."
+        )
+    return "The top card of the stock is turned up, and its suit is trumps for the whole hand."
+
+
+# -- playing
+
+
+def _play(rules: Rules) -> str:
+    beaten = "The higher card of the suit that was led takes the trick"
+    if rules.trumps == "upcard":
+        beaten += ", unless the second card is a trump on another suit, which takes it"
+    return (
+        "The non-dealer leads to the first trick, any card. The other player must follow suit if "
+        f"able, and may play anything if not. {beaten}. Whoever takes a trick leads to the next."
+    )
+
+
+def _draw(rules: Rules) -> Iterator[str]:
+    if rules.faced == "never":
+        yield (
+            "After each trick both players draw from the stock, which stays face down throughout: "
+            "the winner takes the top card and the loser the next, each unseen by the other."
+        )
+        return
+    if rules.faced == "after-first":
+        yield (
+            "At the first trick the whole stock lies face down: the winner takes the top card and "
+            "the loser the next, each unseen by the other."
+        )
+    before = "From the second trick on" if rules.faced == "after-first" else "At each trick"
+    yield f"{before}, {_faced_draw(rules)}"
+
+
+def _faced_draw(rules: Rules) -> str:
+    if rules.face_up == 2 and rules.choice:
+        return (
+            "the top two cards of the stock lie face up. The winner of the trick chooses one of "
+            "them and the loser takes the other, both openly."
+        )
+    if rules.face_up == 2:
+        return (
+            "the top two cards of the stock lie face up. The winner of the trick takes the upper "
+            "one and the loser the other, both openly."
+        )
+    if rules.choice:
+        return (
+            "the top card of the stock lies face up. The winner of the trick chooses: that card, "
+            "or the hidden one below it. The loser takes the other. Both see which of the two was "
+            "taken, but whoever takes the hidden card is the only one to see it."
+        )
+    return (
+        "the top card of the stock lies face up. The winner of the trick takes it into hand, "
+        "openly, and the loser takes the next card without showing it."
+    )
+
+
+def _endgame(rules: Rules) -> Iterator[str]:
+    race = rules.race if rules.counts == "all" else None
+    if race is not None and 2 * (race - 1) < rules.foreplay_tricks:
+        yield "It is never reached: somebody has won the race before the stock is gone."
+        return
+    yield (
+        "When the stock is gone, the winner of the last trick leads, and the hands are played out "
+        "by the same rules, with nothing more to draw."
+    )
+    if rules.open_endgame:
+        yield (
+            "Every card has been somewhere by then: a player who remembers all that was played "
+            "and taken knows the other's hand."
+        )
+    else:
+        yield (
+            f"The {_cards(rules.set_aside)} set aside stay unseen, so that even a player who "
+            "remembers everything can not be sure of the other's hand."
+        )
+
+
+# -- what counts, and what it pays
+
+
+def _scoring(rules: Rules) -> Iterator[str]:
+    if rules.stock_cards == 0 or rules.counts == "all":
+        yield f"All {_tricks(rules.counting_tricks)} count."
+    else:
+        yield (
+            f"Only the {_tricks(rules.counting_tricks)} of stage two count; stage one decides who "
+            "goes into it with which cards."
+        )
+    yield _race(rules) if rules.race is not None else _aim(rules)
+    yield _pay(rules)
+    if rules.race is None and rules.counting_tricks % 2 == 0:
+        half = rules.counting_tricks // 2
+        yield f"{half}–{half} is a tie, which pays nobody."
+    yield (
+        "In a match, the winner of a hand adds what it pays to a total: to a target, such as 10, "
+        "25 or 50 points, or as the best of 3 or 5 hands."
+    )
+
+
+def _aim(rules: Rules) -> str:
+    most = "whoever takes more of the counting tricks wins the hand"
+    fewest = "whoever takes fewer of the counting tricks wins the hand"
+    if rules.contract == "high":
+        return f"Play high: {most}."
+    if rules.contract == "low":
+        return f"Play low: {fewest}."
+    return (
+        f"The colour of the first upcard decides. Red (diamonds or hearts): play high, {most}. "
+        f"Black (clubs or spades): play low, {fewest}."
+    )
+
+
+def _race(rules: Rules) -> str:
+    race = rules.race or 0
+    first = f"The hand is a race: it ends when a player has taken {_tricks(race)}"
+    ends = {
+        "high": "and that player wins.",
+        "low": "and that player loses.",
+        "colour": (
+            "and that player wins if the first upcard was red (play high), and loses if it was "
+            "black (play low)."
+        ),
+    }
+    told = f"{first}, {ends[rules.contract]}"
+    if 2 * (race - 1) >= rules.counting_tricks:
+        told += " If nobody gets there, the hand is drawn and pays nobody."
+    return told
+
+
+def _pay(rules: Rules) -> str:
+    if rules.pay == "win":
+        close, sweep = _examples(rules)[0], _examples(rules)[-1]
+        return f"Winning pays 1, {close[0]}–{close[1]} as much as {sweep[0]}–{sweep[1]}."
+    if rules.pay == "margin":
+        told = "The winner is paid the difference between the two numbers of counting tricks"
+    else:
+        told = f"The winner is paid 1 for each counting trick above {rules.effective_book}"
+        if rules.contract != "high":
+            told += " that whoever took more has taken"
+    if rules.slam_pay is not None and rules.race in (None, rules.counting_tricks):
+        told += f", but {rules.slam_pay} for a slam, which is taking all of them"
+    shown = [f"{most}–{least} pays {pay}" for most, least, pay in _paid_examples(rules)]
+    return f"{told}: {', '.join(shown)}.{_low_example(rules)}"
+
+
+def _low_example(rules: Rules) -> str:
+    if rules.contract == "high" or rules.race is not None:
+        return ""
+    shown = _paid_examples(rules)
+    most, least, pay = shown[len(shown) // 2]
+    when = "When playing low, the" if rules.contract == "colour" else "The"
+    return f" {when} {pay} for {most}–{least} go to the player with {least}."
+
+
+def _examples(rules: Rules) -> list[tuple[int, int]]:
+    """Results to show: a narrow one, a clear one, and a sweep."""
+    count = rules.counting_tricks
+    if rules.race is not None:
+        race = rules.race
+        lost = min(race - 1, count - race)
+        shown = [(race, lost), (race, lost // 2), (race, 0)]
+    else:
+        close, clear = count // 2 + 1, (13 * count + 10) // 20
+        shown = [(close, count - close), (clear, count - clear), (count, 0)]
+    return list(dict.fromkeys(each for each in shown if each[0] > each[1]))
+
+
+def _paid_examples(rules: Rules) -> list[tuple[int, int, str]]:
+    return [(most, least, _paid(rules, most, least)) for most, least in _examples(rules)]
+
+
+def _paid(rules: Rules, most: int, least: int) -> str:
+    if rules.pay == "margin":
+        pay = most - least
+    elif rules.slam_pay is not None and most == rules.counting_tricks:
+        pay = rules.slam_pay
+    else:
+        pay = max(0, most - rules.effective_book)
+    return str(pay) if pay else "nothing"
+
+
+# -- the parameters
+
+_PARAMETERS = {
+    "name": "what the set is called",
+    "about": "one line for the list of sets",
+    "suits": "1 to 4",
+    "ranks": "1 to 13, the highest ones",
+    "hand": "cards dealt to each player",
+    "stock": "cards in the stock; null for all that are left",
+    "trumps": "upcard or none",
+    "contract": "high, low, or colour: high after a red first upcard, low after a black one",
+    "counts": "last: the tricks of stage two; all: every trick",
+    "pay": "win, margin or over_book",
+    "book": "with over_book: tricks that pay nothing; null for half of those that count",
+    "slam_pay": "with over_book: what taking every counting trick pays instead; null for none",
+    "face_up": "stock cards that lie face up together, 1 or 2",
+    "faced": "which upcards are turned: every, after-first or never",
+    "choice": "whether the winner of a trick chooses which stock card to take",
+    "race": "counting tricks that end the hand; null for none",
+}
+
+
+def as_yaml(rules: Rules) -> str:
+    """Every parameter with its meaning, as a YAML file for a set of one's own."""
+    lines = ["# A rule set: change what you like, and give the file's path where a name goes."]
+    for name, about in _PARAMETERS.items():
+        value = getattr(rules, name)
+        if name == "name":
+            value = f"my-{value}"
+        elif name == "stock" and rules.set_aside == 0:
+            value = None
+        # JSON's words for a value are YAML's too.
+        lines.append(f"{name}: {json.dumps(value, ensure_ascii=False)}  # {about}")
+    return "\n".join(lines)

@@ -1,0 +1,209 @@
+"""Sampled worlds: never against the view, and distributed as every deal listed out says."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from math import comb, perm
+
+import numpy as np
+import pytest
+from german_whist.engine.state import VIEW
+from german_whist.engine.view import write_views
+from german_whist.engine.worlds import METHODS, worlds
+from plain_whist import PlainGame, PlainRules, count_full_deals
+from scipy.stats import chisquare
+
+from german_whist import Game, Rules, named_rules
+
+TINY = {
+    "two suits": {"suits": 2, "ranks": 4, "hand": 2},
+    "longer hand": {"suits": 2, "ranks": 5, "hand": 3, "stock": 4},
+    "three suits": {"suits": 3, "ranks": 3, "hand": 2, "stock": 4},
+    "set aside": {"suits": 2, "ranks": 5, "hand": 2, "stock": 4},
+    "draft": {"suits": 2, "ranks": 4, "hand": 2, "choice": True},
+    "no trumps": {"suits": 3, "ranks": 3, "hand": 2, "stock": 4, "trumps": "none"}
+    | {"faced": "after-first"},
+    "nothing faced": {"suits": 3, "ranks": 3, "hand": 2, "stock": 4, "trumps": "none"}
+    | {"faced": "never"},
+    "one card": {"suits": 3, "ranks": 3, "hand": 1, "stock": 6},
+}
+DRAWN = 6000
+
+
+def plain(rules: Rules) -> PlainRules:
+    names = ("name", "suits", "ranks", "hand", "stock", "trumps", "contract", "counts", "pay")
+    more = ("book", "slam_pay", "face_up", "faced", "choice", "race")
+    return PlainRules(**{name: getattr(rules, name) for name in names + more})
+
+
+def positions(rules: Rules, count: int, failures: bool) -> list[tuple[Game, PlainGame, int]]:
+    """Random positions with something unknown; with `failures`, the opponent failed to follow."""
+    chance = random.Random(str(rules))
+    found: list[tuple[Game, PlainGame, int]] = []
+    number = 0
+    while len(found) < count:
+        game = Game(rules, seed=11, number=number)
+        other = PlainGame(plain(rules), [int(card) for card in game.cards_dealt], game.dealer)
+        number += 1
+        for _ in range(chance.randrange(1, 2 * rules.tricks)):
+            action = int(chance.choice(game.legal()))
+            game.play(action)
+            other.play(action)
+            if game.over:
+                break
+        seat = chance.randrange(2)
+        view = game.view(seat)
+        hidden = view.other_cards - len(view.known)
+        if hidden and len(view.unseen) > 1 and bool(view.void_draws) == failures:
+            found.append((game, other, seat))
+    return found
+
+
+@pytest.mark.parametrize("name", named_rules())
+def test_worlds_look_exactly_like_the_view_they_come_from(name: str) -> None:
+    chance = random.Random(name)
+    for number in range(4):
+        game = Game(name, seed=2, number=number)
+        while not game.over:
+            if chance.random() < 0.3:
+                for seat in range(2):
+                    check_worlds(game, seat, chance.randrange(2**40))
+            game.play(chance.choice(game.legal()))
+
+
+def check_worlds(game: Game, seat: int, seed: int) -> None:
+    view = game.view(seat)
+    for method in METHODS:
+        found = worlds(view, 3, seed, method)
+        shown = np.zeros(len(found), VIEW)
+        write_views(game.rules.record(), found, np.full(len(found), seat, np.uint8), shown)
+        for index, world in enumerate(found):
+            assert shown[index].tobytes() == view.record.tobytes()
+            if method == "voids":
+                replay_legally(game, world)
+
+
+def replay_legally(game: Game, world: np.void) -> None:
+    """Dealt from the start, a world allows every action that was taken."""
+    again = Game(game.rules)
+    again.deal_cards(world["deal"][: len(game.rules.deck)].tolist(), game.dealer)
+    for action in game.actions:
+        again.play(action)
+    for name in ("hand", "known", "played", "phase", "turn", "tricks", "failed_at", "leader"):
+        assert (again.record[name][0] == world[name]).all(), name
+
+
+Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
+
+
+def place_now(game: Game, seat: int, world: np.void) -> Places:
+    rules = game.rules
+    start = 2 * rules.hand
+    held = frozenset(c for c in range(52) if int(world["hand"][1 - seat]) >> c & 1)
+    gone = int(world["drawn"]) + len(game.view(seat).upcards)
+    deal = world["deal"].tolist()
+    stock = tuple(deal[start + gone : start + rules.stock_cards])
+    return held, stock, frozenset(deal[start + rules.stock_cards : len(rules.deck)])
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("failures", [False, True])
+def test_voids_weighs_places_by_the_legal_deals_behind_them(name: str, failures: bool) -> None:
+    rules = Rules(name=name, **TINY[name])
+    if failures and rules.hand == 1 and rules.stock_cards == 0:
+        pytest.fail("no such position")
+    for game, other, seat in positions(rules, 4, failures):
+        events = other.view(seat)["events"]
+        actions = [int(action) for action in game.actions]
+        deals = count_full_deals(plain(rules), game.dealer, actions, seat, events)
+        drawn = Counter(
+            place_now(game, seat, world) for world in worlds(game.view(seat), DRAWN, 3, "voids")
+        )
+        assert set(drawn) <= set(deals)
+        agrees(drawn, {place: count / sum(deals.values()) for place, count in deals.items()})
+
+
+@pytest.mark.parametrize("name", ["two suits", "longer hand", "three suits", "draft", "one card"])
+def test_voids_draws_every_legal_deal_equally_often(name: str) -> None:
+    rules = Rules(name=name, **TINY[name])
+    for game, other, seat in positions(rules, 3, True):
+        actions = [int(action) for action in game.actions]
+        events = other.view(seat)["events"]
+        number = sum(count_full_deals(plain(rules), game.dealer, actions, seat, events).values())
+        drawn: Counter[object] = Counter()
+        for world in worlds(game.view(seat), 8 * number, 5, "voids"):
+            deal = world["deal"].tolist()
+            start = 2 * rules.hand
+            first_hands = frozenset(deal[0:start:2]), frozenset(deal[1:start:2])
+            drawn[(*first_hands, tuple(deal[start : start + rules.stock_cards]))] += 1
+        assert len(drawn) <= number
+        agrees(drawn, dict.fromkeys(drawn, 1 / number), missing=number - len(drawn))
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_plain_puts_unseen_cards_anywhere_equally_often(name: str) -> None:
+    rules = Rules(name=name, **TINY[name])
+    for game, _, seat in positions(rules, 3, False) + positions(rules, 3, True):
+        view = game.view(seat)
+        hidden = view.other_cards - len(view.known)
+        face_down = view.stock_left - len(view.upcards)
+        number = comb(len(view.unseen), hidden) * perm(len(view.unseen) - hidden, face_down)
+        drawn = Counter(
+            place_now(game, seat, world) for world in worlds(view, 8 * number, 7, "plain")
+        )
+        assert all(held >= set(view.known) for held, _, _ in drawn)
+        assert len(drawn) <= number
+        agrees(drawn, dict.fromkeys(drawn, 1 / number), missing=number - len(drawn))
+
+
+def agrees(drawn: Counter, chances: dict, missing: int = 0) -> None:
+    """Chi-square over the outcomes, those that are rarely expected put together.
+
+    `missing` more outcomes, as likely as the first, were never drawn.
+    """
+    total = sum(drawn.values())
+    groups = [(drawn.get(key, 0), chance * total) for key, chance in chances.items()]
+    if missing:
+        groups += [(0, next(iter(chances.values())) * total)] * missing
+    common = [pair for pair in groups if pair[1] >= 5]
+    rare = [pair for pair in groups if pair[1] < 5]
+    if rare:
+        common.append((sum(pair[0] for pair in rare), sum(pair[1] for pair in rare)))
+    if len(common) > 1:
+        seen, expected = zip(*common, strict=True)
+        assert abs(sum(seen) - sum(expected)) < 1e-6 * total
+        assert chisquare(seen, np.array(expected) * (sum(seen) / sum(expected))).pvalue > 1e-5
+
+
+def test_the_same_seed_draws_the_same_worlds() -> None:
+    view = Game("classic", seed=4).view(1)
+    assert worlds(view, 5, 8, "voids").tobytes() == worlds(view, 5, 8, "voids").tobytes()
+    assert worlds(view, 5, 8).tobytes() != worlds(view, 5, 9).tobytes()
+
+
+def test_long_hands_with_many_failures_stay_exact() -> None:
+    """The stock of hands that hardly ever follow suit: many earliest draws at once."""
+    rules = Rules(name="failing", hand=13)
+    deepest = 0
+    for number in range(40):
+        game = Game(rules, seed=6, number=number)
+        while not game.over:
+            legal = game.legal()
+            view = game.view(game.turn or 0)
+            if game.stock and len(view.void_draws) > 1:
+                deepest = max(deepest, len(view.void_draws))
+                check_worlds(game, game.turn or 0, number)
+            led = game.led
+            # Leading from the shortest suit and throwing off long ones makes voids.
+            legal.sort(key=lambda card: sum(int(c) // 13 == card // 13 for c in view.hand))
+            game.play(legal[0] if led is None else legal[-1])
+    assert deepest >= 2
+
+
+def test_bad_wishes_are_refused_with_a_sentence() -> None:
+    view = Game("classic").view(0)
+    with pytest.raises(ValueError, match="method is 'all'"):
+        worlds(view, 3, method="all")
+    with pytest.raises(ValueError, match="n is 0"):
+        worlds(view, 0)

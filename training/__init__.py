@@ -1,0 +1,1 @@
+"""Learning and measuring: trainers, checkpoints, the arena, ratings."""
