@@ -197,6 +197,8 @@ _FORMAT = "=" + "".join(
     for name in VIEW.names or ()
 )
 
+_ABOUT_CHOICES = frozenset(("turned", "won", "chose"))
+
 
 def card_bits(cards: Sequence[int]) -> int:
     """A set of cards as a number."""
@@ -239,9 +241,19 @@ def expected_view(
                 unseen_draws += 1
             else:
                 padded["other_draws"][index] = trick["opponent_draw"]
+    took_second = [0] * MOST_TRICKS
+    won, upper = 0, None
+    for event in [event for event in view["events"] if event[0] in _ABOUT_CHOICES]:
+        if event[0] == "turned":
+            upper = event[1][0]
+        elif event[0] == "won":
+            won += 1
+        else:
+            took_second[won - 1] = int(event[2] != upper)
     face_up = view["face_up"]
     return {
         **padded,
+        "took_second": took_second,
         "i_led": i_led,
         "hand": card_bits(view["hand"]),
         "known": card_bits(view["opponent_known"]),

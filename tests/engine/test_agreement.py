@@ -80,8 +80,10 @@ def check_properties(view: View, plain: dict[str, Any], legal: list[int]) -> Non
     assert set(view.played_by_me) == played[True]
     assert set(view.played_by_other) == played[False]
     tricks = list(view.tricks())
+    took_second = expected_view(plain)["took_second"]
     assert len(tricks) == len(plain["plays"])
-    for trick, expected in zip(tricks, plain["plays"], strict=True):
+    for index, (trick, expected) in enumerate(zip(tricks, plain["plays"], strict=True)):
+        assert trick.took_second == took_second[index]
         assert trick.i_led == (expected["leader"] == me)
         assert (trick.led, trick.followed) == (expected["lead"], expected["follow"])
         assert (trick.my_draw, trick.other_draw) == (

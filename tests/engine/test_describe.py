@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+
 from german_whist import Game, Rules, load_rules, named_rules
 from german_whist.cli import main
 from german_whist.engine.describe import as_yaml, chapters, describe
@@ -24,7 +25,14 @@ KEY_FACTS = {
     "all-margin": [*FULL, "All 26 tricks count", "17–9 pays 8", "13–13 is a tie"],
     "club-last": [*FULL, *LAST, "above 6", "8–5 pays 2", "13–0 pays 10", "10 for a slam"],
     "club-all": [*FULL, "All 26 tricks count", "above 13", "17–9 pays 4", "26–0 pays 13"],
-    "small-last": ["28 cards, eight to ace", "hold 7", "next 14", UPCARD, "5–2 pays 2", "7–0 pays 5"],
+    "small-last": [
+        "28 cards, eight to ace",
+        "hold 7",
+        "next 14",
+        UPCARD,
+        "5–2 pays 2",
+        "7–0 pays 5",
+    ],
     "small-all": ["28 cards, eight to ace", "All 14 tricks count", "9–5 pays 3", "7–7 is a tie"],
     "quick": ["32 cards, seven to ace", "hold 10", "next 12", "6 tricks", "5–5 is a tie"],
     "colour": [*FULL, *LAST, "Red (diamonds or hearts): play high", "play low", "player with 5"],
@@ -91,9 +99,7 @@ def test_words_are_whole_sentences_within_the_width(rules: Rules) -> None:
 
 
 @pytest.mark.parametrize("rules", [*named_rules().values(), *ODD], ids=lambda rules: rules.name)
-def test_the_yaml_of_a_set_is_the_set_under_a_name_of_its_own(
-    rules: Rules, tmp_path: Path
-) -> None:
+def test_the_yaml_of_a_set_is_the_set_under_a_name_of_its_own(rules: Rules, tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(as_yaml(rules), encoding="utf-8")
     again = load_rules(path)

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+
 from german_whist import Game, Games, Match, Rules, RulesError
 from plain_whist import PlainMatch
 

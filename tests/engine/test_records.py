@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from german_whist import Game, Match, Rules, cards_of, named_rules
 from german_whist.engine.records import (
     GameRecord,
