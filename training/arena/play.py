@@ -106,11 +106,6 @@ class Chunk:
     records: list[str] = field(default_factory=list)
 
 
-def ends_perfectly(agent: Agent) -> bool:
-    """Whether an agent says that it plays open endings perfectly."""
-    return bool(getattr(getattr(agent, "_endgame", None), "perfect", False))
-
-
 def play_chunk(
     players: tuple[Agent, Agent], setting: Setting, start: int, pairs: int
 ) -> Chunk:
@@ -131,7 +126,7 @@ class _Hall:
     ) -> None:
         self.players = players
         self.setting = setting
-        self.perfect = np.array([ends_perfectly(each) for each in players])
+        self.perfect = np.array([each.perfect_endgame for each in players])
         self.exact = bool(
             setting.solvable
             and self.perfect.all()

@@ -18,7 +18,7 @@ from typing import Any
 from ...agents.base import Agent
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.state import SEATS
-from .play import Chunk, Setting, Tally, ends_perfectly
+from .play import Chunk, Setting, Tally
 from .results import Ladder, Pairing, Result, ladder_of, pairing_of
 from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
 
@@ -185,7 +185,7 @@ class Arena:
         """The figures of a pairing so far."""
         i, j = self._places[place]
         first, second = self._agents[place]
-        perfect = ends_perfectly(first), ends_perfectly(second)
+        perfect = first.perfect_endgame, second.perfect_endgame
         names = self.names[i], self.names[j]
         return pairing_of(names, perfect, self.setting, self.courses[place].tally)
 
