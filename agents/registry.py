@@ -17,6 +17,7 @@ from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
 from .base import Agent, CallableAgent, CannotPlay
+from .checkpoint import is_checkpoint
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"
@@ -53,6 +54,10 @@ def _own(name: str, module: str, factory: str, about: str, usage: str | None = N
 _own("random", "random", "RandomAgent", "any legal card, all hand long")
 _own("random-exact", "random", "RandomExactAgent", "random foreplay, perfect endgame")
 _own("threshold", "threshold", "ThresholdAgent", "the classic rules of thumb, perfect endgame")
+_own(
+    *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),
+    usage="network:PATH[,sample][,endgame=network]",
+)
 
 
 def agent_names() -> dict[str, Entry]:
@@ -73,6 +78,8 @@ def make_agent(
     rules = load_rules(rules)
     name, _, rest = text.partition(":")
     known = agent_names()
+    if name not in known and is_checkpoint(text.split(",")[0]):
+        name, rest = "network", text
     if name in known:
         factory = _load(known[name].source)
     elif (":" in text and "." in name) or _is_module(name, rest):

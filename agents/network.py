@@ -1,0 +1,296 @@
+"""A trained network as a player: a compiled forward pass from its safetensors, without torch.
+
+Every row is computed by itself in a fixed order, so that what is played does not
+depend on how many views come at once. The first layer adds up the weights of the
+places that are set, since an observation is ones and zeros, few of them ones.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..engine.bits import NO_CARDS, ONE
+from ..engine.compiled import jit, warm_up
+from ..engine.layout import (
+    OBSERVATION_SIZE,
+    encode,
+    keep_suits,
+    real_action,
+    relabelled,
+    trump_first,
+)
+from ..engine.play import Record, row
+from ..engine.rules import Match, Rules
+from ..engine.streams import fraction
+from ..engine.view import legal_in_view
+from .base import Agent, Array, CannotPlay, no_rng, no_views
+from .checkpoint import Checkpoint, CheckpointError, read_checkpoint
+from .endgame import EndgamePlayer, is_open
+
+CHOICES = ("greedy", "sample")
+ENDGAMES = ("exact", "network")
+
+
+# -- the network
+
+
+@jit
+def forward(
+    sizes: np.ndarray, weights: np.ndarray, places: np.ndarray, h: np.ndarray, out: np.ndarray
+) -> None:
+    """The last layer's values, in `out`, for an observation whose `places` are one.
+
+    `weights` holds layer after layer: a row for each input, then the biases.
+    `h` is room for two hidden layers.
+    """
+    at = 0
+    last = len(sizes) - 2
+    for layer in range(last + 1):
+        n, m = sizes[layer], sizes[layer + 1]
+        y = out if layer == last else h[layer & 1]
+        bias = at + n * m
+        for k in range(m):
+            y[k] = weights[bias + k]
+        if layer == 0:
+            for place in places:
+                start = at + place * m
+                for k in range(m):
+                    y[k] += weights[start + k]
+        else:
+            x = h[(layer - 1) & 1]
+            for j in range(n):
+                value = x[j]
+                if value > 0:
+                    start = at + j * m
+                    for k in range(m):
+                        y[k] += value * weights[start + k]
+        at = bias + m
+
+
+@jit
+def ones_of(observation: np.ndarray, inputs: np.ndarray, places: np.ndarray) -> int:
+    """Which of the network's inputs are one in an observation; returns how many."""
+    count = 0
+    for k in range(len(inputs)):
+        if observation[inputs[k]]:
+            places[count] = k
+            count += 1
+    return count
+
+
+@jit
+def most_likely(logits: np.ndarray, legal: np.uint64) -> int:
+    """The legal action with the greatest logit."""
+    best = -1
+    for action in range(len(logits)):
+        if (legal >> np.uint64(action)) & ONE and (best < 0 or logits[action] > logits[best]):
+            best = action
+    return best
+
+
+@jit
+def sampled(logits: np.ndarray, legal: np.uint64, stream: np.ndarray) -> int:
+    """A legal action with the probability that the logits give it."""
+    top = logits[most_likely(logits, legal)]
+    total = 0.0
+    for action in range(len(logits)):
+        if (legal >> np.uint64(action)) & ONE:
+            total += np.exp(np.float64(logits[action] - top))
+    left = fraction(stream) * total
+    chosen = -1
+    for action in range(len(logits)):
+        if (legal >> np.uint64(action)) & ONE:
+            chosen = action
+            left -= np.exp(np.float64(logits[action] - top))
+            if left < 0:
+                break
+    return chosen
+
+
+@jit
+def look(
+    rules: Record, view: Record, trumps_first: bool, order: np.ndarray, observation: np.ndarray
+) -> np.uint64:
+    """Write the observation of a view; returns its legal actions as they are shown."""
+    if trumps_first:
+        trump_first(rules, view, order)
+    else:
+        keep_suits(order)
+    encode(rules, view, order, observation)
+    return relabelled(legal_in_view(rules, view), order)
+
+
+@jit
+def network_actions(
+    rules: np.ndarray,
+    views: np.ndarray,
+    trumps_first: bool,
+    inputs: np.ndarray,
+    sizes: np.ndarray,
+    weights: np.ndarray,
+    sample: bool,
+    skip_open: bool,
+    rng: np.ndarray,
+    actions: np.ndarray,
+) -> None:
+    """What the network plays in each view; open endings may be left to others."""
+    order = np.empty(4, np.uint8)
+    observation = np.empty(OBSERVATION_SIZE, np.int8)
+    places = np.empty(len(inputs), np.int64)
+    h = np.empty((2, sizes.max()), np.float32)
+    logits = np.empty(sizes[-1], np.float32)
+    for index in range(len(views)):
+        view = row(views, index)
+        if skip_open and is_open(row(rules, 0), view):
+            actions[index] = -1
+            continue
+        legal = look(row(rules, 0), view, trumps_first, order, observation)
+        if legal == NO_CARDS:
+            actions[index] = -1
+            continue
+        count = ones_of(observation, inputs, places)
+        forward(sizes, weights, places[:count], h, logits)
+        if sample:
+            shown = sampled(logits, legal, rng[index : index + 1])
+        else:
+            shown = most_likely(logits, legal)
+        actions[index] = real_action(shown, order)
+
+
+@jit
+def network_logits(
+    rules: np.ndarray,
+    views: np.ndarray,
+    trumps_first: bool,
+    inputs: np.ndarray,
+    sizes: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """The logits of all real actions in each view; minus infinity where not legal."""
+    order = np.empty(4, np.uint8)
+    observation = np.empty(OBSERVATION_SIZE, np.int8)
+    places = np.empty(len(inputs), np.int64)
+    h = np.empty((2, sizes.max()), np.float32)
+    logits = np.empty(sizes[-1], np.float32)
+    for index in range(len(views)):
+        legal = look(row(rules, 0), row(views, index), trumps_first, order, observation)
+        count = ones_of(observation, inputs, places)
+        forward(sizes, weights, places[:count], h, logits)
+        out[index] = -np.inf
+        for action in range(len(logits)):
+            if (legal >> np.uint64(action)) & ONE:
+                out[index, real_action(action, order)] = logits[action]
+
+
+class Policy:
+    """A checkpoint's policy as compiled code reads it."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        card, weights = checkpoint.card, checkpoint.weights
+        network = card["network"]
+        widths = [len(network["inputs"]), *network["layers"], card["actions"]]
+        names = [f"hidden.{k}" for k in range(len(network["layers"]))] + ["policy"]
+        parts: list[Array] = []
+        for name, n, m in zip(names, widths[:-1], widths[1:], strict=True):
+            for part, shape in ((f"{name}.weight", (m, n)), (f"{name}.bias", (m,))):
+                if part not in weights or weights[part].shape != shape:
+                    found = weights[part].shape if part in weights else "missing"
+                    raise CheckpointError(
+                        f"{checkpoint.path}: {part} is {found}, and its card says {shape}"
+                    )
+                parts.append(weights[part].astype(np.float32).T.ravel())
+        self.inputs = np.array(network["inputs"], np.int64)
+        self.sizes = np.array(widths, np.int64)
+        self.weights = np.concatenate(parts)
+        self.trumps_first = card["layout"] == "trump-first"
+
+    @property
+    def arrays(self) -> tuple[bool, Array, Array, Array]:
+        """What the compiled functions take between views and choices."""
+        return self.trumps_first, self.inputs, self.sizes, self.weights
+
+
+class NetworkAgent(Agent):
+    """Plays what a trained network finds most likely, or samples from it; endings exactly."""
+
+    reads_tricks = False
+
+    def __init__(
+        self,
+        rules: Any = "classic",
+        source: str | Path | Checkpoint = "",
+        *words: str,
+        match: Match | None = None,
+    ) -> None:
+        """`words` are `greedy` or `sample`, and `endgame=exact` or `endgame=network`."""
+        super().__init__(rules, match=match)
+        self.name = str(source.path if isinstance(source, Checkpoint) else source)
+        self.sample, exact = _options(words)
+        checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
+        self.card = checkpoint.card
+        check_rules(checkpoint, self.rules)
+        self.policy = Policy(checkpoint)
+        endgame = EndgamePlayer(self.rules)
+        if not exact and endgame.perfect and checkpoint.card["horizon"] == "foreplay":
+            raise CannotPlay(
+                f"{checkpoint.path}: endgame is 'network', but it was trained with the horizon "
+                "'foreplay' and never saw an ending: use endgame=exact, or train with horizon=hand"
+            )
+        self._endgame = endgame if exact else None
+        warm_up("network player", "agents", lambda: self.act(no_views(), no_rng()))
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """An action for each view."""
+        actions = np.empty(len(views), np.int64)
+        skip = self.perfect_endgame
+        network_actions(
+            self.record, views, *self.policy.arrays, self.sample, skip, rng, actions
+        )
+        if self._endgame is not None:
+            self._endgame.improve(views, actions)
+        return actions
+
+    def probabilities(self, views: Array) -> Array:
+        """`(n, actions)`: with what probability it would play each action by sampling."""
+        logits = np.empty((len(views), self.rules.actions), np.float32)
+        network_logits(self.record, views, *self.policy.arrays, logits)
+        with np.errstate(invalid="ignore"):
+            weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _options(words: tuple[str, ...]) -> tuple[bool, bool]:
+    """Whether to sample, and whether to play endings exactly."""
+    sample, exact = False, True
+    for word in words:
+        if word in CHOICES:
+            sample = word == "sample"
+        elif word.startswith("endgame=") and word.removeprefix("endgame=") in ENDGAMES:
+            exact = word == "endgame=exact"
+        else:
+            raise ValueError(
+                f"{word!r} is no option of a network: there are greedy, sample, endgame=exact and "
+                "endgame=network"
+            )
+    return sample, exact
+
+
+def check_rules(checkpoint: Checkpoint, rules: Rules) -> None:
+    """Refuse rules that the checkpoint's card does not list."""
+    card = checkpoint.card
+    if card["actions"] != rules.actions:
+        raise CannotPlay(
+            f"{checkpoint.path}: has {card['actions']} actions, and the rules {rules.name} have "
+            f"{rules.actions}"
+        )
+    mappings = [each.as_mapping() for each in checkpoint.rules]
+    played = rules.as_mapping()
+    for each in [*mappings, played]:
+        each.pop("name")
+    if played not in mappings[:]:
+        names = ", ".join(each.name for each in checkpoint.rules)
+        raise CannotPlay(f"{checkpoint.path}: plays the rules {names}, and not {rules.name}")

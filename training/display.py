@@ -1,0 +1,129 @@
+"""What a run shows while it goes on: a live panel in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .run import Measured, Run
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds as people write them."""
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+class Display:
+    """Plain lines: now and then one about progress, and one for every measurement."""
+
+    every = 20.0
+
+    def __init__(self, out: IO[str] | None = None, log: IO[str] | None = None) -> None:
+        self._out = sys.stdout if out is None else out
+        self._log = log
+        self._last = 0.0
+
+    def say(self, text: str) -> None:
+        """A line for people, and for the log."""
+        print(text, file=self._out, flush=True)
+        self._write(text)
+
+    def _write(self, text: str) -> None:
+        if self._log is not None:
+            print(time.strftime("%Y-%m-%d %H:%M:%S"), text, file=self._log, flush=True)
+
+    def progress(self, run: Run, told: dict[str, float]) -> None:
+        """An iteration is over."""
+        now = time.monotonic()
+        if now - self._last < self.every:
+            return
+        self._last = now
+        self.say(progress_line(run, told))
+
+    def measured(self, run: Run, found: Measured) -> None:
+        """A match against a yardstick is over."""
+        self.say(f"{run.trainer.decisions:>13,} decisions: {found.text()}")
+
+    def close(self) -> None:
+        """Nothing more will be shown."""
+
+
+def progress_line(run: Run, told: dict[str, float]) -> str:
+    """Where a run is, in one line."""
+    done = run.trainer.decisions
+    left = run.settings.decisions - done
+    speed = told.get("speed", 0.0)
+    ahead = duration(max(0, left) / speed) if speed else "?"
+    return (
+        f"{done:>13,} decisions {run.trainer.hands:>11,} hands {speed:>8,.0f}/s "
+        f"{ahead:>8} left, entropy {told.get('entropy', 0):.3f}"
+    )
+
+
+class LiveDisplay(Display):
+    """A panel that is drawn anew after each iteration; needs rich."""
+
+    def __init__(self, log: IO[str] | None = None) -> None:
+        super().__init__(log=log)
+        from rich.live import Live
+
+        self._live: Any = Live(refresh_per_second=4)
+        self._live.start()
+        self._measured: list[Measured] = []
+
+    def say(self, text: str) -> None:
+        """A line above the panel."""
+        self._live.console.print(text, highlight=False)
+        self._write(text)
+
+    def progress(self, run: Run, told: dict[str, float]) -> None:
+        """Draw the panel."""
+        self._live.update(_panel(run, told))
+        now = time.monotonic()
+        if now - self._last > self.every:
+            self._last = now
+            self._write(progress_line(run, told))
+
+    def close(self) -> None:
+        """Leave the panel as it is."""
+        self._live.stop()
+
+
+def _panel(run: Run, told: dict[str, float]) -> Any:
+    from rich.panel import Panel
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    done, budget = run.trainer.decisions, run.settings.decisions
+    speed = told.get("speed", 0.0)
+    left = duration(max(0, budget - done) / speed) if speed else "?"
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column(justify="right")
+    grid.add_row("decisions", f"{done:,} of {budget:,}")
+    grid.add_row("", ProgressBar(total=budget, completed=min(done, budget), width=36))
+    grid.add_row("hands", f"{run.trainer.hands:,}")
+    grid.add_row("a second", f"{speed:,.0f} decisions")
+    grid.add_row("time", f"{duration(run.seconds)}, {left} left")
+    for name in ("entropy", "explained", "divergence"):
+        if name in told:
+            grid.add_row(name, f"{told[name]:.3f}")
+    latest = {each.opponent: each for each in run.measured}
+    for name, each in latest.items():
+        rate, reach = 100 * each.win_rate, 100 * each.half_width
+        grid.add_row(f"against {name}", f"{rate:.1f} ± {reach:.1f} % at {each.decisions:,}")
+    return Panel(grid, title=str(run.folder), expand=False)
+
+
+def display_for(log: IO[str] | None) -> Display:
+    """A panel in a terminal that can show one, plain lines elsewhere."""
+    if sys.stdout.isatty():
+        try:
+            return LiveDisplay(log)
+        except ImportError:
+            pass
+    return Display(log=log)

@@ -1,0 +1,55 @@
+"""Which places of the observation a network reads: those that tell it something in these games.
+
+The observation has one length for every rule set; most trainings use a part of
+it. What is the same in every situation of a training, or follows from other
+places by a sum, is left out of the network and of the trainer's buffers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine.layout import LAYOUT
+from ..envs.options import Options
+
+Array = np.ndarray[Any, Any]
+
+_SETS = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known")
+
+
+def inputs_of(options: Options) -> Array:
+    """The places that a network for these options reads, in order."""
+    rules = options.rules
+    whole = options.horizon != "foreplay"
+    with_trumps = rules.trumps == "upcard"
+    shown = options.layout == "trump-first"
+    deck = [int(card) for card in rules.deck]
+    counts_seen = whole or rules.counts == "all"
+    counts = min(rules.counting_tricks, LAYOUT.group("tricks_me").size)
+    taken: dict[str, list[int]] = {name: deck for name in _SETS}
+    if rules.faced == "never" or rules.stock_cards == 0:
+        del taken["upcards"]
+    if with_trumps and not shown:
+        taken["trumps"] = list(range(rules.suits))
+    draws = LAYOUT.group("opponent_void").size // 4
+    most = min(rules.foreplay_tricks, draws - 1) + 1
+    taken["opponent_void"] = [
+        draws * suit + count for suit in range(rules.suits) for count in range(most)
+    ]
+    taken["decision"] = [0, 2] if rules.choice else [0]
+    if rules.choice:
+        taken["leads"] = [0]
+    taken["dealer"] = [0]
+    if rules.contract == "colour":
+        taken["contract"] = [1]
+    taken["draws_left"] = list(range(rules.foreplay_tricks))
+    if counts_seen:
+        taken["tricks_me"] = list(range(counts))
+        taken["tricks_opponent"] = list(range(counts))
+    if options.horizon == "match":
+        for name in ("match_needs_me", "match_needs_opponent"):
+            taken[name] = list(range(LAYOUT.group(name).size))
+    places = [LAYOUT.group(name).start + place for name, places in taken.items() for place in places]
+    return np.array(sorted(places), np.int64)

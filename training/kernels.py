@@ -1,0 +1,135 @@
+"""The compiled inside of the trainer: gathering inputs, choosing actions, advantages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..engine.bits import ONE
+from ..engine.compiled import jit
+from ..engine.layout import relabelled
+from ..engine.play import row
+
+
+@jit
+def gather(observations: np.ndarray, inputs: np.ndarray, out: np.ndarray) -> None:
+    """The network's inputs out of the observations."""
+    for index in range(len(observations)):
+        for k in range(len(inputs)):
+            out[index, k] = observations[index, inputs[k]]
+
+
+@jit
+def choose(
+    logits: np.ndarray,
+    masks: np.ndarray,
+    chances: np.ndarray,
+    actions: np.ndarray,
+    chosen_logs: np.ndarray,
+) -> None:
+    """Draw an action for each row by its logits, and write the logarithm of its probability.
+
+    `chances` are numbers from 0 to 1, one for each row.
+    """
+    weights = np.empty(masks.shape[1], np.float64)
+    for index in range(len(actions)):
+        top = np.float32(-np.inf)
+        for action in range(masks.shape[1]):
+            if masks[index, action] and logits[index, action] > top:
+                top = logits[index, action]
+        total = 0.0
+        for action in range(masks.shape[1]):
+            weights[action] = 0.0
+            if masks[index, action]:
+                weights[action] = np.exp(np.float64(logits[index, action] - top))
+                total += weights[action]
+        left = np.float64(chances[index]) * total
+        chosen = -1
+        for action in range(masks.shape[1]):
+            if masks[index, action]:
+                chosen = action
+                left -= weights[action]
+                if left < 0:
+                    break
+        actions[index] = chosen
+        if chosen >= 0:
+            chosen_logs[index] = np.log(weights[chosen] / total)
+
+
+@jit
+def advantages(
+    seats: np.ndarray,
+    rewards: np.ndarray,
+    ended: np.ndarray,
+    values: np.ndarray,
+    last_seats: np.ndarray,
+    last_values: np.ndarray,
+    discount: float,
+    trace: float,
+    out: np.ndarray,
+) -> None:
+    """Generalised advantages, one stream for each game and seat.
+
+    Arrays are `(steps, games)`, rewards `(steps, games, 2)`. What a step pays a seat
+    belongs to that seat's last decision. Where the steps end in the middle of an
+    episode, the next decision's value stands for the rest: the other seat's is its
+    negative, since one wins what the other loses.
+    """
+    steps, games = seats.shape
+    paid = np.zeros(2)
+    later = np.zeros(2)
+    advantage = np.zeros(2)
+    for game in range(games):
+        mover = np.int64(last_seats[game])
+        later[mover] = last_values[game]
+        later[1 - mover] = -last_values[game]
+        for seat in range(2):
+            paid[seat] = 0.0
+            advantage[seat] = 0.0
+        for step in range(steps - 1, -1, -1):
+            for seat in range(2):
+                if ended[step, game]:
+                    paid[seat] = 0.0
+                    later[seat] = 0.0
+                    advantage[seat] = 0.0
+                paid[seat] += rewards[step, game, seat]
+            seat = np.int64(seats[step, game])
+            value = np.float64(values[step, game])
+            surprise = paid[seat] + discount * later[seat] - value
+            advantage[seat] = surprise + discount * trace * advantage[seat]
+            out[step, game] = advantage[seat]
+            later[seat] = value
+            paid[seat] = 0.0
+
+
+@jit
+def write_hidden(
+    rules: np.ndarray,
+    games: np.ndarray,
+    seats: np.ndarray,
+    orders: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """What a seat does not see, for a critic that does: four sets of cards, suits as shown.
+
+    The opponent's hand, the next card that lies face down, and of the rest of the
+    stock the cards that will be turned up and those that will be drawn unseen.
+    """
+    first = row(rules, 0)
+    for index in range(len(games)):
+        game = row(games, index)
+        seat = np.int64(seats[index])
+        sets = np.zeros(4, np.uint64)
+        sets[0] = game.hand[1 - seat]
+        base = 2 * np.int64(first.hand)
+        for place in range(np.int64(game.drawn), np.int64(first.stock)):
+            card = ONE << np.uint64(game.deal[base + place])
+            if place == np.int64(game.drawn) + 1:
+                sets[1] |= card
+            sets[2 + (place & 1)] |= card
+        for which in range(4):
+            shown = relabelled(sets[which], orders[index])
+            for card in range(52):
+                out[index, 52 * which + card] = np.int8((shown >> np.uint64(card)) & ONE)
+
+
+HIDDEN_SIZE = 4 * 52

@@ -1,0 +1,470 @@
+"""The project's trainer: proximal policy optimisation by self-play, both seats learning.
+
+Many games run in lockstep. Whoever is to move in each is played by the same
+network, every decision is learnt from, and the reward comes at the end of an
+episode: by default the exact worth of the ending. The player that comes out is
+an average of the weights along the way. Read it from top to bottom: `PPO.iterate`
+is one iteration, `_play` and `_learn` are its halves.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ..engine.compiled import warm_up
+from ..envs.self_play import Round, SelfPlayEnv
+from .inputs import inputs_of
+from .kernels import HIDDEN_SIZE, advantages, choose, gather, write_hidden
+from .network import Network, player_weights
+from .settings import PPOSettings
+
+Array = np.ndarray[Any, Any]
+
+_NOT_LEGAL = -1e9
+
+
+class Diverged(ArithmeticError):
+    """A number that is none came up in training."""
+
+
+class Games(SelfPlayEnv):
+    """The games that the trainer plays: all that goes on in them can be kept and put back."""
+
+    def look(self) -> Round:
+        """What the seats to move see now."""
+        return self._round(np.zeros(self.num_envs, np.bool_))
+
+    def hidden(self, seats: Array, out: Array) -> None:
+        """What the seats to move do not see."""
+        batch = self._batch
+        write_hidden(batch.options.rules_record, batch.records, seats, batch.orders, out)
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays."""
+        batch = self._batch
+        return {"records": batch.records.view(np.uint8).copy(), "seed": np.array([batch.seed])}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Go on from what `state` gave."""
+        batch = self._batch
+        batch.start(int(state["seed"][0]), self._learners)
+        batch.records[:] = state["records"].view(batch.records.dtype)
+
+
+@dataclass
+class Seconds:
+    """Where an iteration's time went."""
+
+    acting: float = 0.0
+    environment: float = 0.0
+    learning: float = 0.0
+
+
+class PPO:
+    """A training under way: the network, its average, the games, and everything random."""
+
+    def __init__(self, settings: PPOSettings, device: str = "cpu") -> None:
+        self.settings = settings
+        self.device = torch.device(device)
+        options = settings.options
+        self.games = Games(
+            settings.games,
+            options.rules,
+            reward=settings.reward,
+            layout=settings.layout,
+            horizon=settings.horizon,
+            copy=False,
+        )
+        self.inputs = inputs_of(options)
+        self.actions = options.rules.actions
+        self.scale = max(1.0, 0.4 * options.worst)
+        torch.manual_seed(settings.seed)
+        self.random = np.random.default_rng(settings.seed)
+        extra = {"shared": 0, "own": len(self.inputs), "oracle": len(self.inputs) + HIDDEN_SIZE}
+        self.network = Network(
+            len(self.inputs), settings.layers, self.actions, extra[settings.critic]
+        ).to(self.device)
+        self.average = copy.deepcopy(self.network).requires_grad_(False)
+        self.optimizer = torch.optim.Adam(
+            self.network.parameters(), lr=settings.learning_rate, eps=1e-5
+        )
+        self.pool: list[dict[str, Tensor]] = []
+        self.earlier = copy.deepcopy(self.average)
+        self.decisions = 0
+        self.hands = 0
+        self.seconds = Seconds()
+        self.steps = settings.steps or episode_decisions(settings)
+        self._buffers = Buffers(
+            self.steps, settings.games, len(self.inputs), self.actions,
+            settings.critic == "oracle",
+        )  # fmt: skip
+        warm_up("trainer", "training", self._compile)
+        self.games.reset(settings.seed)
+
+    def _compile(self) -> None:
+        _ = choose, gather, advantages, write_hidden
+
+    # -- one iteration
+
+    def iterate(self) -> dict[str, float]:
+        """Play, learn, and tell what happened."""
+        done = self.decisions / self.settings.decisions
+        began = time.perf_counter()
+        played = self._play()
+        acted = time.perf_counter()
+        told = self._learn(done)
+        ended = time.perf_counter()
+        self.seconds.learning += ended - acted
+        told |= played
+        told["speed"] = self.steps * self.settings.games / (ended - began)
+        self.decisions += self.steps * self.settings.games
+        self._join_pool()
+        for name, value in told.items():
+            if not math.isfinite(value):
+                raise Diverged(f"{name} became {value} after {self.decisions:,} decisions")
+        return told
+
+    # -- playing
+
+    @torch.no_grad()
+    def _play(self) -> dict[str, float]:
+        """Fill the buffers with decisions of all games."""
+        settings, buffers, games = self.settings, self._buffers, self.games
+        clock = time.perf_counter
+        began = clock()
+        earlier = self._seats_of_earlier_selves()
+        now = games.look()
+        for step in range(self.steps):
+            buffers.take(step, now, self.inputs)
+            buffers.learns[step] = now.seats != earlier
+            if settings.critic == "oracle":
+                games.hidden(now.seats, buffers.hidden[step])
+            looked = clock()
+            logits, values = self._answers(step)
+            if settings.pool_games and (~buffers.learns[step]).any():
+                self._let_earlier_selves_answer(step, logits)
+            buffers.values[step] = values
+            chances = self.random.random(settings.games, np.float32)
+            choose(
+                logits, buffers.masks[step], chances, buffers.actions[step], buffers.logs[step]
+            )
+            acted = clock()
+            now = games.step(buffers.actions[step])
+            buffers.rewards[step] = now.rewards
+            buffers.ended[step] = now.ended
+            stepped = clock()
+            self.seconds.acting += acted - looked
+            self.seconds.environment += looked - began + stepped - acted
+            began = stepped
+        if buffers.ended[-1].all():
+            last_values = np.zeros(settings.games, np.float32)
+        else:
+            buffers.take(-1, now, self.inputs, beyond=True)
+            if settings.critic == "oracle":
+                games.hidden(now.seats, buffers.beyond_hidden)
+            last_values = self._answers(-1)[1]
+        buffers.rewards /= self.scale
+        advantages(
+            buffers.seats, buffers.rewards, buffers.ended, buffers.values, now.seats, last_values,
+            settings.discount, settings.trace, buffers.advantages,
+        )  # fmt: skip
+        hands = int(buffers.ended.sum())
+        self.hands += hands
+        return {"hands": float(hands)}
+
+    def _answers(self, step: int) -> tuple[Array, Array]:
+        """Logits and values of all games; step -1 is what lies beyond the last."""
+        x, critic_x = self._buffers.inputs(step)
+        with self._mixed():
+            logits, values = self.network(self._on_device(x), self._on_device(critic_x))
+        return logits.cpu().numpy(), values.cpu().numpy()
+
+    def _on_device(self, rows: Array | None) -> Any:
+        if rows is None:
+            return None
+        return torch.from_numpy(rows).to(self.device).float()
+
+    def _mixed(self) -> Any:
+        on = self.settings.precision == "mixed"
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=on)
+
+    # -- earlier selves
+
+    def _seats_of_earlier_selves(self) -> Array:
+        """In which seat of each game an earlier self plays; 2 for none."""
+        seats = np.full(self.settings.games, 2, np.uint8)
+        if self.settings.pool_games and self.pool:
+            count = int(self.settings.pool_games * self.settings.games)
+            seats[:count] = np.arange(count) & 1
+            chosen = int(self.random.integers(len(self.pool)))
+            self.earlier.load_state_dict(self.pool[chosen])
+        return seats
+
+    def _let_earlier_selves_answer(self, step: int, logits: Array) -> None:
+        where = np.flatnonzero(~self._buffers.learns[step])
+        rows = self._on_device(self._buffers.observations[step][where])
+        with self._mixed():
+            logits[where] = self.earlier.logits(rows).cpu().numpy()
+
+    def _join_pool(self) -> None:
+        """Let the average join the pool every so often; of a full pool every second self goes."""
+        settings = self.settings
+        before = self.decisions - self.steps * settings.games
+        if not settings.pool_games or self.decisions // settings.pool_every == (
+            before // settings.pool_every
+        ):
+            return
+        self.pool.append({name: each.clone() for name, each in self.average.state_dict().items()})
+        if len(self.pool) > settings.pool_size:
+            del self.pool[int(self.random.integers(len(self.pool) - 1))]
+
+    # -- learning
+
+    def _learn(self, done: float) -> dict[str, float]:
+        """Some epochs of clipped policy steps over what was played; `done` runs from 0 to 1."""
+        settings = self.settings
+        rate = _between(settings.learning_rate, settings.learning_rate_end, done)
+        entropy_weight = _between(settings.entropy, settings.entropy_end, done)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        batch = self._buffers.decisions(self.device)
+        pulled = self._average_logs(batch) if settings.pull else None
+        count = len(batch.actions)
+        sums = np.zeros(len(_TOLD))
+        parts = 0
+        for _ in range(settings.epochs):
+            order = torch.from_numpy(self.random.permutation(count)).to(self.device)
+            for rows in torch.tensor_split(order, max(1, round(count / settings.minibatch))):
+                some = batch.rows(rows)
+                loss, told = self._loss(
+                    some, entropy_weight, None if pulled is None else pulled[rows]
+                )
+                self.optimizer.zero_grad(set_to_none=True)
+                loss.backward()
+                length = torch.nn.utils.clip_grad_norm_(
+                    self.network.parameters(), settings.most_gradient
+                )
+                self.optimizer.step()
+                self._follow()
+                sums += [*told, float(length)]
+                parts += 1
+        found = dict(zip(_TOLD, (sums / parts).tolist(), strict=True))
+        spread = float(batch.returns.var())
+        found["explained"] = 1 - found["value_loss"] / spread if spread > 0 else 0.0
+        return {**found, "learning_rate": rate, "entropy_weight": entropy_weight}
+
+    def _loss(
+        self, batch: Decisions, entropy_weight: float, pulled: Tensor | None
+    ) -> tuple[Tensor, list[float]]:
+        settings = self.settings
+        with self._mixed():
+            logits, values = self.network(batch.x.float(), batch.critic_x)
+        logs = _masked_logs(logits, batch.masks)
+        chosen = logs.gather(1, batch.actions[:, None]).squeeze(1)
+        change = chosen - batch.logs
+        ratio = change.exp()
+        wanted = batch.advantages
+        wanted = (wanted - wanted.mean()) / (wanted.std() + 1e-8)
+        clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+        policy_loss = -torch.min(ratio * wanted, clipped * wanted).mean()
+        value_loss = functional.mse_loss(values, batch.returns)
+        shares = logs.exp()
+        entropy = -(shares * logs.clamp(min=-50)).sum(1).mean()
+        loss = policy_loss + settings.value_weight * value_loss - entropy_weight * entropy
+        if pulled is not None:
+            loss = loss + settings.pull * (shares * (logs - pulled).clamp(-50, 50)).sum(1).mean()
+        with torch.no_grad():
+            outside = ((ratio - 1).abs() > settings.clip).float().mean()
+            divergence = (ratio - 1 - change).mean()
+            told = torch.stack([policy_loss, value_loss, entropy, divergence, outside]).tolist()
+        return loss, told
+
+    @torch.no_grad()
+    def _average_logs(self, batch: Decisions) -> Tensor:
+        """What the averaged weights would play, to be pulled towards."""
+        parts = []
+        for rows in torch.arange(len(batch.actions), device=self.device).split(8192):
+            with self._mixed():
+                logits = self.average.logits(batch.x[rows].float())
+            parts.append(_masked_logs(logits, batch.masks[rows]))
+        return torch.cat(parts)
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """Move the average a little towards the network."""
+        torch._foreach_lerp_(
+            list(self.average.parameters()),
+            list(self.network.parameters()),
+            1 - self.settings.average,
+        )
+
+    # -- what comes out, and what a resumed training needs
+
+    def player(self) -> dict[str, Array]:
+        """The weights of the player: the average."""
+        return player_weights(self.average)
+
+    def network_card(self) -> dict[str, Any]:
+        """What the card of a checkpoint says of the network."""
+        return {
+            "kind": "mlp",
+            "inputs": self.inputs.tolist(),
+            "layers": list(self.settings.layers),
+        }
+
+    def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Everything that the rest of the training depends on: arrays, and plain values."""
+        arrays: dict[str, Array] = {}
+        for name, module in (("network", self.network), ("average", self.average)):
+            for key, tensor in module.state_dict().items():
+                arrays[f"{name}.{key}"] = tensor.cpu().numpy()
+        for place, one in enumerate(self.pool):
+            for key, tensor in one.items():
+                arrays[f"pool.{place}.{key}"] = tensor.cpu().numpy()
+        for place, kept in self.optimizer.state_dict()["state"].items():
+            for key, tensor in kept.items():
+                arrays[f"optimizer.{place}.{key}"] = np.atleast_1d(tensor.cpu().numpy())
+        arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
+        plain = {
+            "decisions": self.decisions,
+            "hands": self.hands,
+            "pool": len(self.pool),
+            "random": self.random.bit_generator.state,
+        }
+        return arrays, plain
+
+    def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        for name, module in (("network", self.network), ("average", self.average)):
+            module.load_state_dict(self._tensors(arrays, f"{name}."))
+        self.pool = [self._tensors(arrays, f"pool.{place}.") for place in range(plain["pool"])]
+        kept = self.optimizer.state_dict()
+        kept["state"] = {
+            place: {
+                key: each.reshape(()) if key == "step" else each
+                for key, each in self._tensors(arrays, f"optimizer.{place}.").items()
+            }
+            for place in range(len(list(self.network.parameters())))
+            if f"optimizer.{place}.step" in arrays
+        }
+        self.optimizer.load_state_dict(kept)
+        self.games.restore({name: arrays[f"games.{name}"] for name in ("records", "seed")})
+        self.random.bit_generator.state = plain["random"]
+        self.decisions, self.hands = plain["decisions"], plain["hands"]
+
+    def _tensors(self, arrays: dict[str, Array], start: str) -> dict[str, Tensor]:
+        return {
+            name.removeprefix(start): torch.tensor(array, device=self.device)
+            for name, array in arrays.items()
+            if name.startswith(start)
+        }
+
+
+_TOLD = ("policy_loss", "value_loss", "entropy", "divergence", "clipped", "gradient")
+
+
+def _between(start: float, end: float, done: float) -> float:
+    return start + (end - start) * min(1.0, done)
+
+
+def _masked_logs(logits: Tensor, masks: Tensor) -> Tensor:
+    """The logarithms of the probabilities of all actions; what is not legal has none."""
+    return torch.log_softmax(logits.masked_fill(masks == 0, _NOT_LEGAL), dim=1)
+
+
+def episode_decisions(settings: PPOSettings) -> int:
+    """The decisions of one episode, both players' together; of a race, the most there can be."""
+    rules = settings.options.rules
+    foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
+    return foreplay if settings.horizon == "foreplay" else foreplay + 2 * rules.hand
+
+
+# -- what was played
+
+
+@dataclass
+class Decisions:
+    """Decisions to learn from, one row each."""
+
+    x: Tensor
+    critic_x: Tensor | None
+    masks: Tensor
+    actions: Tensor
+    logs: Tensor
+    advantages: Tensor
+    returns: Tensor
+
+    def rows(self, rows: Tensor) -> Decisions:
+        """Some of them."""
+        critic_x = None if self.critic_x is None else self.critic_x[rows].float()
+        return Decisions(
+            self.x[rows], critic_x, self.masks[rows], self.actions[rows], self.logs[rows],
+            self.advantages[rows], self.returns[rows],
+        )  # fmt: skip
+
+
+class Buffers:
+    """Room for the decisions of one iteration: `(steps, games)` rows, observations as int8."""
+
+    def __init__(self, steps: int, games: int, inputs: int, actions: int, oracle: bool) -> None:
+        shape = (steps, games)
+        self.observations = np.zeros((*shape, inputs), np.int8)
+        self.hidden = np.zeros((*shape, HIDDEN_SIZE if oracle else 0), np.int8)
+        self.beyond = np.zeros((games, inputs), np.int8)
+        self.beyond_hidden = np.zeros((games, HIDDEN_SIZE if oracle else 0), np.int8)
+        self.masks = np.zeros((*shape, actions), np.int8)
+        self.seats = np.zeros(shape, np.uint8)
+        self.learns = np.ones(shape, np.bool_)
+        self.actions = np.zeros(shape, np.int64)
+        self.logs = np.zeros(shape, np.float32)
+        self.values = np.zeros(shape, np.float32)
+        self.rewards = np.zeros((*shape, 2), np.float32)
+        self.ended = np.zeros(shape, np.bool_)
+        self.advantages = np.zeros(shape, np.float32)
+        self._oracle = oracle
+
+    def take(self, step: int, now: Round, inputs: Array, beyond: bool = False) -> None:
+        """Keep what is seen at a step, or beyond the last."""
+        gather(now.observations, inputs, self.beyond if beyond else self.observations[step])
+        if not beyond:
+            self.masks[step] = now.masks
+            self.seats[step] = now.seats
+
+    def inputs(self, step: int) -> tuple[Array, Array | None]:
+        """What policy and critic see at a step; -1 for what lies beyond the last."""
+        seen = self.beyond if step < 0 else self.observations[step]
+        if not self._oracle:
+            return seen, None
+        hidden = self.beyond_hidden if step < 0 else self.hidden[step]
+        return seen, np.concatenate([seen, hidden], axis=1)
+
+    def decisions(self, device: torch.device) -> Decisions:
+        """The learner's decisions as rows on the device."""
+        count = self.learns.size
+        where = None if self.learns.all() else np.flatnonzero(self.learns)
+
+        def rows(array: Array) -> Tensor:
+            flat = array.reshape(count, *array.shape[2:])
+            return torch.from_numpy(flat if where is None else flat[where]).to(device)
+
+        critic_x = None
+        if self._oracle:
+            critic_x = torch.cat([rows(self.observations), rows(self.hidden)], dim=1)
+        gained, values = rows(self.advantages), rows(self.values)
+        return Decisions(
+            rows(self.observations), critic_x, rows(self.masks), rows(self.actions),
+            rows(self.logs), gained, gained + values,
+        )  # fmt: skip
+
+
+Trainer = Callable[[PPOSettings, str], PPO]

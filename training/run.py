@@ -1,0 +1,339 @@
+"""A run: a folder in which a training keeps its state, its measurements, its log and its players.
+
+`start` begins a run and `resume` goes on with one; both end in `Run.go`, which
+trains, measures, saves, and leaves behind a folder that tells all about it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import yaml
+
+from ..agents.base import CannotPlay
+from ..agents.checkpoint import FOLDER, checkpoints_in, read_card, read_checkpoint, write_card
+from ..agents.network import NetworkAgent
+from ..engine.files import written_whole
+from .arena import evaluate
+from .checkpoint import load_state, save_state, write_player
+from .display import Display, duration
+from .report import write_report
+from .settings import Settings, settings_from
+
+SETTINGS, STATE, TABLE, MEASURED, LOG, REPORT = (
+    "settings.yaml", "state.safetensors", "progress.csv", "measured.csv", "log.txt", "report.html",
+)  # fmt: skip
+
+# Deals of measurements have a seed of their own, far from those that people give to trainings.
+MEASURING_SEED = 0x6D656173757265
+_OWN_PAST = "half as long"
+
+
+class Stopped(Exception):
+    """A run that ended before its budget, with what to do."""
+
+
+class Trainer(Protocol):
+    """What a run asks of a trainer."""
+
+    decisions: int
+    hands: int
+
+    def iterate(self) -> dict[str, float]:
+        """Train a while, and tell what happened."""
+        ...
+
+    def player(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The weights of the player as it is now."""
+        ...
+
+    def network_card(self) -> dict[str, Any]:
+        """What the card says of the network."""
+        ...
+
+    def state(self) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+        """Everything that the rest depends on."""
+        ...
+
+    def restore(
+        self, arrays: dict[str, np.ndarray[Any, Any]], plain: dict[str, Any]
+    ) -> None:
+        """Go on from what `state` gave."""
+        ...
+
+
+@dataclass
+class Measured:
+    """A match against a yardstick."""
+
+    decisions: int
+    opponent: str
+    win_rate: float
+    half_width: float
+    margin: float
+    hands: int
+
+    def text(self) -> str:
+        """In words."""
+        rate, reach = 100 * self.win_rate, 100 * self.half_width
+        return f"{rate:.1f} ± {reach:.1f} % against {self.opponent}"
+
+
+@dataclass
+class Run:
+    """A training in its folder."""
+
+    folder: Path
+    settings: Settings
+    trainer: Trainer
+    seconds: float = 0.0
+    """Time spent in earlier sessions of the run."""
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=list)
+
+    # -- the way of a run
+
+    def go(self, display: Display) -> Path:
+        """Train to the end of the budget; returns the last checkpoint."""
+        began = time.monotonic() - self.seconds
+        settings, trainer = self.settings, self.trainer
+        try:
+            while trainer.decisions < settings.decisions:
+                before = trainer.decisions
+                told = trainer.iterate()
+                self.seconds = time.monotonic() - began
+                self._note(told)
+                display.progress(self, told)
+                if _passed(before, trainer.decisions, settings.measure_every):
+                    self._checkpoint(display, settings.measure_hands)
+                if _passed(before, trainer.decisions, settings.save_every):
+                    self.save()
+                if settings.minutes and self.seconds > 60 * settings.minutes:
+                    display.say(f"the time limit of {settings.minutes:g} minutes is reached")
+                    break
+        except KeyboardInterrupt:
+            self.save()
+            self._write_tables()
+            raise Stopped(
+                f"stopped after {trainer.decisions:,} decisions; go on with: german-whist train "
+                f"--resume {self.folder}"
+            ) from None
+        except ArithmeticError as error:
+            self._write_tables()
+            raise Stopped(f"{error}; {self._last_good()}") from error
+        except OSError as error:
+            raise Stopped(
+                f"{error.strerror or error} ({error.filename}); {self._last_good()}"
+            ) from error
+        self.seconds = time.monotonic() - began
+        path = self._checkpoint(display, settings.final_hands)
+        self.save()
+        return path
+
+    def save(self) -> None:
+        """Keep the whole state, so that the run can go on from here."""
+        arrays, plain = self.trainer.state()
+        save_state(
+            self.folder / STATE,
+            arrays,
+            {
+                **plain,
+                "seconds": self.seconds,
+                "rows": self.rows,
+                "measured": [vars(each) for each in self.measured],
+            },
+        )
+        self._write_tables()
+
+    def _last_good(self) -> str:
+        good = checkpoints_in(self.folder / FOLDER)
+        if not good:
+            return "there is no checkpoint yet"
+        return f"the last good checkpoint is {good[-1]}"
+
+    # -- measuring
+
+    def _checkpoint(self, display: Display, hands: int) -> Path:
+        """Keep the player, measure it, and write its strength into its card."""
+        name = self.folder / FOLDER / f"{self.trainer.decisions:012d}"
+        path = write_player(
+            name,
+            self.trainer.player(),
+            self.settings,
+            self.trainer.network_card(),
+            {
+                "decisions": self.trainer.decisions,
+                "hands": self.trainer.hands,
+                "minutes": round(self.seconds / 60, 2),
+                "measured": [],
+            },
+        )
+        found = self.measure(path, hands, display)
+        self.measured = [each for each in self.measured if each.decisions < found[0].decisions]\
+            + found if found else self.measured  # fmt: skip
+        card = read_card(path)
+        card["measured"] = [
+            {key: value for key, value in vars(each).items() if key != "decisions"}
+            for each in found
+        ]
+        write_card(name, card)
+        self._write_tables()
+        for each in found:
+            display.measured(self, each)
+        return path
+
+    def measure(self, path: Path, hands: int, display: Display) -> list[Measured]:
+        """Let a checkpoint play the yardsticks and its own past, on the same deals each time."""
+        rules = self.settings.options.rules
+        player = NetworkAgent(rules, read_checkpoint(path))
+        opponents: list[tuple[str, Any]] = [(name, name) for name in self.settings.yardsticks]
+        past = self._past()
+        if past is not None:
+            opponents.append((_OWN_PAST, NetworkAgent(rules, read_checkpoint(past))))
+        found = []
+        for name, opponent in opponents:
+            try:
+                result = evaluate(player, opponent, rules, hands=hands, seed=MEASURING_SEED)
+            except CannotPlay as error:
+                display.say(str(error))
+                continue
+            pairing = result.pairings[0]
+            found.append(
+                Measured(
+                    self.trainer.decisions, name, pairing.win_rate.value,
+                    pairing.win_rate.half_width, pairing.margin.value, pairing.hands,
+                )  # fmt: skip
+            )
+        return found
+
+    def _past(self) -> Path | None:
+        """The checkpoint that had trained about half as long."""
+        half = self.trainer.decisions / 2
+        paths = [
+            path
+            for path in checkpoints_in(self.folder / FOLDER)
+            if int(path.stem) < self.trainer.decisions
+        ]
+        return min(paths, key=lambda path: abs(int(path.stem) - half), default=None)
+
+    # -- what it leaves behind
+
+    def _note(self, told: Mapping[str, float]) -> None:
+        self.rows.append(
+            {
+                "decisions": self.trainer.decisions,
+                "hands_played": self.trainer.hands,
+                "seconds": round(self.seconds, 3),
+                **{name: float(f"{value:.6g}") for name, value in told.items()},
+            }
+        )
+
+    def _write_tables(self) -> None:
+        if self.rows:
+            _write_csv(self.folder / TABLE, self.rows)
+        if self.measured:
+            _write_csv(self.folder / MEASURED, [vars(each) for each in self.measured])
+        write_report(self.folder / REPORT, self.settings, self.rows, self.measured)
+
+
+def _passed(before: int, now: int, every: int) -> bool:
+    return before // every != now // every
+
+
+def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    with written_whole(path, "w") as file:
+        file.write(text.getvalue())
+
+
+# -- beginning and going on
+
+
+def make_trainer(settings: Settings) -> Trainer:
+    """The trainer that some settings are for, on the device they ask for."""
+    import torch
+
+    torch.set_num_threads(settings.threads or usable_threads())
+    device = settings.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
+    from .ppo import PPO
+    from .settings import PPOSettings
+
+    if isinstance(settings, PPOSettings):
+        return PPO(settings, device)
+    raise ValueError(f"there is no trainer for {settings.kind!r}")
+
+
+def usable_threads() -> int:
+    """As many threads as this process may use cores."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def start(folder: Path, settings: Settings, make: Callable[[Settings], Trainer]) -> Run:
+    """A new run in a folder that is not there yet."""
+    if folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"{folder} is not empty: go on with --resume {folder}, or name another")
+    folder.mkdir(parents=True, exist_ok=True)
+    with written_whole(folder / SETTINGS, "w") as file:
+        file.write(settings.as_yaml())
+    return Run(folder, settings, make(settings))
+
+
+def resume(
+    folder: Path, make: Callable[[Settings], Trainer], words: Mapping[str, Any] | None = None
+) -> Run:
+    """A run from where its state was saved last; one that saved none begins again."""
+    path = folder / SETTINGS
+    if not path.exists():
+        raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings = settings_from({**values, **(words or {})}, str(path))
+    run = Run(folder, settings, make(settings))
+    if not (folder / STATE).exists():
+        return run
+    arrays, plain = load_state(folder / STATE)
+    run.trainer.restore(arrays, plain)
+    run.seconds, run.rows = plain["seconds"], plain["rows"]
+    run.measured = [Measured(**each) for each in plain["measured"]]
+    return run
+
+
+def next_folder(base: Path, name: str) -> Path:
+    """A folder for a new run: the name, and a number that is free."""
+    number = 1
+    while (base / f"{name}-{number}").exists():
+        number += 1
+    return base / f"{name}-{number}"
+
+
+def strength_table(path: Path) -> str:
+    """What a checkpoint was measured at, as lines of text."""
+    card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    lines = [f"{'against':<16}{'wins':>16}{'margin':>9}{'hands':>9}"]
+    for each in card["measured"]:
+        rate = f"{100 * each['win_rate']:.1f} ± {100 * each['half_width']:.1f} %"
+        lines.append(f"{each['opponent']:<16}{rate:>16}{each['margin']:>+9.2f}{each['hands']:>9,}")
+    return "\n".join(lines)
+
+
+__all__ = [
+    "Measured", "Run", "Stopped", "duration", "make_trainer", "next_folder", "resume", "start",
+    "strength_table",
+]  # fmt: skip

@@ -1,0 +1,30 @@
+"""A run from the command line: its display, its log, and how it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .display import display_for
+from .run import LOG, REPORT, Stopped, make_trainer, resume, start, strength_table
+
+
+def train(folder: Path, settings: Any = None) -> int:
+    """Begin a run with these settings, or go on with the one in the folder; the exit status."""
+    if settings is None:
+        run = resume(folder, make_trainer)
+    else:
+        run = start(folder, settings, make_trainer)
+    with open(folder / LOG, "a", encoding="utf-8") as log:
+        display = display_for(log)
+        try:
+            display.say(f"{folder}: {run.settings.about or run.settings.kind}")
+            path = run.go(display)
+        except Stopped as stopped:
+            display.say(str(stopped))
+            return 130 if isinstance(stopped.__context__, KeyboardInterrupt) else 1
+        finally:
+            display.close()
+    print(strength_table(path))
+    print(f"{path}\n{folder / REPORT}")
+    return 0

@@ -1,0 +1,312 @@
+"""Settings of a training: frozen, checked values from YAML presets and `key=value` words.
+
+A preset is a file of `configs/train/` or one of the user's own; the words of the
+command line are read by the same types and refused with the nearest known name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar
+
+import yaml
+
+from ..engine.files import read_yaml_mapping
+from ..engine.rules import load_rules
+from ..envs.options import Options, options_from
+
+CRITICS = ("shared", "own", "oracle")
+PRECISIONS = ("float32", "mixed")
+DEVICES = ("auto", "cpu", "cuda")
+
+
+class SettingsError(ValueError):
+    """A setting that is not known, or a value that does not fit."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every trainer is told: what is played, for how long, and where it runs."""
+
+    kind: ClassVar[str] = ""
+
+    about: str = ""
+    # What is played and paid.
+    rules: Any = "classic"
+    reward: str = "win"
+    """`win`, `margin`, `tricks` or the rules' own `points`."""
+    horizon: str = "foreplay"
+    """`foreplay` ends an episode with the exact value of its ending; `hand` plays it out."""
+    layout: str = "trump-first"
+    # How long, and from which seed.
+    decisions: int = 18_000_000
+    minutes: float = 0.0
+    """A time limit beside the budget of decisions; 0 for none."""
+    seed: int = 1
+    # Measuring and keeping.
+    measure_every: int = 3_000_000
+    """Decisions between measurements and checkpoints."""
+    save_every: int = 1_000_000
+    """Decisions between saved states, from which a run goes on."""
+    yardsticks: tuple[str, ...] = ("threshold",)
+    measure_hands: int = 2_000
+    final_hands: int = 10_000
+    # The machine.
+    device: str = "auto"
+    threads: int = 0
+    """Threads of torch; 0 for one a core."""
+    precision: str = "float32"
+    """`mixed` multiplies in bfloat16."""
+
+    def __post_init__(self) -> None:
+        _one_of("device", self.device, DEVICES)
+        _one_of("precision", self.precision, PRECISIONS)
+        for name in ("decisions", "measure_every", "save_every", "measure_hands", "final_hands"):
+            _at_least(name, getattr(self, name), 1)
+        for name in ("minutes", "seed", "threads"):
+            _at_least(name, getattr(self, name), 0)
+        try:
+            _ = self.options
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
+
+    @cached_property
+    def options(self) -> Options:
+        """The same for environments: rules, reward, horizon, layout."""
+        return options_from(
+            load_rules(self.rules), reward=self.reward, horizon=self.horizon, layout=self.layout
+        )
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Every setting, as a YAML file gives it."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain["rules"] = self.options.rules.as_mapping() if not _named(self.rules) else self.rules
+        return {
+            "trainer": self.kind,
+            **{name: list(value) if isinstance(value, tuple) else value
+               for name, value in plain.items()},
+        }  # fmt: skip
+
+    def as_yaml(self) -> str:
+        """The resolved settings as a file."""
+        return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
+
+
+@dataclass(frozen=True)
+class PPOSettings(Settings):
+    """The project's own trainer: self-play in which both seats learn."""
+
+    kind: ClassVar[str] = "ppo"
+
+    # The network.
+    layers: tuple[int, ...] = (256, 256)
+    critic: str = "shared"
+    """`own` has layers of its own; `oracle` has, and sees all cards."""
+    # Playing.
+    games: int = 4096
+    """Games in lockstep."""
+    steps: int = 0
+    """Decisions a game in each iteration; 0 for one whole episode."""
+    pool_games: float = 0.0
+    """The share of games in which one seat is played by an earlier self."""
+    pool_size: int = 12
+    pool_every: int = 1_000_000
+    """Decisions between the selves that join the pool."""
+    # Learning.
+    epochs: int = 2
+    minibatch: int = 8192
+    learning_rate: float = 1e-3
+    learning_rate_end: float = 0.0
+    clip: float = 0.2
+    discount: float = 1.0
+    trace: float = 0.95
+    """The lambda of generalised advantages."""
+    entropy: float = 0.05
+    entropy_end: float = 0.05
+    value_weight: float = 0.5
+    most_gradient: float = 0.5
+    """Gradients are scaled down to this length."""
+    average: float = 0.99
+    """What the averaged weights, which are the player, keep of themselves at each step."""
+    pull: float = 0.0
+    """How strongly the policy is pulled towards that of the averaged weights."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _one_of("critic", self.critic, CRITICS)
+        for name in ("games", "epochs", "minibatch", "pool_size", "pool_every"):
+            _at_least(name, getattr(self, name), 1)
+        for name in ("steps", "clip", "learning_rate", "learning_rate_end", "entropy",
+                     "entropy_end", "value_weight", "pull"):  # fmt: skip
+            _at_least(name, getattr(self, name), 0)
+        for name in ("discount", "trace", "average", "pool_games"):
+            _at_least(name, getattr(self, name), 0)
+            if getattr(self, name) > 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}: it has to be at most 1")
+        if not self.layers or min(self.layers) < 1:
+            raise SettingsError(f"layers is {list(self.layers)}: give the width of each layer")
+
+
+@dataclass(frozen=True)
+class SB3Settings(Settings):
+    """MaskablePPO of sb3-contrib against a growing pool of earlier selves and rule players."""
+
+    kind: ClassVar[str] = "sb3"
+
+    layers: tuple[int, ...] = (256, 256)
+    games: int = 256
+    steps: int = 52
+    """Decisions a game in each iteration."""
+    opponents: tuple[str, ...] = ("threshold", "random-exact")
+    """Players that stay in the pool."""
+    pool_size: int = 8
+    pool_every: int = 500_000
+    """Decisions between the selves that join the pool."""
+    swap_every: int = 100_000
+    """Decisions between changes of the opponent."""
+    epochs: int = 4
+    minibatch: int = 2048
+    learning_rate: float = 5e-4
+    clip: float = 0.2
+    discount: float = 1.0
+    trace: float = 0.95
+    entropy: float = 0.02
+    value_weight: float = 0.5
+    most_gradient: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("games", "steps", "epochs", "minibatch", "pool_size", "pool_every",
+                     "swap_every"):  # fmt: skip
+            _at_least(name, getattr(self, name), 1)
+        if not self.layers or min(self.layers) < 1:
+            raise SettingsError(f"layers is {list(self.layers)}: give the width of each layer")
+
+
+TRAINERS: dict[str, type[Settings]] = {each.kind: each for each in (PPOSettings, SB3Settings)}
+
+
+# -- where settings come from
+
+
+def _folder() -> Any:
+    return files(__name__.rsplit(".", 2)[0] + ".configs") / "train"
+
+
+def presets() -> dict[str, str]:
+    """The trainings that come with the package, and what each is for."""
+    found: dict[str, str] = {}
+    for each in sorted(_folder().iterdir(), key=lambda each: each.name):
+        if each.name.endswith(".yaml"):
+            values = read_yaml_mapping(Path(str(each)))
+            found[each.name.removesuffix(".yaml")] = str(values.get("about", ""))
+    return found
+
+
+def load_settings(wanted: str | Path, words: Iterable[str] = ()) -> Settings:
+    """A preset by name or from a YAML file, with `key=value` words over it."""
+    if str(wanted) in presets():
+        path = Path(str(_folder() / f"{wanted}.yaml"))
+    elif Path(wanted).suffix in (".yaml", ".yml"):
+        path = Path(wanted)
+    else:
+        raise SettingsError(
+            f"{str(wanted)!r} is not a preset{_near(str(wanted), list(presets()))}; give a name or "
+            "the path of a .yaml file"
+        )
+    values = read_yaml_mapping(path)
+    for word in words:
+        name, mark, text = word.partition("=")
+        if not mark:
+            raise SettingsError(f"{word!r} is no setting: write key=value, as in entropy=0.1")
+        values[name.strip()] = _read_word(name.strip(), text)
+    return settings_from(values, str(path.name if str(wanted) in presets() else path))
+
+
+def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settings:
+    """Settings from the fields of a file; unknown names and wrong values are refused."""
+    given = dict(values)
+    kind = given.pop("trainer", "ppo")
+    if kind not in TRAINERS:
+        raise SettingsError(
+            f"{source}: trainer is {kind!r}: it has to be one of {', '.join(TRAINERS)}"
+        )
+    wanted = TRAINERS[kind]
+    known = {each.name: each for each in fields(wanted)}
+    for name, value in given.items():
+        if name not in known:
+            near = _near(name, ["trainer", *known])
+            raise SettingsError(f"{source}: {name!r} is not a setting of the {kind} trainer{near}")
+        given[name] = _typed(name, value, known[name].default)
+    try:
+        return wanted(**given)
+    except SettingsError as error:
+        raise SettingsError(f"{source}: {error}") from None
+
+
+def _read_word(name: str, text: str) -> Any:
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise SettingsError(f"{name}={text}: the value can not be read") from None
+    if isinstance(value, str) and "," in value:
+        return [_read_word(name, part) for part in value.split(",")]
+    return value
+
+
+def _typed(name: str, value: Any, default: Any) -> Any:
+    """A value as the type of the setting's default, refused if it is another."""
+    if name == "rules":
+        return value
+    if isinstance(default, tuple):
+        return _several(name, value, default)
+    if isinstance(value, str) and not isinstance(default, str):
+        # YAML reads 1e-3 as a word.
+        try:
+            value = float(value.replace("_", ""))
+        except ValueError:
+            pass
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(default, int) and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if type(value) is not type(default):
+        kind = {int: "a whole number", float: "a number", str: "a word"}[type(default)]
+        raise SettingsError(f"{name} is {value!r}: it has to be {kind}")
+    return value
+
+
+def _several(name: str, value: Any, default: tuple[Any, ...]) -> tuple[Any, ...]:
+    if value is None:
+        return ()
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(_typed(name, part, default[0]) for part in parts)
+
+
+def _named(rules: Any) -> bool:
+    return isinstance(rules, str) and not rules.endswith((".yaml", ".yml"))
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise SettingsError(
+            f"{name} is {value!r}: it has to be one of {', '.join(allowed)}"
+            + _near(str(value), list(allowed), told=False)
+        )
+
+
+def _at_least(name: str, value: float, least: float) -> None:
+    if value < least:
+        raise SettingsError(f"{name} is {value}: it has to be at least {least}")
+
+
+def _near(word: str, known: list[str], told: bool = True) -> str:
+    close = difflib.get_close_matches(word, known, n=2, cutoff=0.5)
+    if close:
+        return f"; did you mean {' or '.join(repr(each) for each in close)}?"
+    return f"; there are {', '.join(known)}" if told else ""
