@@ -247,9 +247,7 @@ class NetworkAgent(Agent):
         """An action for each view."""
         actions = np.empty(len(views), np.int64)
         skip = self.perfect_endgame
-        network_actions(
-            self.record, views, *self.policy.arrays, self.sample, skip, rng, actions
-        )
+        network_actions(self.record, views, *self.policy.arrays, self.sample, skip, rng, actions)
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions

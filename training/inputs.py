@@ -28,7 +28,7 @@ def inputs_of(options: Options) -> Array:
     deck = [int(card) for card in rules.deck]
     counts_seen = whole or rules.counts == "all"
     counts = min(rules.counting_tricks, LAYOUT.group("tricks_me").size)
-    taken: dict[str, list[int]] = {name: deck for name in _SETS}
+    taken: dict[str, list[int]] = dict.fromkeys(_SETS, deck)
     if rules.faced == "never" or rules.stock_cards == 0:
         del taken["upcards"]
     if with_trumps and not shown:
@@ -51,5 +51,7 @@ def inputs_of(options: Options) -> Array:
     if options.horizon == "match":
         for name in ("match_needs_me", "match_needs_opponent"):
             taken[name] = list(range(LAYOUT.group(name).size))
-    places = [LAYOUT.group(name).start + place for name, places in taken.items() for place in places]
+    places = [
+        LAYOUT.group(name).start + place for name, places in taken.items() for place in places
+    ]
     return np.array(sorted(places), np.int64)

@@ -155,9 +155,7 @@ class PPO:
                 self._let_earlier_selves_answer(step, logits)
             buffers.values[step] = values
             chances = self.random.random(settings.games, np.float32)
-            choose(
-                logits, buffers.masks[step], chances, buffers.actions[step], buffers.logs[step]
-            )
+            choose(logits, buffers.masks[step], chances, buffers.actions[step], buffers.logs[step])
             acted = clock()
             now = games.step(buffers.actions[step])
             buffers.rewards[step] = now.rewards

@@ -64,9 +64,7 @@ class Trainer(Protocol):
         """Everything that the rest depends on."""
         ...
 
-    def restore(
-        self, arrays: dict[str, np.ndarray[Any, Any]], plain: dict[str, Any]
-    ) -> None:
+    def restore(self, arrays: dict[str, np.ndarray[Any, Any]], plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
         ...
 
@@ -209,8 +207,12 @@ class Run:
             pairing = result.pairings[0]
             found.append(
                 Measured(
-                    self.trainer.decisions, name, pairing.win_rate.value,
-                    pairing.win_rate.half_width, pairing.margin.value, pairing.hands,
+                    self.trainer.decisions,
+                    name,
+                    pairing.win_rate.value,
+                    pairing.win_rate.half_width,
+                    pairing.margin.value,
+                    pairing.hands,
                 )  # fmt: skip
             )
         return found
