@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class Layers(nn.Module):
         super().__init__()
         sizes = [inputs, *widths]
         self.layers = nn.ModuleList(
-            nn.Linear(n, m) for n, m in zip(sizes[:-1], sizes[1:], strict=True)
+            nn.Linear(n, m) for n, m in pairwise(sizes)
         )
         for layer in self.layers:
             _orthogonal(layer, math.sqrt(2))

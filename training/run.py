@@ -176,8 +176,7 @@ class Run:
             },
         )
         found = self.measure(path, hands, display)
-        self.measured = [each for each in self.measured if each.decisions < found[0].decisions]\
-            + found if found else self.measured  # fmt: skip
+        self.measured += found
         card = read_card(path)
         card["measured"] = [
             {key: value for key, value in vars(each).items() if key != "decisions"}
@@ -213,7 +212,7 @@ class Run:
                     pairing.win_rate.half_width,
                     pairing.margin.value,
                     pairing.hands,
-                )  # fmt: skip
+                )
             )
         return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib.resources import files
@@ -267,10 +268,8 @@ def _typed(name: str, value: Any, default: Any) -> Any:
         return _several(name, value, default)
     if isinstance(value, str) and not isinstance(default, str):
         # YAML reads 1e-3 as a word.
-        try:
+        with suppress(ValueError):
             value = float(value.replace("_", ""))
-        except ValueError:
-            pass
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(default, int) and isinstance(value, float) and value.is_integer():

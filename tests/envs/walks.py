@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-
 from german_whist import named_rules
 from support import ODD
 

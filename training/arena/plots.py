@@ -216,18 +216,14 @@ def tricks_won(pairing: Pairing, foreplay: int) -> str:
 def cards_held(pairing: Pairing, foreplay: int) -> str:
     """How many more trumps and high cards player one holds as each trick begins."""
     course = pairing.course
-    count = max(
-        (place + 1 for place, each in enumerate(course.trumps) if each is not None), default=1
-    )
+    count = max((place + 1 for place, each in enumerate(course.trumps) if each is not None), default=1)
     picture = _Steps(count, "Cards held")
     lines = {
         "trumps": [each or 0.0 for each in course.trumps[:count]],
         "high": [each or 0.0 for each in course.high_cards[:count]],
     }
     values = [value for line in lines.values() for value in line]
-    picture.scale(
-        min(*values, -0.2), max(*values, 0.2), lambda value: f"{value:+g}" if value else "0"
-    )
+    picture.scale(min(*values, -0.2), max(*values, 0.2), lambda value: f"{value:+g}" if value else "0")
     picture.stage_ends(foreplay)
     for kind, line in lines.items():
         picture.curve(line, kind)

@@ -113,9 +113,7 @@ def cross_table(result: Result, ladder: Ladder) -> Table:
     rows = []
     for player in ranked:
         rates = [result.win_rate(player, other) for other in ranked]
-        rows.append(
-            (player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates))
-        )
+        rows.append((player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates)))
     return Table("Cross table", ("win rate in %", *ranked), tuple(rows),
                  "The row's player against the column's.")  # fmt: skip
 

@@ -204,7 +204,9 @@ class Arena:
     def result(self) -> Result:
         """Everything found so far."""
         pairings = tuple(
-            self.pairing(place) for place, course in enumerate(self.courses) if course.tally.pairs
+            self.pairing(place)
+            for place, course in enumerate(self.courses)
+            if course.tally.pairs
         )
         found: Ladder | None = None
         if self._rated:

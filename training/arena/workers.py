@@ -56,9 +56,7 @@ class TaskSource(Protocol):
 class Bench:
     """The players of a run in one process, made when first needed."""
 
-    def __init__(
-        self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting
-    ) -> None:
+    def __init__(self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting) -> None:
         self._specs = players
         self._setting = setting
         self._made: dict[tuple[int, Any], Agent] = {}
