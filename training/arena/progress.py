@@ -72,7 +72,8 @@ def status_of(arena: Arena, bar: bool) -> str:
     for place in playing[-1:] if len(arena.courses) == 1 else _least_sure(arena, playing):
         each = arena.pairing(place)
         parts.append(f"{each.player} – {each.opponent} {percent_with_reach(each.win_rate)}")
-    if done > 0 and arena.seconds > 1:
+    # The first chunks tell more of loading than of playing.
+    if done > 0.02 and arena.seconds > 1:
         parts.append(f"{duration(arena.seconds * (1 - done) / done)} left")
     return ", ".join(parts)
 

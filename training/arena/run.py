@@ -19,7 +19,7 @@ from ...agents.base import Agent
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.state import SEATS
 from .play import Chunk, Setting, Tally
-from .results import Ladder, Pairing, Result, ladder_of, pairing_of
+from .results import Ladder, Pairing, Result, ladder_of, pairing_of, strongest_first
 from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
 
 DEFAULT_HANDS = 10_000
@@ -211,6 +211,8 @@ class Arena:
         found: Ladder | None = None
         if self._rated:
             found = ladder_of(self.names, pairings, self.anchor)
+        if found is not None:
+            pairings = strongest_first(found, pairings)
         return Result(
             rules=self.setting.rules.name,
             match=str(self.setting.match) if self.setting.match else None,
