@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from german_whist.agents.base import Agent, Array
 from german_whist.agents.random import RandomAgent
 

@@ -8,6 +8,7 @@ from typing import Any
 import arena_players
 import numpy as np
 import pytest
+
 from german_whist import Match
 from german_whist.agents import make_agent
 from german_whist.engine.endgame import moves
@@ -20,9 +21,7 @@ from german_whist.training.arena.play import Setting, Tally, play_chunk
 PLAYERS = "arena_players:"
 
 
-def tally_of(
-    players: tuple[str, str], rules: Rules, pairs: int = 60, **options: Any
-) -> Tally:
+def tally_of(players: tuple[str, str], rules: Rules, pairs: int = 60, **options: Any) -> Tally:
     setting = Setting(rules, options.pop("match", None), options.pop("seed", 5), **options)
     agents = tuple(make_agent(each, rules, match=setting.match) for each in players)
     return play_chunk(agents, setting, 0, pairs).tally
@@ -137,7 +136,9 @@ def plain(pairing: Any) -> dict[str, float]:
         for name in ("as_leader", "as_dealer", "ending_margin", "hands", "pairs")
     }
     for name in ("win_rate", "margin", "points"):
-        figures |= {f"{name}.{end}": value for end, value in getattr(pairing, name).to_json().items()}
+        figures |= {
+            f"{name}.{end}": value for end, value in getattr(pairing, name).to_json().items()
+        }
     for place, stage in enumerate(pairing.stages):
         figures |= {f"upcards {place}": stage.upcards, f"thrown {place}": stage.thrown}
     return figures
@@ -277,7 +278,7 @@ def test_the_deals_of_a_worker_that_died_are_played_again(
 
 
 def test_workers_that_always_die_end_the_run_with_a_sentence() -> None:
-    found = evaluate(f"{PLAYERS}Doomed", "threshold", hands=40, workers=2)
+    found = evaluate(f"{PLAYERS}Doomed", "threshold", hands=16, workers=2)
     assert not found.complete
     assert "died (exit status 9)" in found.notes[0]
 

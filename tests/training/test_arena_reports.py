@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena import Result, evaluate, ladder
@@ -95,7 +96,12 @@ def test_the_parts_of_the_margin_add_up(rungs: Result) -> None:
 
 
 def test_figures_have_their_sign() -> None:
-    assert [signed(each) for each in (1.5, -0.25, 0.001, -0.001)] == ["+1.50", "−0.25", "0.00", "0.00"]
+    assert [signed(each) for each in (1.5, -0.25, 0.001, -0.001)] == [
+        "+1.50",
+        "−0.25",
+        "0.00",
+        "0.00",
+    ]
     assert round_steps(0.0, 10.0) == [0, 2, 4, 6, 8, 10]
 
 
@@ -120,7 +126,9 @@ def test_evaluate_writes_every_file(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_ladder_reads_its_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "small.yaml"
-    config.write_text("players: [random, threshold]\nhands: 20\nseed: 3\nanchor: random\ntitle: Two\n")
+    config.write_text(
+        "players: [random, threshold]\nhands: 20\nseed: 3\nanchor: random\ntitle: Two\n"
+    )
     page = tmp_path / "page.md"
     assert main(["ladder", "--config", str(config), "--hands", "40", "--markdown", str(page)]) == 0
     assert "classic, seed 3: 40 hands" in capsys.readouterr().out

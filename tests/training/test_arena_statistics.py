@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from german_whist.training.arena.statistics import (
     ELO_SCALE,
     fit_ratings,
@@ -12,7 +14,6 @@ from german_whist.training.arena.statistics import (
     ratio,
     share_estimate,
 )
-from scipy import stats
 
 
 @pytest.mark.parametrize("count", [2, 3, 6, 7, 8, 12, 30, 1000])
@@ -108,7 +109,9 @@ def test_two_players_are_rated_by_the_formula() -> None:
     games = all_met(2, 100)
     found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1).elo[0]
     assert found.value == pytest.approx(1000 + 400 * np.log10(64 / 36))
-    assert found.half_width == pytest.approx(1.96 * ELO_SCALE / np.sqrt(100 * 0.64 * 0.36), rel=1e-3)
+    assert found.half_width == pytest.approx(
+        1.96 * ELO_SCALE / np.sqrt(100 * 0.64 * 0.36), rel=1e-3
+    )
 
 
 def test_intervals_of_ratings_cover_the_truth() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from german_whist.agents import agent_names
 from german_whist.training.arena import evaluate
 

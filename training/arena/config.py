@@ -46,7 +46,9 @@ def _folder() -> Any:
 def config_names() -> list[str]:
     """The ladders that come with the package."""
     return sorted(
-        each.name.removesuffix(".yaml") for each in _folder().iterdir() if each.name.endswith(".yaml")
+        each.name.removesuffix(".yaml")
+        for each in _folder().iterdir()
+        if each.name.endswith(".yaml")
     )
 
 

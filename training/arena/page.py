@@ -42,7 +42,8 @@ svg .whisker { stroke: var(--ink); stroke-width: 1.6; } svg .dot { fill: var(--a
 svg .ahead { fill: var(--ahead); } svg .behind { fill: var(--behind); }
 svg rect { fill-opacity: .72; } svg rect.whole { fill-opacity: 1; }
 svg rect.empty { fill: var(--rule); fill-opacity: .35; }
-svg .cell { font-variant-numeric: tabular-nums; } svg .strong { fill: var(--card); font-weight: 600; }
+svg .cell { font-variant-numeric: tabular-nums; }
+svg .strong { fill: var(--card); font-weight: 600; }
 svg .curve { fill: none; stroke-width: 2; } svg .curve.trumps { stroke: var(--ahead); }
 svg .curve.high { stroke: var(--third); } svg .on.trumps { fill: var(--ahead); }
 svg .on.high { fill: var(--third); }

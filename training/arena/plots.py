@@ -224,7 +224,9 @@ def tricks_won(pairing: Pairing, foreplay: int) -> str:
 def cards_held(pairing: Pairing, foreplay: int) -> str:
     """How many more trumps and high cards player one holds as each trick begins."""
     course = pairing.course
-    count = max((place + 1 for place, each in enumerate(course.trumps) if each is not None), default=1)
+    count = max(
+        (place + 1 for place, each in enumerate(course.trumps) if each is not None), default=1
+    )
     picture = _Steps(count, "Cards held")
     lines = {
         "trumps": [each or 0.0 for each in course.trumps[:count]],

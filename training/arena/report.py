@@ -86,8 +86,12 @@ def ratings_table(result: Result, ladder: Ladder) -> Table:
             )
         )
     fixed = f"{ladder.anchor} is set to 1000" if ladder.anchor else "the mean is set to 1000"
-    return Table("Ratings", ("player", "Elo", "95 %", "mean win rate", "ms a move"), tuple(rows),
-                 f"Elo by maximum likelihood (Bradley–Terry, a tie as half a win); {fixed}.")  # fmt: skip
+    return Table(
+        "Ratings",
+        ("player", "Elo", "95 %", "mean win rate", "ms a move"),
+        tuple(rows),
+        f"Elo by maximum likelihood (Bradley–Terry, a tie as half a win); {fixed}.",
+    )
 
 
 def mean_score(result: Result, player: str) -> float:
@@ -114,7 +118,9 @@ def cross_table(result: Result, ladder: Ladder) -> Table:
     rows = []
     for player in ranked:
         rates = [result.win_rate(player, other) for other in ranked]
-        rows.append((player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates)))
+        rows.append(
+            (player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates))
+        )
     return Table("Cross table", ("win rate in %", *ranked), tuple(rows),
                  "The row's player against the column's.")  # fmt: skip
 
@@ -137,11 +143,13 @@ def pairings_table(result: Result) -> Table:
     header += ["matches", "matches won", "hands won"] if matches else ["win rate"]
     header += ["margin", "points", "as leader", "as dealer"]
     return Table(
-        "Pairings", tuple(header), tuple(rows),
-        "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. Margin: "
-        "counting tricks a hand. Points: what the rules pay a hand. As leader: hands won as "
-        "non-dealer.",
-    )  # fmt: skip
+        "Pairings",
+        tuple(header),
+        tuple(rows),
+        "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. "
+        "Margin: counting tricks a hand. Points: what the rules pay a hand. As leader: hands won "
+        "as non-dealer.",
+    )
 
 
 _STAGES_NOTE = (

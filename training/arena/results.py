@@ -11,9 +11,16 @@ import numpy as np
 
 from ...engine.state import SEATS
 from . import kernels as k
-from .play import Fault, Setting, Tally
-from .statistics import Estimate, Ratings, fit_ratings, mean_estimate, ratio, share_estimate
-from .statistics import tied_together
+from .play import Setting, Tally
+from .statistics import (
+    Estimate,
+    Ratings,
+    fit_ratings,
+    mean_estimate,
+    ratio,
+    share_estimate,
+    tied_together,
+)
 
 RESULT_VERSION = 1
 

@@ -91,6 +91,9 @@ class Arena:
         self._agents = [self._bench.pair(place) for place in range(len(pairings))]
         self.names = _names(players, pairings, self._agents)
         self._places = list(pairings)
+        for name in self.names if rated else ():
+            if self.names.count(name) > 1:
+                raise ValueError(f"{name} stands twice in the ladder: each player once")
         self.anchor, self._rated = anchor, rated
         if anchor is not None and anchor not in self.names:
             raise ValueError(f"anchor is {anchor!r}: it has to be one of {', '.join(self.names)}")
@@ -105,6 +108,7 @@ class Arena:
         self.complete = False
         self.replaced = 0
         self.stopped_by: str | None = None
+        self.interrupted = False
         self._begun = time.monotonic()
         self.seconds = 0.0
 
@@ -162,6 +166,7 @@ class Arena:
                         progress(self)
             self.complete = True
         except KeyboardInterrupt:
+            self.interrupted = True
             self.stopped_by = "stopped by Ctrl-C"
         except WorkersLost as error:
             self.stopped_by = str(error)
@@ -204,9 +209,7 @@ class Arena:
     def result(self) -> Result:
         """Everything found so far."""
         pairings = tuple(
-            self.pairing(place)
-            for place, course in enumerate(self.courses)
-            if course.tally.pairs
+            self.pairing(place) for place, course in enumerate(self.courses) if course.tally.pairs
         )
         found: Ladder | None = None
         if self._rated:
@@ -300,10 +303,6 @@ def ladder_arena(
     players: Sequence[PlayerSpec], rules: RulesLike = "classic", **options: Any
 ) -> Arena:
     """The run behind `ladder`."""
-    named = [each for each in players if isinstance(each, str)]
-    for name in named:
-        if named.count(name) > 1:
-            raise ValueError(f"{name} stands twice in the ladder: each player once")
     if len(players) < 2:
         raise ValueError("a ladder needs two players or more")
     pairings = list(combinations(range(len(players)), 2))
