@@ -106,6 +106,7 @@ class Arena:
                 "workers=1"
             )
         self._write = records
+        self._lines: dict[tuple[int, int], list[str]] = {}
         self.courses = [_Course() for _ in pairings]
         self._turn = 0
         self.complete = False
@@ -141,11 +142,25 @@ class Arena:
             course.counted += 1
             course.tally.add(arrived.tally)
             if self._write is not None:
-                for line in arrived.records:
-                    self._write(line)
+                self._lines[course.counted - 1, task.pairing] = arrived.records
             course.done = self._is_done(task.pairing)
         if course.done:
             course.waiting.clear()
+        self._write_records()
+
+    def _write_records(self, whatever_there_is: bool = False) -> None:
+        """Write the records of chunks in one order, whoever played them first."""
+        while self._lines:
+            key = min(self._lines)
+            earlier = [
+                place
+                for place, course in enumerate(self.courses)
+                if not course.done and (course.counted, place) < key
+            ]
+            if self._write is None or (earlier and not whatever_there_is):
+                return
+            for line in self._lines.pop(key):
+                self._write(line)
 
     def _is_done(self, place: int) -> bool:
         tally = self.courses[place].tally
@@ -173,6 +188,7 @@ class Arena:
             self.stopped_by = "stopped by Ctrl-C"
         except WorkersLost as error:
             self.stopped_by = str(error)
+        self._write_records(whatever_there_is=True)
         self.seconds = time.monotonic() - self._begun
         return self.result()
 
