@@ -8,9 +8,9 @@ READY := $(VENV)/.ready
 UNFINISHED := $(VENV)/.unfinished
 PIP := $(RUN) -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-# A virtual environment that was moved, or whose Python is gone, is not ready.
+# A virtual environment that was moved, or whose Python is gone, is made anew.
 ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null),$(CURDIR) runs)
-$(shell rm -f $(READY))
+$(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
 .PHONY: help test train lint bench docs clean links
