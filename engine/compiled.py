@@ -95,6 +95,19 @@ def jit(function: Function) -> Function:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[return-value]
 
 
+def inlined(function: Function) -> Function:
+    """Compile a small function into the body of every caller.
+
+    Without it a helper that takes a named tuple of arrays can stay a call of its
+    own, which copies every array's description: slower than most helpers' work.
+    """
+    if not COMPILED:
+        return function
+    with _numba_cache_in(machine_code_folder(_room_of(function))):
+        options = {"cache": True, "nogil": True, "error_model": "numpy", "forceinline": True}
+        return numba.njit(**options)(function)  # type: ignore[return-value]
+
+
 _warm: set[str] = set()
 
 

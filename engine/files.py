@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import tempfile
 from collections.abc import Generator
@@ -30,7 +31,7 @@ def cache_folder() -> Path:
         raise OSError(
             f"GERMAN_WHIST_CACHE is {wanted!r}, which can not be written; name another folder"
         )
-    fallback = Path(tempfile.gettempdir()) / f"{_APPLICATION}-{os.getuid()}"
+    fallback = Path(tempfile.gettempdir()) / f"{_APPLICATION}-{getpass.getuser()}"
     fallback.mkdir(parents=True, exist_ok=True)
     return fallback
 

@@ -28,7 +28,7 @@ from .play import (
     set_up,
 )
 from .rules import Match, Rules, load_rules
-from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, VIEW
+from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, RULES, VIEW
 from .view import View, write_view
 
 
@@ -36,78 +36,84 @@ class IllegalAction(ValueError):
     """An action that the rules do not allow now; nothing was changed by it."""
 
 
-@jit
-def _deal_numbered(
-    rules: np.ndarray, games: np.ndarray, seed: np.uint64, number: np.uint64
-) -> None:
-    new_match(row(games, 0))
-    deal_numbered(row(rules, 0), row(games, 0), seed, number, np.zeros(1, np.uint64))
+# What one game needs, in one array: each array handed to compiled code costs time.
+_TABLE = np.dtype([("rules", RULES), ("game", GAME), ("legal", "i8", (TAKE_HIDDEN + 1,))])
 
 
 @jit
-def _deal_next(rules: np.ndarray, games: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
-    deal_next(row(rules, 0), row(games, 0), seed, number, np.zeros(1, np.uint64))
+def _deal_numbered(table: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
+    here = row(table, 0)
+    new_match(here.game)
+    deal_numbered(here.rules, here.game, seed, number, np.zeros(1, np.uint64))
 
 
 @jit
-def _set_up(rules: np.ndarray, games: np.ndarray, dealer: int) -> None:
-    set_up(row(rules, 0), row(games, 0), dealer)
+def _deal_next(table: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
+    here = row(table, 0)
+    deal_next(here.rules, here.game, seed, number, np.zeros(1, np.uint64))
 
 
 @jit
-def _now(rules: np.ndarray, games: np.ndarray, actions: np.ndarray) -> int:
-    """Write the legal actions; returns how many there are, and the phase above bit 8."""
-    game = row(games, 0)
-    left = legal(row(rules, 0), game)
+def _set_up(table: np.ndarray, dealer: int) -> None:
+    here = row(table, 0)
+    set_up(here.rules, here.game, dealer)
+
+
+@jit
+def _now(table: np.ndarray) -> int:
+    """List the legal actions; returns how many there are, and the phase above bit 8."""
+    here = row(table, 0)
+    left = legal(here.rules, here.game)
     count = 0
     while left:
-        actions[count] = lowest(left)
+        here.legal[count] = lowest(left)
         left &= left - ONE
         count += 1
-    return count + (np.int64(game.phase) << 8)
+    return count + (np.int64(here.game.phase) << 8)
 
 
 @jit
-def _play(rules: np.ndarray, games: np.ndarray, action: int, actions: np.ndarray) -> int:
+def _play(table: np.ndarray, action: int) -> int:
     """Play if that is legal, and tell as `_now` does what follows; -1 if it is not."""
-    first = row(rules, 0)
-    game = row(games, 0)
-    if action < 0 or action > 52 or not (legal(first, game) >> np.uint64(action)) & ONE:
+    here = row(table, 0)
+    if not (legal(here.rules, here.game) >> np.uint64(action)) & ONE:
         return -1
-    play(first, game, action)
-    return _now(rules, games, actions)
+    play(here.rules, here.game, action)
+    return _now(table)
 
 
 @jit
-def _replay(rules: np.ndarray, games: np.ndarray, actions: np.ndarray) -> None:
+def _replay(table: np.ndarray, actions: np.ndarray) -> None:
+    here = row(table, 0)
     for action in actions:
-        play(row(rules, 0), row(games, 0), np.int64(action))
+        play(here.rules, here.game, np.int64(action))
 
 
 @jit
-def _view(rules: np.ndarray, games: np.ndarray, seat: int, views: np.ndarray) -> None:
-    write_view(row(rules, 0), row(games, 0), seat, row(views, 0))
+def _view(table: np.ndarray, seat: int, views: np.ndarray) -> None:
+    here = row(table, 0)
+    write_view(here.rules, here.game, seat, row(views, 0))
 
 
 @jit
-def _state(rules: np.ndarray, games: np.ndarray) -> tuple[np.uint64, int, bool]:
+def _state(table: np.ndarray) -> tuple[np.uint64, int, bool]:
     """The faced cards, what seat 0 is paid, and whether the match is over."""
-    first, game = row(rules, 0), row(games, 0)
-    return faced_cards(first, game), pay(first, game, 0), match_over(first, game)
+    here = row(table, 0)
+    faced = faced_cards(here.rules, here.game)
+    return faced, pay(here.rules, here.game, 0), match_over(here.rules, here.game)
 
 
 def _compile_all() -> None:
-    rules = load_rules("classic").record()
-    games = np.zeros(1, GAME)
-    out = np.zeros(64, np.int64)
-    _deal_numbered(rules, games, np.uint64(0), np.uint64(0))
-    _now(rules, games, out)
-    _play(rules, games, int(out[0]), out)
-    _view(rules, games, 0, np.zeros(1, VIEW))
-    _state(rules, games)
-    _set_up(rules, games, 0)
-    _replay(rules, games, out[:0])
-    _deal_next(rules, games, np.uint64(0), np.uint64(1))
+    table = np.zeros(1, _TABLE)
+    table["rules"] = load_rules("classic").record()
+    _deal_numbered(table, np.uint64(0), np.uint64(0))
+    _now(table)
+    _play(table, int(table["legal"][0, 0]))
+    _view(table, 0, np.zeros(1, VIEW))
+    _state(table)
+    _set_up(table, 0)
+    _replay(table, np.zeros(0, np.int64))
+    _deal_next(table, np.uint64(0), np.uint64(1))
 
 
 class Game:
@@ -132,10 +138,16 @@ class Game:
         warm_up("single game", "engine", _compile_all)
         self.rules = load_rules(rules)
         self.match = match
-        self._rules = self.rules.record(match)
-        self.record = np.zeros(1, GAME)
-        self._legal = np.zeros(64, np.int64)
+        self._sit_at(np.zeros(1, _TABLE))
+        self._table["rules"] = self.rules.record(match)
         self.deal(seed, number)
+
+    def _sit_at(self, table: np.ndarray[Any, Any]) -> None:
+        self._table = table
+        self.record = table["game"]
+        """The game as an array of one `GAME` record."""
+        legal = table["legal"][0]
+        self._legal = [legal[:count] for count in range(len(legal) + 1)]
 
     # -- dealing
 
@@ -143,7 +155,7 @@ class Game:
         """Deal hand `number` of a seed; a match starts again."""
         self._seed = _checked_seed(seed, "seed")
         self._number = _checked_seed(number, "number")
-        _deal_numbered(self._rules, self.record, np.uint64(self._seed), np.uint64(self._number))
+        _deal_numbered(self._table, np.uint64(self._seed), np.uint64(self._number))
         self._begin()
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
@@ -152,7 +164,7 @@ class Game:
         if dealer not in range(self.rules.seats):
             raise ValueError(f"dealer is {dealer!r}: it has to be a seat, 0 or 1")
         self.record["deal"][0, : len(order)] = order
-        _set_up(self._rules, self.record, dealer)
+        _set_up(self._table, dealer)
         self._begin()
 
     def deal_next(self) -> None:
@@ -160,7 +172,7 @@ class Game:
         if not self.over:
             raise IllegalAction("the hand is not over: play it out, or deal anew")
         self._number += 1
-        _deal_next(self._rules, self.record, np.uint64(self._seed), np.uint64(self._number))
+        _deal_next(self._table, np.uint64(self._seed), np.uint64(self._number))
         self._begin()
 
     def _begin(self) -> None:
@@ -170,19 +182,20 @@ class Game:
 
     def _look(self) -> None:
         """Take the phase and the legal actions from the record."""
-        now = _now(self._rules, self.record, self._legal)
+        now = _now(self._table)
         self._phase, self._count = now >> 8, now & 255
 
     # -- playing
 
     def legal(self) -> list[int]:
         """The legal actions of the player to move: cards, or 52 to take the hidden card."""
-        return _ACTIONS[self._legal[: self._count]].tolist()
+        return _ACTIONS[self._legal[self._count]].tolist()
 
     def play(self, action: int | str) -> None:
         """Play a card, by id or text, or make a choice; what is illegal raises a sentence."""
-        number = action if action.__class__ in _NUMBERS else self._checked_action(action)
-        now = _play(self._rules, self.record, number, self._legal)
+        # Compiled code takes a plain int much faster than a Card.
+        number = int(action) if action.__class__ in _NUMBERS else self._checked_action(action)
+        now = _play(self._table, number) if 0 <= number <= TAKE_HIDDEN else -1
         if now < 0:
             raise IllegalAction(self._why_illegal(number))
         self._phase, self._count = now >> 8, now & 255
@@ -194,18 +207,28 @@ class Game:
             raise IllegalAction("there is nothing to take back: no card has been played")
         self.actions.pop()
         self.record[:] = self._start
-        _replay(self._rules, self.record, np.array(self.actions, np.int64))
+        _replay(self._table, np.array(self.actions, np.int64))
         self._look()
 
     def clone(self) -> Game:
         """An independent copy that goes its own way."""
         other = object.__new__(Game)
         other.__dict__.update(self.__dict__)
-        other.record = self.record.copy()
+        other._sit_at(self._table.copy())
         other._start = self._start.copy()
-        other._legal = self._legal.copy()
         other.actions = self.actions.copy()
         return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+        return self.clone()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Arrays that look into the table would come back as copies of their own.
+        return {**self.__dict__, "record": None, "_legal": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._sit_at(self._table)
 
     # -- looking
 
@@ -214,7 +237,7 @@ class Game:
         if seat not in range(self.rules.seats):
             raise ValueError(f"seat is {seat!r}: it has to be 0 or 1")
         record = np.zeros(1, VIEW)
-        _view(self._rules, self.record, seat, record)
+        _view(self._table, seat, record)
         return View(self.rules, record)
 
     def _number_of(self, name: str) -> int:
@@ -240,7 +263,7 @@ class Game:
         """Whether the match is over; without a match, whether the hand is."""
         if self.match is None:
             return self.over
-        return bool(_state(self._rules, self.record)[2])
+        return bool(_state(self._table)[2])
 
     @property
     def dealer(self) -> int:
@@ -278,7 +301,7 @@ class Game:
     @property
     def upcards(self) -> list[Card]:
         """The stock cards that lie face up, the upper first."""
-        faced = int(_state(self._rules, self.record)[0])
+        faced = int(_state(self._table)[0])
         return [each for each in self.stock[:2] if faced >> each & 1]
 
     @property
@@ -303,7 +326,7 @@ class Game:
         """What the hand pays each seat, once it is over."""
         if not self.over:
             raise IllegalAction("the hand is not over, so nothing is paid yet")
-        first = int(_state(self._rules, self.record)[1])
+        first = int(_state(self._table)[1])
         return first, -first
 
     @property
@@ -327,7 +350,7 @@ class Game:
     def _checked_action(self, action: object) -> int:
         """An action that is not a plain number yet: a text, a NumPy number, or a mistake."""
         if isinstance(action, str):
-            return card(action)
+            return int(card(action))
         if isinstance(action, np.integer):
             return int(action)
         raise IllegalAction(

@@ -1,0 +1,29 @@
+"""Who can play: what an agent is, the registry of names, and the players themselves.
+
+>>> from german_whist.agents import make_agent
+>>> agent = make_agent("threshold", "classic")
+"""
+
+from __future__ import annotations
+
+from .base import (
+    Agent,
+    CannotPlay,
+    Player,
+    agent_key,
+    as_agent,
+    decision_streams,
+)
+from .registry import agent_names, make_agent, register_agent
+
+__all__ = [
+    "Agent",
+    "CannotPlay",
+    "Player",
+    "agent_key",
+    "agent_names",
+    "as_agent",
+    "decision_streams",
+    "make_agent",
+    "register_agent",
+]

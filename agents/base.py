@@ -1,0 +1,241 @@
+"""What an agent is: views and random streams in, actions out, many games at once.
+
+An agent is made for a rule set and gets arrays of `VIEW` records, which hold what
+a player may know and share no memory with any game. Its random numbers come from
+streams keyed by seed, deal, seat and decision, so what it plays depends neither on
+the size of a batch nor on the number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..engine.cards import CARDS, TAKE_HIDDEN
+from ..engine.compiled import jit
+from ..engine.play import Record, row
+from ..engine.rules import Match, Rules, load_rules
+from ..engine.state import VIEW
+from ..engine.streams import keyed
+from ..engine.view import View
+
+Array = np.ndarray[Any, Any]
+
+# Keeps the streams of agents apart from those of deals, which a seed keys as well.
+_AGENTS = 0x6167656E7473
+
+
+class CannotPlay(ValueError):
+    """An agent was asked to play rules that it does not play."""
+
+
+class Agent:
+    """A player of one rule set, in any number of games at once.
+
+    A subclass writes `act`, and calls `CannotPlay` what it can not play. `rules`
+    and `match` are what it was made for; `record` is the same for compiled code.
+    """
+
+    name: str = "agent"
+    """What it is called in reports; make it the text that names it with its parameters."""
+
+    reads_tricks: bool = True
+    """Whether it looks at the tricks that are over (`led_cards`, `followed_cards`, `i_led`,
+    `my_draws`, `other_draws` of a view). One that does not may get views without them, which
+    are written faster."""
+
+    keeps_state: bool = False
+    """Whether it remembers between decisions. If so, `act` is called with `indices`, the number
+    of the game behind each view, and `reset` whenever a new hand begins in some of them."""
+
+    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+        self.rules = load_rules(rules)
+        self.match = match
+        self.record = self.rules.record(match)
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """An action for each view: an int64 array.
+
+        `views` is an array of `VIEW` records, each of a player to move. `rng` holds
+        one `uint64` per view: the start of a random stream for this one decision,
+        which the agent may move on as it likes (`below(rng[i : i + 1], n)` when
+        compiled, `numpy.random.default_rng(rng[i])` otherwise). Both arrays belong to
+        the caller, who uses them again after the call.
+        """
+        raise NotImplementedError
+
+    def reset(self, indices: Array) -> None:
+        """Forget the games with these numbers: a new hand begins in them."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} for {self.rules.name}>"
+
+
+class CallableAgent(Agent):
+    """An agent out of a plain function `function(views, rng) -> actions`."""
+
+    def __init__(
+        self, function: Callable[[Array, Array], Array], rules: Any, *, match: Match | None = None
+    ) -> None:
+        super().__init__(rules, match=match)
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """Whatever the function answers."""
+        return self.function(views, rng)
+
+
+def as_agent(
+    wanted: object,
+    rules: str | Path | Rules | Mapping[str, Any] = "classic",
+    *,
+    match: Match | None = None,
+) -> Agent:
+    """An agent by name, as it is, or out of a function of views and streams."""
+    from .registry import make_agent
+
+    rules = load_rules(rules)
+    if isinstance(wanted, (str, Path)):
+        return make_agent(str(wanted), rules, match=match)
+    if isinstance(wanted, type) and issubclass(wanted, Agent):
+        return wanted(rules, match=match)
+    if isinstance(wanted, Agent):
+        if wanted.rules != rules:
+            raise CannotPlay(
+                f"{wanted.name} was made for the rules {wanted.rules.name}, and {rules.name} are "
+                "played here: make it anew for these"
+            )
+        return wanted
+    if callable(wanted):
+        return CallableAgent(wanted, rules, match=match)
+    raise TypeError(
+        f"{wanted!r} is a {type(wanted).__name__}: an agent is given by name, as an Agent, or as "
+        "a function of views and random streams"
+    )
+
+
+# -- random streams
+
+
+@jit
+def agent_key(seed: np.uint64) -> np.uint64:
+    """The key of a seed from which the streams of agents start."""
+    return keyed(seed, np.uint64(_AGENTS))
+
+
+@jit
+def decision_stream(key: np.uint64, number: np.uint64, view: Record) -> np.uint64:
+    """Where the random stream of one decision starts: by deal, seat, trick and phase."""
+    trick_and_phase = 4 * np.int64(view.trick) + np.int64(view.phase)
+    return keyed(keyed(key, number), np.uint64(128 * np.int64(view.seat) + trick_and_phase))
+
+
+@jit
+def write_decision_streams(
+    seed: np.uint64, numbers: np.ndarray, views: np.ndarray, rng: np.ndarray
+) -> None:
+    """`decision_stream` for each view of an array."""
+    key = agent_key(seed)
+    for index in range(len(views)):
+        rng[index] = decision_stream(key, numbers[index], row(views, index))
+
+
+def decision_streams(seed: int, numbers: Array, views: Array) -> Array:
+    """The random streams with which an agent decides in these views.
+
+    `numbers` are the numbers of the deals that the views belong to.
+    """
+    rng = np.zeros(len(views), np.uint64)
+    write_decision_streams(np.uint64(seed), np.ascontiguousarray(numbers, np.uint64), views, rng)
+    return rng
+
+
+def no_views() -> Array:
+    """No view at all, to compile an agent with."""
+    return np.zeros(0, VIEW)
+
+
+def no_rng() -> Array:
+    """No stream at all, to go with them."""
+    return np.zeros(0, np.uint64)
+
+
+# -- checking what an agent answers
+
+
+def checked_answer(agent: Agent, answer: object, count: int) -> Array:
+    """The actions of an agent as an int64 array, refused unless there is one for each view."""
+    actions = np.asarray(answer)
+    if actions.shape != (count,) or actions.dtype.kind not in "iu":
+        raise ValueError(
+            f"agent {agent.name} answered with {actions.dtype} of shape {actions.shape}: one whole "
+            f"number for each of {count} views is needed"
+        )
+    return np.ascontiguousarray(actions, np.int64)
+
+
+def action_text(action: int) -> str:
+    """An action in words that an error can use."""
+    if 0 <= action < TAKE_HIDDEN:
+        return f"{action} ({CARDS[action]})"
+    return f"{action} (the hidden card)" if action == TAKE_HIDDEN else str(action)
+
+
+class Player:
+    """An agent as a player of single views, for people, tables and tests.
+
+    >>> from german_whist import Game
+    >>> game, player = Game("classic", seed=5), Player("threshold", "classic")
+    >>> game.play(player.choose(game.view(game.turn)))
+    """
+
+    def __init__(self, agent: object, rules: Any = None, *, seed: int = 0) -> None:
+        """`agent` is anything `as_agent` takes; `rules` may be left out when it is an Agent."""
+        if rules is None:
+            rules = agent.rules if isinstance(agent, Agent) else "classic"
+        self.agent = as_agent(agent, rules, match=getattr(agent, "match", None))
+        self.seed = seed
+
+    def choose(self, view: View, deal: int = 0) -> int:
+        """The action for a view of a player to move, in deal number `deal` of the seed."""
+        views = np.array(view.record, VIEW)
+        if not views["to_move"][0]:
+            raise ValueError(f"seat {view.seat} is not to move in this view, so it can not choose")
+        rng = decision_streams(self.seed, np.array([deal], np.uint64), views)
+        if self.agent.keeps_state:
+            answer = self.agent.act(views, rng, indices=np.zeros(1, np.int64))  # type: ignore[call-arg]
+        else:
+            answer = self.agent.act(views, rng)
+        action = int(checked_answer(self.agent, answer, 1)[0])
+        if action not in view.legal():
+            allowed = ", ".join(action_text(each) for each in view.legal())
+            raise ValueError(
+                f"agent {self.agent.name} chose {action_text(action)}, which is not legal: "
+                f"{allowed} are"
+            )
+        return CARDS[action] if action < TAKE_HIDDEN else action
+
+    def begin(self) -> None:
+        """A new hand begins."""
+        self.agent.reset(np.zeros(1, np.int64))
+
+
+__all__ = [
+    "Agent",
+    "CallableAgent",
+    "CannotPlay",
+    "Player",
+    "action_text",
+    "agent_key",
+    "as_agent",
+    "checked_answer",
+    "decision_stream",
+    "decision_streams",
+    "no_rng",
+    "no_views",
+    "write_decision_streams",
+]

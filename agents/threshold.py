@@ -1,0 +1,185 @@
+"""The classic rules of thumb: go for trumps and high cards, and save strength otherwise.
+
+**Wanting.** It wants the upcard if that is a trump or a queen or better. With no card
+faced it wants nothing.
+
+**Leading.** The highest non-trump if it wants the card, else the lowest non-trump; trumps
+only when it has nothing else. Of equal ranks the first suit in order.
+
+**Following.** If it wants the card and can win: the lowest winning non-trump, else the
+lowest winning trump. Otherwise the lowest non-trump it may play, else the lowest trump.
+
+**Endgame.** Perfect, where the cards are known and the rules are played for tricks.
+
+Other rule sets are read so:
+
+- *Two cards face up*: it wants the trick if it wants either of them.
+- *Choosing*: of two faced cards the one it values more, a trump counting 13 ranks more;
+  between the upcard and the hidden card, the upcard if it wants it.
+- *Low contracts*: a low card outside trumps is what helps, so it wants a five or lower
+  that is no trump, and chooses the card it values least. It wins with its highest
+  winner, and loses with its highest loser, which both get rid of dangerous cards; it leads
+  its highest card to win a trick and its lowest to lose it.
+- *No trumps*: no card is a trump.
+- *Every trick counts, and races*: the rule as it stands in the foreplay.
+- *An endgame that can not be known* (cards set aside): it wants every trick, and in a low
+  contract none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine.bits import NO_CARDS, SUIT_BITS, bit, highest, lowest, suit_set
+from ..engine.compiled import jit, warm_up
+from ..engine.play import Record, row, suit_of
+from ..engine.rules import Match
+from ..engine.state import CHOOSE, LEAD, NO_CARD, NO_TRUMP
+from ..engine.view import legal_in_view
+from .base import Agent, Array, no_rng, no_views
+from .endgame import EndgamePlayer
+
+_QUEEN = 10
+_FIVE = 3
+_HIDDEN = 52
+
+
+@jit
+def trumps_of(view: Record) -> np.uint64:
+    """The trump suit as a set; no cards when there are no trumps."""
+    return NO_CARDS if view.trump == NO_TRUMP else suit_set(view.trump)
+
+
+@jit
+def lowest_rank(cards: np.uint64) -> int:
+    """The card of lowest rank in a set that is not empty, the first suit of equals."""
+    best, best_rank = -1, 13
+    for suit in range(4):
+        part = (cards >> np.uint64(13 * suit)) & SUIT_BITS
+        if part != NO_CARDS and lowest(part) < best_rank:
+            best_rank = lowest(part)
+            best = 13 * suit + best_rank
+    return best
+
+
+@jit
+def highest_rank(cards: np.uint64) -> int:
+    """The card of highest rank in a set that is not empty, the first suit of equals."""
+    best, best_rank = -1, -1
+    for suit in range(4):
+        part = (cards >> np.uint64(13 * suit)) & SUIT_BITS
+        if part != NO_CARDS and highest(part) > best_rank:
+            best_rank = highest(part)
+            best = 13 * suit + best_rank
+    return best
+
+
+@jit
+def winners_over(cards: np.uint64, led: int, trump: int) -> np.uint64:
+    """The cards of a set that beat the card led."""
+    suit = suit_of(led)
+    # All cards of the suit above the one led; a shift by 13 * suit + 13 stays below 64.
+    above = (bit(13 * suit + 13) - bit(led + 1)) & cards
+    if trump != NO_TRUMP and trump != suit:
+        above |= cards & suit_set(trump)
+    return above
+
+
+@jit
+def _wants_card(card: int, trump: int, low: bool) -> bool:
+    is_trump = suit_of(card) == trump
+    if low:
+        return not is_trump and card % 13 <= _FIVE
+    return is_trump or card % 13 >= _QUEEN
+
+
+@jit
+def _wants_trick(view: Record) -> bool:
+    low = view.low == 1
+    if view.stock_left == 0:
+        return not low
+    for place in range(2):
+        card = np.int64(view.upcards[place])
+        if card != NO_CARD and _wants_card(card, np.int64(view.trump), low):
+            return True
+    return False
+
+
+@jit
+def _value(card: int, trump: int) -> int:
+    return card % 13 + (13 if suit_of(card) == trump else 0)
+
+
+@jit
+def _chosen(view: Record) -> int:
+    trump = np.int64(view.trump)
+    low = view.low == 1
+    upper, lower = np.int64(view.upcards[0]), np.int64(view.upcards[1])
+    if lower == NO_CARD:
+        return upper if _wants_card(upper, trump, low) else _HIDDEN
+    upper_is_worth_more = _value(upper, trump) >= _value(lower, trump)
+    return upper if upper_is_worth_more != low else lower
+
+
+@jit
+def _outside(cards: np.uint64, trumps: np.uint64) -> np.uint64:
+    """The non-trumps of a set, or all of it when there are none."""
+    plain = cards & ~trumps
+    return plain if plain != NO_CARDS else cards
+
+
+@jit
+def _followed_low(legal: np.uint64, winners: np.uint64, wants: bool) -> int:
+    """In a low contract: the highest card that does what is wanted, else the highest."""
+    fitting = winners if wants else legal & ~winners
+    return highest_rank(fitting if fitting != NO_CARDS else legal)
+
+
+@jit
+def threshold_action(rules: Record, view: Record) -> int:
+    """What the rules of thumb play."""
+    if view.phase == CHOOSE:
+        return _chosen(view)
+    legal = legal_in_view(rules, view)
+    trumps = trumps_of(view)
+    wants = _wants_trick(view)
+    if view.phase == LEAD:
+        pool = _outside(legal, trumps)
+        return highest_rank(pool) if wants else lowest_rank(pool)
+    winners = winners_over(legal, np.int64(view.led), np.int64(view.trump))
+    if view.low == 1:
+        return _followed_low(legal, winners, wants)
+    if wants and winners != NO_CARDS:
+        return lowest_rank(_outside(winners, trumps))
+    return lowest_rank(_outside(legal, trumps))
+
+
+@jit
+def threshold_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray) -> None:
+    """`threshold_action` for each view of an array."""
+    for index in range(len(views)):
+        actions[index] = threshold_action(row(rules, 0), row(views, index))
+
+
+class ThresholdAgent(Agent):
+    """The classic rules of thumb, with a perfect endgame where that is defined."""
+
+    name = "threshold"
+    reads_tricks = False
+
+    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+        super().__init__(rules, match=match)
+        self._endgame = EndgamePlayer(self.rules)
+        warm_up("threshold player", "agents", lambda: self.act(no_views(), no_rng()))
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """What the rules of thumb play in each view."""
+        actions = np.empty(len(views), np.int64)
+        threshold_actions(self.record, views, actions)
+        self._endgame.improve(views, actions)
+        return actions
+
+
+__all__ = ["ThresholdAgent", "threshold_action", "threshold_actions"]

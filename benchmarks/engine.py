@@ -1,0 +1,196 @@
+"""The engine's speed, and what users would otherwise take: OpenSpiel and PettingZoo's classics."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from german_whist.engine.rollout import random_hands
+
+from german_whist import Game, Games, load_rules
+
+from .measure import Row, rate, seconds
+
+BATCHES = (1024, 65536)
+
+
+def run() -> list[Row]:
+    """All rows of this file."""
+    rows = [_inside(), *_batches(), *_threads(), single := _single_game()]
+    rows += _peers(single.value)
+    rows += [_help(), _cold_start()]
+    return rows
+
+
+def _inside() -> Row:
+    rules = load_rules("classic")
+    speed = rate(lambda: random_hands(rules, 50_000)[1])
+    name = "random play inside the engine, classic, one core"
+    return Row(name, speed / 1e6, "M card plays/s", 40)
+
+
+def _stepper(games: Games, steps: int) -> Callable[[], float]:
+    """Steps with random legal actions chosen beforehand; only the engine's step is timed."""
+    chance = np.random.default_rng(0)
+
+    def work() -> float:
+        spent = 0.0
+        for _ in range(steps):
+            masks = games.look(copy=False).masks
+            actions = (masks * chance.random(masks.shape, np.float32)).argmax(axis=1)
+            spent += seconds(lambda chosen=actions: games.step(chosen, copy=False))
+        return games.n * steps / spent
+
+    return work
+
+
+def _batch_speed(n: int, threads: int) -> float:
+    games = Games("classic", n, seed=1, threads=threads)
+    work = _stepper(games, max(8, 400_000 // n))
+    return max(work() for _ in range(5))
+
+
+def _batches() -> list[Row]:
+    return [
+        Row(
+            f"batch step, {n} games, observations and masks written, one core",
+            _batch_speed(n, 1) / 1e6,
+            "M decisions/s",
+            5,
+        )
+        for n in BATCHES
+    ]
+
+
+def _threads() -> list[Row]:
+    rows = []
+    for n in BATCHES:
+        # In turns, so that both see the same machine.
+        ones, twos = zip(*[(_batch_speed(n, 1), _batch_speed(n, 2)) for _ in range(3)], strict=True)
+        ratio = max(twos) / max(ones)
+        target = 1.7 if n == max(BATCHES) else None
+        rows.append(Row(f"batch step, {n} games, two threads against one", ratio, "times", target))
+    return rows
+
+
+def _single_game() -> Row:
+    game = Game("classic")
+    numbers = [random.Random(1).random() for _ in range(1024)]
+
+    def work() -> float:
+        plays = 0
+        for number in range(1000):
+            game.deal(1, number)
+            while not game.over:
+                legal = game.legal()
+                game.play(legal[int(numbers[plays & 1023] * len(legal))])
+                plays += 1
+        return plays
+
+    work()
+    return Row("a single Game from Python, `legal` and `play`", rate(work), "plays/s", 300_000)
+
+
+# -- what else there is
+
+
+def _peers(own: float) -> list[Row]:
+    rows = []
+    for name, start in (
+        ("OpenSpiel bridge", lambda: _open_spiel("bridge(use_double_dummy_result=false)")),
+        ("OpenSpiel euchre", lambda: _open_spiel("euchre")),
+        ("PettingZoo connect_four, raw_env", lambda: _pettingzoo("connect_four_v3")),
+        ("PettingZoo tictactoe, raw_env", lambda: _pettingzoo("tictactoe_v3")),
+    ):
+        try:
+            work = start()
+        except ImportError as error:
+            print(
+                f"{name}: not installed ({error.name or error}), so not measured", file=sys.stderr
+            )
+            continue
+        speed = rate(work)
+        note = f"a single Game is {own / speed:.1f} times as fast"
+        rows.append(Row(f"{name}, random play from Python", speed, "actions/s", note=note))
+    return rows
+
+
+def _open_spiel(name: str) -> Callable[[], float]:
+    import pyspiel  # pyright: ignore[reportMissingImports]
+
+    game = pyspiel.load_game(name)
+    chance = random.Random(1)
+
+    def work() -> float:
+        actions = 0
+        for _ in range(30):
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                # Dealing is not counted as play, though it takes time here as it does there.
+                actions += not state.is_chance_node()
+                state.apply_action(chance.choice(state.legal_actions()))
+        return actions
+
+    return work
+
+
+def _pettingzoo(name: str) -> Callable[[], float]:
+    import importlib
+
+    module: Any = importlib.import_module(f"pettingzoo.classic.{name}")
+    environment = module.raw_env()
+    chance = random.Random(1)
+
+    def work() -> float:
+        actions = 0
+        for _ in range(60):
+            environment.reset(seed=1)
+            for agent in environment.agent_iter():
+                observation, _, terminated, truncated, _ = environment.last()
+                if terminated or truncated:
+                    environment.step(None)
+                    continue
+                legal = np.flatnonzero(observation["action_mask"])
+                environment.step(int(legal[int(chance.random() * len(legal))]))
+                actions += agent is not None
+        return actions
+
+    return work
+
+
+# -- starting
+
+
+def _command(*arguments: str) -> float:
+    return seconds(
+        lambda: subprocess.run(
+            [sys.executable, *arguments], check=True, capture_output=True, timeout=120
+        )
+    )
+
+
+def _help() -> Row:
+    took = min(_command("-m", "german_whist", "--help") for _ in range(3))
+    return Row("`german-whist --help`", took, "s", 1, at_most=True)
+
+
+def _cold_start() -> Row:
+    import os
+    import tempfile
+
+    program = "from german_whist import Game, Games; Game(); Games('classic', 16)"
+    with tempfile.TemporaryDirectory() as folder:
+        before = os.environ.get("GERMAN_WHIST_CACHE")
+        os.environ["GERMAN_WHIST_CACHE"] = folder
+        try:
+            took = _command("-c", program)
+        finally:
+            if before is None:
+                del os.environ["GERMAN_WHIST_CACHE"]
+            else:
+                os.environ["GERMAN_WHIST_CACHE"] = before
+    return Row("first game and batch on a cold cache, compiling", took, "s", 20, at_most=True)

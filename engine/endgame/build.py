@@ -1,0 +1,226 @@
+"""Building tablebases: layer after layer, on several threads, each file written whole.
+
+A build that was stopped goes on with the first file that is missing. A lock
+keeps two processes from building the same kind at once: the second waits, and
+finds the files there.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+
+from ..compiled import warm_up
+from ..files import written_whole
+from .generator import fill_high, fill_low
+from .layout import layer_size
+from .store import HEADER_BYTES, Kind, Opened, Part, TablebaseError, header, open_part, parts_of
+
+Report = Callable[[str], None]
+
+
+def usable_threads() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_chunks(kind: Kind, n: int, threads: int, work: Callable[[int, int], Any]) -> list[Any]:
+    """`work(first, last)` over the classes of a layer, in pieces shared out among threads."""
+    first, end = (int(c) for c in kind.layout.first[n : n + 2])
+    pieces = min(end - first, 16 * threads if threads > 1 else 64)
+    edges = [first + (end - first) * k // pieces for k in range(pieces + 1)]
+    spans = list(pairwise(edges))
+    if threads == 1 or n < 7:
+        return [work(*span) for span in spans]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda span: work(*span), spans))
+
+
+def _compile_generator() -> None:
+    kind = Kind()
+    empty = np.zeros(1, np.uint8)
+    empty.flags.writeable = False
+    for fill in (fill_high, fill_low):
+        fill(kind.layout, 1, 1, 2, empty, np.zeros(1, np.uint8))
+
+
+def fill_layer(
+    kind: Kind, n: int, below: np.ndarray, out: np.ndarray, threads: int, progress: Progress
+) -> int:
+    """Compute one layer from the layer below; returns the sum of the leaders' tricks."""
+    lay = kind.layout
+    fill = fill_low if kind.low else fill_high
+    below = below.view()
+    below.flags.writeable = False  # one type to compile for, mapped or not
+
+    def work(first: int, last: int) -> int:
+        total = fill(lay, n, first, last, below, out)
+        progress.add((last - first) * int(lay.sizes[n]))
+        return int(total)
+
+    return sum(in_chunks(kind, n, threads, work))
+
+
+class Progress:
+    """A line on stderr that grows while a build lasts, once it has lasted a second."""
+
+    def __init__(self, title: str, total: int, patience: float = 1.0) -> None:
+        self._title = title
+        self._total = total
+        self._done = 0
+        self._begun = time.monotonic()
+        self._shown = self._begun + patience
+        self._wide = 0
+
+    def add(self, endings: int) -> None:
+        """Note that so many endings more are known."""
+        self._done += endings
+        now = time.monotonic()
+        if now < self._shown or 100 * self._done < self._total:
+            return
+        self._shown = now + (0.2 if sys.stderr.isatty() else 30)
+        share = self._done / self._total
+        bar = "#" * int(30 * share)
+        left = (now - self._begun) * (1 - share) / share
+        self._write(f"{self._title} [{bar:<30}] {share:4.0%}, {left:.0f} s left")
+
+    def close(self) -> None:
+        """End the line, if one was shown."""
+        if self._wide:
+            seconds = time.monotonic() - self._begun
+            self._write(f"{self._title}: {self._done:,} endings in {seconds:.1f} s")
+            if sys.stderr.isatty():
+                print(file=sys.stderr, flush=True)
+
+    def _write(self, line: str) -> None:
+        end = "\r" if sys.stderr.isatty() else "\n"
+        print(line.ljust(self._wide), end=end, file=sys.stderr, flush=True)
+        self._wide = len(line)
+
+
+def _fill_part(part: Part, below: np.ndarray, data: np.ndarray, threads: int) -> list[int]:
+    warm_up("endgame generator", "engine", _compile_generator)
+    lay = part.kind.layout
+    layers = range(part.first, part.last + 1)
+    progress = Progress(f"building endings ({part.title})", sum(layer_size(lay, n) for n in layers))
+    sums = []
+    start = 0
+    for n, size in zip(layers, part.layer_sizes, strict=True):
+        out = data[start : start + size]
+        sums.append(fill_layer(part.kind, n, below, out, threads, progress) if n else 0)
+        below = out
+        start += size
+    progress.close()
+    return sums
+
+
+def build_in_memory(kind: Kind, cards: int, threads: int | None = None) -> np.ndarray:
+    """The base layers without a file, for machines that can not keep one."""
+    part = parts_of(kind, cards)[0]
+    data = np.zeros(part.size - HEADER_BYTES, np.uint8)
+    _fill_part(part, data[:0], data, threads or usable_threads())
+    return data
+
+
+def _write_part(part: Part, below: np.ndarray, threads: int) -> None:
+    with written_whole(part.path) as file:
+        _reserve(file.fileno(), part.size)
+        with mmap.mmap(file.fileno(), part.size) as mapped:
+            data = np.frombuffer(mapped, np.uint8, offset=HEADER_BYTES)
+            try:
+                sums = _fill_part(part, below, data, threads)
+                mapped[:HEADER_BYTES] = header(part, sums, data)
+                mapped.flush()
+            finally:
+                del data
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Take the room on the disk now, so that a full disk is no crash while writing."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.truncate(descriptor, size)
+
+
+def _check_room(folder: Path, missing: Sequence[Part]) -> None:
+    needed = sum(part.size for part in missing)
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise OSError(
+            f"{folder} has {free / 1e6:,.0f} MB free, and the endings to build take "
+            f"{needed / 1e6:,.0f} MB: free some room, ask for fewer cards, or set "
+            "GERMAN_WHIST_CACHE to a folder with room"
+        )
+
+
+def _forget_leavings(part: Part) -> None:
+    """Remove the temporary files of builds that were killed; only the lock's holder may."""
+    for left in part.path.parent.glob(f".{part.path.name}.*"):
+        with suppress(OSError):
+            left.unlink()
+
+
+def build(
+    kind: Kind,
+    cards: int,
+    threads: int | None = None,
+    rebuild: bool = False,
+    report: Report | None = None,
+) -> list[Opened]:
+    """See that all files up to so many cards are there and sound; returns them opened.
+
+    A file that can not be believed stops the build, unless `rebuild` asks to
+    replace such files. `report` is told of every file that is found or written.
+    """
+    parts = parts_of(kind, cards)
+    folder = parts[0].path.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    tell = report or (lambda line: None)
+    with FileLock(folder / f"{kind.name}.lock"):
+        opened: list[Opened | None] = []
+        for part in parts:
+            opened.append(_open_or_none(part, rebuild, tell))
+        missing = [part for part, file in zip(parts, opened, strict=True) if file is None]
+        _check_room(folder, missing)
+        below = np.zeros(1, np.uint8)
+        for index, part in enumerate(parts):
+            file = opened[index]
+            if file is None:
+                _forget_leavings(part)
+                begun = time.monotonic()
+                _write_part(part, below, threads or usable_threads())
+                seconds = time.monotonic() - begun
+                tell(f"{part.path}: written, {part.size:,} bytes in {seconds:.1f} s")
+                file = open_part(part)
+                opened[index] = file
+            below = file.layer(part.last)
+    return [file for file in opened if file is not None]
+
+
+def _open_or_none(part: Part, rebuild: bool, tell: Report) -> Opened | None:
+    try:
+        file = open_part(part)
+    except FileNotFoundError:
+        return None
+    except TablebaseError as error:
+        if not rebuild:
+            raise
+        tell(str(error).split(". Write it anew")[0] + "; it is written anew")
+        return None
+    tell(f"{part.path}: there and sound")
+    return file

@@ -1,0 +1,328 @@
+"""Endings above the tables: zero-window search that ends in the tables.
+
+Every question is "does the leader reach so many points?", where a point is a
+trick taken, or in a low contract a trick left to the other. Both players want
+points, so one search serves both contracts. All functions here are compiled and
+can be called from compiled code, with the tables and a scratch passed along; a
+scratch belongs to one thread at a time and may serve any number of positions
+and any tables, since what it remembers is true for good.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..bits import NO_CARDS, ONE, highest, lowest, popcount
+from ..compiled import inlined, jit
+from .layout import (
+    MOST_CARDS,
+    SUB,
+    Layout,
+    after_trick,
+    entry,
+    place,
+    rank_of,
+    run_bottoms,
+    suit_of,
+)
+
+BASE_CARDS = 10
+"""Layers up to this one lie in one array and one file, those above in one each."""
+
+
+class Tables(NamedTuple):
+    """Known endings of one kind of contract, fit for compiled code."""
+
+    lay: Layout
+    low: int
+    """1 when both players want few tricks."""
+    cards: int
+    """All endings with up to so many cards each are known; 0: none, all is searched."""
+    starts: np.ndarray
+    """Where each layer begins in `base`, counted in endings."""
+    base: np.ndarray
+    """Layers 0 to 10, as far as they are known."""
+    eleven: np.ndarray
+    twelve: np.ndarray
+    thirteen: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Working memory of one thread."""
+
+    memory: np.ndarray
+    """Bounds of positions searched before, one in each slot, the newest staying."""
+    stack: np.ndarray
+    """The open positions of the search, one row for each number of cards."""
+    cards: np.ndarray
+    """The card id of every bit of the pattern at hand."""
+
+
+def new_scratch(bits: int = 14) -> Scratch:
+    """Working memory that remembers up to `2**bits` positions (eight bytes each)."""
+    if not 1 <= bits <= 31:
+        raise ValueError(f"bits is {bits}; a scratch remembers 2**bits positions, bits 1 to 31")
+    stack = np.zeros((MOST_CARDS + 1, 12), np.uint64)
+    return Scratch(np.zeros(1 << bits, np.uint64), stack, np.zeros(2 * MOST_CARDS, np.int64))
+
+
+@inlined
+def stored(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
+    """The leader's points, read from the tables."""
+    index = tables.lay.base[c] + rank_of(tables.lay, n, pattern)
+    if n <= BASE_CARDS:
+        tricks = entry(tables.base, tables.starts[n] + index)
+    elif n == 11:
+        tricks = entry(tables.eleven, index)
+    elif n == 12:
+        tricks = entry(tables.twelve, index)
+    else:
+        tricks = entry(tables.thirteen, index)
+    return n - tricks if tables.low else tricks
+
+
+@inlined
+def number(word: Any) -> Any:
+    """A word of the stack as a signed number."""
+    return np.int64(word)
+
+
+@inlined
+def _lowest_bit(cards: np.uint64) -> np.uint64:
+    return cards ^ (cards & (cards - ONE)) if cards else cards
+
+
+@inlined
+def replies_to(tables: Any, c: int, other: np.uint64, i: int, lead: int) -> np.uint64:
+    """The replies worth trying: in high contracts the cheapest winner and the lowest loser."""
+    lay = tables.lay
+    follows = other & lay.suits[c, i]
+    if tables.low:
+        return run_bottoms(follows if follows else other, lay.bottoms[c])
+    if follows:
+        higher = (follows >> np.uint64(lead)) << np.uint64(lead)
+        return _lowest_bit(higher) | _lowest_bit(follows ^ higher)
+    replies = NO_CARDS
+    for j in range(4):
+        replies |= _lowest_bit(other & lay.suits[c, j])
+    return replies
+
+
+@inlined
+def next_reply(lay: Any, c: int, i: int, replies: np.uint64) -> int:
+    """The reply to try first: the highest card that follows, or else a ruff."""
+    if replies & lay.suits[c, i]:
+        return highest(replies)
+    return lowest(replies)
+
+
+@inlined
+def played(
+    lay: Any, n: int, c: int, pattern: np.uint64, i: int, lead: int, reply: int
+) -> tuple[int, np.uint64, bool]:
+    """Class and pattern after a trick, as its winner sees them, and whether the leader won it."""
+    j = suit_of(lay, c, reply)
+    wins = lead > reply if i == j else j > 0 or lay.trumps == 0
+    step = lay.steps[c, i, j]
+    after = after_trick(step, pattern, lead, reply)
+    if not wins:
+        after ^= (ONE << np.uint64(2 * n - 2)) - ONE
+    return np.int64(step[SUB]), after, wins
+
+
+@inlined
+def still_needed(tables: Any, n: int, need: int, wins: bool) -> int:
+    """What the next leader has to reach so that this leader reaches, or misses, `need`."""
+    return need - 1 + tables.low if wins else n - need + tables.low
+
+
+@inlined
+def _key(tables: Any, c: int, pattern: np.uint64) -> np.uint64:
+    kind = np.uint64(4 + 2 * tables.lay.trumps + tables.low)
+    return (pattern << np.uint64(16)) | (np.uint64(c) << np.uint64(4)) | kind
+
+
+@inlined
+def slot_of(memory: np.ndarray, key: np.uint64) -> np.uint64:
+    """Where a key is remembered."""
+    mixed = (key ^ (key >> np.uint64(21))) & np.uint64(0x7FFFFFFF)
+    return ((mixed * np.uint64(0x9E3779B1)) >> np.uint64(24)) & np.uint64(len(memory) - 1)
+
+
+@inlined
+def _recall(memory: np.ndarray, key: np.uint64, need: int) -> int:
+    """1 or 0 when the answer is remembered, -1 when it is not."""
+    held = memory[slot_of(memory, key)]
+    if held >> np.uint64(8) == key:
+        if np.int64((held >> np.uint64(4)) & np.uint64(15)) >= need:
+            return 1
+        if np.int64(held & np.uint64(15)) < need:
+            return 0
+    return -1
+
+
+@inlined
+def _remember(memory: np.ndarray, key: np.uint64, n: int, need: int, verdict: int) -> None:
+    slot = slot_of(memory, key)
+    held = memory[slot]
+    least = NO_CARDS
+    most = np.uint64(n)
+    if held >> np.uint64(8) == key:
+        least = (held >> np.uint64(4)) & np.uint64(15)
+        most = held & np.uint64(15)
+    if verdict:
+        least = np.uint64(need)
+    else:
+        most = np.uint64(need - 1)
+    memory[slot] = (key << np.uint64(8)) | (least << np.uint64(4)) | most
+
+
+@jit
+def _reaches_by_table(tables: Any, n: int, c: int, pattern: np.uint64, need: int) -> bool:
+    """Whether the leader reaches `need` when every trick ends in the tables."""
+    lay = tables.lay
+    other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
+    leads = run_bottoms(pattern, lay.bottoms[c])
+    while leads:
+        lead = highest(leads)
+        leads ^= ONE << np.uint64(lead)
+        i = suit_of(lay, c, lead)
+        replies = replies_to(tables, c, other, i, lead)
+        reached = True
+        while replies and reached:
+            reply = next_reply(lay, c, i, replies)
+            replies ^= ONE << np.uint64(reply)
+            sub, after, wins = played(lay, n, c, pattern, i, lead, reply)
+            target = still_needed(tables, n, need, wins)
+            reached = (target <= 0 or stored(tables, n - 1, sub, after) >= target) == wins
+        if reached:
+            return True
+    return False
+
+
+@jit
+def reaches(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, need: int) -> bool:
+    """Whether the leader can reach `need` points.
+
+    A stack of its own takes the place of recursion, which numba cannot keep in
+    its cache. A row holds an open position: which leads and which replies to
+    the present lead are still to be tried, and who won the trick now searched.
+    """
+    lay = tables.lay
+    memory = scratch.memory
+    stack = scratch.stack
+    top = n
+    while True:
+        verdict = -1
+        leads = NO_CARDS
+        replies = NO_CARDS
+        lead = 0
+        i = 0
+        if need <= 0 or need > n:
+            verdict = np.int64(need <= 0)
+        elif n <= tables.cards:
+            verdict = np.int64(stored(tables, n, c, pattern) >= need)
+        else:
+            verdict = _recall(memory, _key(tables, c, pattern), need)
+            if verdict < 0 and n == tables.cards + 1:
+                verdict = np.int64(_reaches_by_table(tables, n, c, pattern, need))
+                _remember(memory, _key(tables, c, pattern), n, need, verdict)
+            leads = run_bottoms(pattern, lay.bottoms[c])
+        while verdict >= 0:  # answer the position above, and on up while that settles it
+            if n == top:
+                return verdict == 1
+            n += 1
+            row = stack[n]
+            c = number(row[0])
+            pattern = row[1]
+            need = number(row[2])
+            leads = row[3]
+            replies = row[4]
+            lead = number(row[5])
+            i = number(row[6])
+            reached = verdict == number(row[7])
+            if not reached:
+                replies = NO_CARDS
+            if replies or (leads and not reached):
+                verdict = -1
+            else:
+                verdict = np.int64(reached)
+                _remember(memory, _key(tables, c, pattern), n, need, verdict)
+        if not replies:
+            lead = highest(leads)
+            leads ^= ONE << np.uint64(lead)
+            i = suit_of(lay, c, lead)
+            other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
+            replies = replies_to(tables, c, other, i, lead)
+        reply = next_reply(lay, c, i, replies)
+        replies ^= ONE << np.uint64(reply)
+        sub, after, wins = played(lay, n, c, pattern, i, lead, reply)
+        row = stack[n]
+        row[0] = np.uint64(c)
+        row[1] = pattern
+        row[2] = np.uint64(need)
+        row[3] = leads
+        row[4] = replies
+        row[5] = np.uint64(lead)
+        row[6] = np.uint64(i)
+        row[7] = np.uint64(wins)
+        need = still_needed(tables, n, need, wins)
+        c = sub
+        pattern = after
+        n -= 1
+
+
+@jit
+def _expected(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
+    """A first guess at the leader's points: half of them, more for trumps and high cards.
+
+    The weights are a least-squares fit to random endings; they decide only
+    where the search begins.
+    """
+    lay = tables.lay
+    tricks = 50 * n + 50
+    at = 0
+    for s in range(4):
+        size = popcount(lay.suits[c, s])
+        mine = pattern & lay.suits[c, s]
+        held = popcount(mine)
+        tricks -= 12 * held * (2 * at + size - 1)
+        while mine:
+            tricks += 24 * lowest(mine)
+            mine &= mine - ONE
+        if s == 0 and lay.trumps:
+            tricks += 52 * (2 * held - size)
+        at += size
+    guess = min(max(tricks // 100, 1), n)
+    return n + 1 - guess if tables.low else guess
+
+
+@jit
+def points(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64) -> int:
+    """The leader's points with best play by both."""
+    if n <= tables.cards:
+        return stored(tables, n, c, pattern)
+    best = _expected(tables, n, c, pattern)
+    if reaches(tables, scratch, n, c, pattern, best):
+        while best < n and reaches(tables, scratch, n, c, pattern, best + 1):
+            best += 1
+        return best
+    best -= 1
+    while not reaches(tables, scratch, n, c, pattern, best):
+        best -= 1
+    return best
+
+
+@jit
+def solve(tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: int) -> int:
+    """The tricks that the player on lead, who holds `mine`, takes with best play by both.
+
+    Hands are sets of card ids and equally long; `trump` is a suit, or any
+    other number (4 by custom) with tables for no trumps.
+    """
+    c, pattern = place(tables.lay, mine, theirs, trump, scratch.cards)
+    n = popcount(mine)
+    reached = points(tables, scratch, n, c, pattern)
+    return n - reached if tables.low else reached

@@ -1,0 +1,319 @@
+"""German Whist as a PettingZoo environment (documentation page follows)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper, TerminateIllegalWrapper
+
+from ..engine.cards import CARDS, TAKE_HIDDEN
+from ..engine.compiled import warm_up
+from ..engine.game import Game, IllegalAction
+from ..engine.rules import Match
+from ..engine.state import OVER, VIEW
+from ..engine.view import View
+from .batch import Batch, checked_action
+from .endings import best_tricks
+from .kernels import ENDED, ENDING, close_one, show_one, step_one
+from .options import RENDER_MODES, RulesLike, checked_render_mode, options_from
+
+AGENTS = ("player_0", "player_1")
+
+
+def env(**options: Any) -> OrderEnforcingWrapper[str, Any, Any]:
+    """The environment with PettingZoo's wrappers: an illegal action loses."""
+    return OrderEnforcingWrapper(IllegalActionLoses(raw_env(**options)))
+
+
+class IllegalActionLoses(TerminateIllegalWrapper[str, Any, Any]):
+    """PettingZoo's wrapper that ends an episode against whoever acts illegally.
+
+    The loss brings the offender's total to the worst result of an episode or
+    below, whatever it has been paid already. The other player gets 0.
+    """
+
+    def __init__(self, inner: raw_env) -> None:
+        super().__init__(inner, illegal_reward=-inner.worst)
+        self._raw = inner
+
+    def step(self, action: Any) -> None:
+        """Play, or end the episode; what is no action at all raises a sentence."""
+        raw = self._raw
+        if action is not None or not raw.is_over:
+            raw.check_action(action)
+            self._illegal_value = -raw.worst - max(raw.paid_to(raw.agent_selection), 0.0)
+        super().step(action)
+        if self._terminated:
+            raw.abandon()
+
+
+class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo asks for
+    """The environment itself, without wrappers."""
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
+        "name": "german_whist_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        rules: RulesLike = "classic",
+        *,
+        reward: str = "points",
+        layout: str = "raw",
+        horizon: str = "hand",
+        observation: str = "vector",
+        match: Match | int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.options = options_from(
+            rules,
+            reward=reward,
+            layout=layout,
+            horizon=horizon,
+            observation=observation,
+            match=match,
+        )
+        self.render_mode = checked_render_mode(render_mode)
+        self.rules = self.options.rules
+        self.worst = self.options.worst
+        self.possible_agents = list(AGENTS)
+        self.observation_spaces = {agent: self.options.dict_space() for agent in AGENTS}
+        self.action_spaces = {agent: self.options.action_space() for agent in AGENTS}
+        self._rules, self._pays = self.options.rules_record, self.options.pay_record
+        self._setting = self.options.setting
+        self._batch = Batch(self.options, 1)
+        self._records = self._batch.records
+        self._seats = np.zeros(1, np.uint8)
+        self._views = np.zeros(2, VIEW)
+        self._order = np.zeros(4, np.uint8)
+        self._paid_now = np.zeros(2)
+        shape = self.options.observation_shape
+        self._shape = shape if len(shape) > 1 else None
+        self._size = int(np.prod(shape))
+        self._actions = self.rules.actions
+        self._seed = np.uint64(0)
+        self._ready: tuple[Any, Any] | None = None
+        self.agents = []
+        self._painter: Any = None
+        warm_up("environment", "envs", _compile_all)
+
+    # -- spaces
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """The dict space of observation and mask; the same object every time."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """The discrete space of actions; the same object every time."""
+        return self.action_spaces[agent]
+
+    # -- the life cycle
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Deal. With a seed its first deal, without one the next; `options` may set a deal.
+
+        `options={"deal": cards, "dealer": seat}` deals these cards in dealing
+        order, non-dealer first, then the stock from the top; `"number"` picks a deal
+        of the seed. Other keys are not looked at.
+        """
+        self._batch.start(seed, self._seats, wishes=options)
+        self._seed = self._batch.seed
+        self.agents = list(AGENTS)
+        self.rewards = dict.fromkeys(AGENTS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
+        self.terminations = dict.fromkeys(AGENTS, False)
+        self.truncations = dict.fromkeys(AGENTS, False)
+        self.infos = {agent: {} for agent in AGENTS}
+        self._skip_agent_selection = None
+        self._paid = [0.0, 0.0]
+        self.is_over = False
+        observation, mask = self._room()
+        turn = int(self._records["turn"][0])
+        show_one(
+            self._rules,
+            self._setting,
+            self._records,
+            turn,
+            self._views,
+            self._order,
+            observation,
+            mask,
+        )
+        self._ready = (observation, mask)
+        self.agent_selection = AGENTS[turn]
+        if self.render_mode == "human":
+            self.render()
+
+    def _room(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        return np.empty(self._size, np.int8), np.empty(self._actions, np.int8)
+
+    def step(self, action: Any) -> None:
+        """Play an action of the agent to move, or, with None, take a finished agent out."""
+        if not self.agents:
+            self._complain_of_no_agents()
+        agent = self.agent_selection
+        if self.is_over:
+            self._was_dead_step(action)
+            return
+        observation = np.empty(self._size, np.int8)
+        mask = np.empty(self._actions, np.int8)
+        paid = self._paid_now
+        try:
+            code = step_one(
+                self._rules,
+                self._pays,
+                self._setting,
+                self._records,
+                self._seed,
+                action,
+                self._views,
+                self._order,
+                observation,
+                mask,
+                paid,
+            )
+        except TypeError:
+            self.check_action(action)
+            raise
+        if code < 0:
+            self.check_action(action)
+            raise IllegalAction(self._why_illegal(int(action)))
+        led_to = code & 7
+        self._cumulative_rewards[agent] = 0.0
+        if led_to >= ENDED:
+            self._end(led_to, agent)
+        else:
+            self._ready = (observation, mask)
+            self.agent_selection = AGENTS[code >> 3]
+        first, second = paid.tolist()
+        self._pay(first, second)
+        if self.render_mode == "human":
+            self.render()
+
+    def _pay(self, first: float, second: float) -> None:
+        rewards, total = self.rewards, self._cumulative_rewards
+        rewards["player_0"] = first
+        rewards["player_1"] = second
+        if first or second:
+            total["player_0"] += first
+            total["player_1"] += second
+            self._paid[0] += first
+            self._paid[1] += second
+
+    def _end(self, led_to: int, agent: str) -> None:
+        if led_to == ENDING:
+            best = best_tricks(self._records)
+            close_one(self._rules, self._pays, self._setting, self._records, best, self._paid_now)
+        self.is_over = True
+        self._ready = None
+        self.terminations = dict.fromkeys(AGENTS, True)
+        self.agent_selection = AGENTS[1 - AGENTS.index(agent)]
+
+    def abandon(self) -> None:
+        """Stop the game where it is, as after an illegal action: nobody is to move any more."""
+        self._records["phase"] = OVER
+        self.is_over = True
+        self._ready = None
+
+    def paid_to(self, agent: str) -> float:
+        """What this episode has paid an agent so far."""
+        return self._paid[AGENTS.index(agent)]
+
+    # -- looking
+
+    def observe(self, agent: str) -> dict[str, np.ndarray[Any, Any]]:
+        """What an agent sees, in arrays of its own; the mask is zero unless it is to move."""
+        if self._ready is not None and agent == self.agent_selection:
+            observation, mask = self._ready
+            self._ready = None
+        else:
+            observation, mask = self._look(agent)
+        if self._shape is not None:
+            observation = observation.reshape(self._shape)
+        return {"observation": observation, "action_mask": mask}
+
+    def _look(self, agent: str) -> tuple[Any, Any]:
+        self._check_dealt()
+        observation, mask = self._room()
+        order = np.zeros(4, np.uint8)
+        show_one(
+            self._rules,
+            self._setting,
+            self._records,
+            self._seat(agent),
+            self._views,
+            order,
+            observation,
+            mask,
+        )
+        return observation, mask
+
+    def view(self, agent: str) -> View:
+        """All that an agent may know, as a `View`."""
+        return self.game().view(self._seat(agent))
+
+    def game(self) -> Game:
+        """A copy of the game as it stands, both hands and the stock open."""
+        self._check_dealt()
+        return self._batch.game()
+
+    def _seat(self, agent: str) -> int:
+        if agent not in AGENTS:
+            raise ValueError(f"there is no agent {agent!r}: they are {' and '.join(AGENTS)}")
+        return AGENTS.index(agent)
+
+    # -- words
+
+    def _check_dealt(self) -> None:
+        if not self._batch.ready:
+            raise IllegalAction("nothing has been dealt yet: call reset() first")
+
+    def _complain_of_no_agents(self) -> None:
+        self._check_dealt()
+        raise IllegalAction("the episode is over for both agents: call reset() to deal again")
+
+    def check_action(self, action: object) -> None:
+        """Refuse, with a sentence, what is no action of this environment at all."""
+        if self.is_over:
+            return
+        number = checked_action(action)
+        if not 0 <= number < self._actions:
+            raise IllegalAction(
+                f"action is {number}: actions run from 0 to {self._actions - 1} with these rules"
+            )
+
+    def _why_illegal(self, action: int) -> str:
+        _, mask = self._look(self.agent_selection)
+        allowed = " ".join(str(each) for each in np.flatnonzero(mask))
+        named = "the hidden card" if action == TAKE_HIDDEN else str(CARDS[action])
+        if self.options.layout == "trump-first":
+            named = "suits relabelled"
+        return (
+            f"action {action} ({named}) is not legal for {self.agent_selection} now: its mask "
+            f"allows {allowed}"
+        )
+
+    # -- pictures
+
+    def render(self) -> Any:
+        """The table in the environment's render mode."""
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+
+
+def _compile_all() -> None:
+    """Go through every compiled function once."""
+    for observation in ("vector", "history"):
+        small = raw_env("small-last", observation=observation)
+        small.reset(seed=0)
+        seen = small.observe(small.agent_selection)
+        small.step(int(seen["action_mask"].argmax()))
+        small.observe(AGENTS[0])

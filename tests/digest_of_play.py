@@ -1,0 +1,88 @@
+"""Digests of random play by rule set, to compare compiled code with plain Python.
+
+Run as a script it prints them as JSON; imported, `digests` gives the same here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import sys
+
+import numpy as np
+from german_whist.engine.compiled import COMPILED
+from german_whist.engine.game import Game
+from german_whist.engine.games import Games
+from german_whist.engine.history import histories, history_rows
+from german_whist.engine.rules import Match
+from german_whist.engine.streams import below, fraction, keyed
+from support import EVERY_SET, engine_rules
+
+
+def _digest_of_streams() -> str:
+    digest = hashlib.sha256()
+    for seed, number in ((0, 0), (1, 2), (2**64 - 1, 2**64 - 1), (2**63, 5)):
+        stream = np.array([keyed(np.uint64(seed), np.uint64(number))], np.uint64)
+        for n in (1, 2, 3, 52, 1000, 2**31, 2**32 - 1):
+            digest.update(str(int(below(stream, n))).encode())
+            digest.update(float(fraction(stream)).hex().encode())
+    return digest.hexdigest()
+
+
+def _digest_of_game(name: str) -> str:
+    """One hand with everything that a single game shows, an action taken back now and then."""
+    rng = random.Random(name)
+    digest = hashlib.sha256()
+    rules = engine_rules(name)
+    game = Game(rules, seed=2**64 - 3, number=5)
+    while not game.over:
+        for seat in (0, 1):
+            view = game.view(seat)
+            digest.update(view.record.tobytes())
+            digest.update(repr(view.legal()).encode())
+        rows, orders = histories(rules.record(), view.record, history_rows(rules), True)
+        digest.update(rows.tobytes() + orders.tobytes())
+        digest.update(repr(game).encode())
+        game.play(rng.choice(game.legal()))
+        if rng.random() < 0.1:
+            game.undo()
+    digest.update(game.record.tobytes() + repr(game.pays).encode())
+    return digest.hexdigest()
+
+
+def _digest_of_batch(name: str, layout: str, match: Match | None) -> str:
+    """Three games stepped together, some of them alone, into a second hand."""
+    rng = np.random.default_rng(sum(name.encode()))
+    digest = hashlib.sha256()
+    games = Games(engine_rules(name), 3, seed=77, layout=layout, match=match)
+    step = games.look()
+    hands = 0
+    while hands < 3:
+        actions = (step.masks * (1 + rng.random(step.masks.shape))).argmax(axis=1)
+        if rng.random() < 0.1:
+            step = games.step(actions[1:2], np.array([1]))
+            hands += int(step.hand_over[1])
+        else:
+            step = games.step(actions)
+            hands += int(step.hand_over.sum())
+        for array in step:
+            digest.update(array.tobytes())
+        digest.update(games.records.tobytes())
+    digest.update(games.views().tobytes())
+    return digest.hexdigest()
+
+
+def digests() -> dict[str, str]:
+    """A digest for each rule set and way of play."""
+    result = {"streams": _digest_of_streams()}
+    for place, name in enumerate(EVERY_SET):
+        match = Match(best_of=3) if place % 3 == 0 else None
+        layout = ("raw", "trump-first")[place % 2]
+        result[f"game of {name}"] = _digest_of_game(name)
+        result[f"batch of {name}, {layout}"] = _digest_of_batch(name, layout, match)
+    return result
+
+
+if __name__ == "__main__":
+    json.dump({"compiled": COMPILED, "digests": digests()}, sys.stdout)

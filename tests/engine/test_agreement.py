@@ -1,0 +1,256 @@
+"""The engine against the plain implementation, move by move, over every rule set.
+
+Every hand is compared at every move: phase, seat to move, legal actions, the
+full view record of both seats (history of tricks and draws, voids, counts), and
+the pays. What `View` and `Game` say to people is compared on a share of the hands.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from german_whist.engine.game import Game
+from german_whist.engine.rules import Match, named_rules
+from german_whist.engine.view import View
+from plain_whist import HIDDEN, NAMED, PlainGame, PlainMatch, PlainRules
+from support import (
+    EVERY_SET,
+    ODD,
+    STYLES,
+    chosen_action,
+    differences,
+    engine_rules,
+    expected_view,
+    plain_rules,
+    plain_twin,
+    view_bytes,
+)
+
+HANDS_OF_A_NAMED_SET = 460
+HANDS_OF_AN_ODD_SET = 200
+SHARE_READ_BY_PEOPLE = 12
+
+
+def hands_of(name: str) -> int:
+    return HANDS_OF_A_NAMED_SET if name in NAMED else HANDS_OF_AN_ODD_SET
+
+
+def score_of(match: PlainMatch | None, hands: int) -> dict[str, Any]:
+    """The score of a match as a view shows it."""
+    if match is None:
+        return {}
+    return {"points": match.totals, "hands": hands, "hands_won": match.hands_won}
+
+
+def check_view(view: View, plain: dict[str, Any], **score: Any) -> None:
+    """The whole record, byte for byte."""
+    expected = expected_view(plain, **score)
+    found = view.record.tobytes()
+    assert found == view_bytes(expected), differences(found, expected)
+
+
+def check_properties(view: View, plain: dict[str, Any], legal: list[int]) -> None:
+    """What `View` says in words of its own."""
+    me = plain["seat"]
+    assert (view.seat, view.phase, view.to_move) == (me, plain["phase"], plain["turn"] == me)
+    assert view.legal() == (legal if view.to_move else [])
+    assert view.hand == plain["hand"]
+    assert view.known == plain["opponent_known"]
+    assert view.unseen == plain["unseen"]
+    assert view.upcards == plain["face_up"]
+    assert (view.led, view.trump, view.low) == (plain["led"], plain["trump"], plain["low"])
+    assert view.i_deal == (plain["dealer"] == me)
+    assert (view.trick, view.stock_left) == (plain["trick_number"], plain["stock_left"])
+    assert view.endgame == (plain["stock_left"] == 0)
+    assert view.other_cards == plain["opponent_hand_size"]
+    assert view.counting_tricks == plain["counting"]
+    assert view.void_draws == plain["opponent_void"]
+    if plain["leader"] is not None:
+        assert view.i_lead == (plain["leader"] == me)
+    played = {True: set(), False: set()}
+    for trick in plain["plays"]:
+        played[trick["leader"] == me].add(trick["lead"])
+        if trick["follow"] is not None:
+            played[trick["leader"] != me].add(trick["follow"])
+    assert set(view.played_by_me) == played[True]
+    assert set(view.played_by_other) == played[False]
+    tricks = list(view.tricks())
+    took_second = expected_view(plain)["took_second"]
+    assert len(tricks) == len(plain["plays"])
+    for index, (trick, expected) in enumerate(zip(tricks, plain["plays"], strict=True)):
+        assert trick.took_second == took_second[index]
+        assert trick.i_led == (expected["leader"] == me)
+        assert (trick.led, trick.followed) == (expected["lead"], expected["follow"])
+        assert (trick.my_draw, trick.other_draw) == (
+            expected["own_draw"],
+            expected["opponent_draw"],
+        )
+        assert trick.other_drew_unseen == (expected["opponent_took"] == "hidden")
+
+
+def check_game(game: Game, plain: PlainGame) -> None:
+    """What `Game` shows of all the cards."""
+    assert game.hands == tuple(sorted(hand) for hand in plain.hands)
+    assert game.stock == plain.stock
+    assert game.upcards == plain.face_up
+    assert (game.led, game.trump, game.low) == (plain.led, plain.trump, plain.low)
+    assert game.counting_tricks == tuple(plain.counting)
+    assert game.trick == plain.view(0)["trick_number"]
+
+
+def play_out(
+    game: Game,
+    plain: PlainGame,
+    rng: random.Random,
+    in_words: bool,
+    match: PlainMatch | None = None,
+    hands: int = 0,
+) -> Counter[str]:
+    """Play one hand in both, comparing at every move; returns what happened in it."""
+    rules = plain.rules
+    styles = (rng.choice(STYLES), rng.choice(STYLES))
+    happened: Counter[str] = Counter()
+    score = score_of(match, hands)
+    while True:
+        if plain.phase == "over" and match is not None:
+            after = copy.deepcopy(match)
+            after.add(plain.pay())
+            score = score_of(after, hands + 1)
+        legal = plain.legal()
+        assert (game.phase, game.turn) == (plain.phase, plain.turn)
+        assert game.legal() == legal
+        for seat in (0, 1):
+            view, expected = game.view(seat), plain.view(seat)
+            check_view(view, expected, **score)
+            if in_words:
+                check_properties(view, expected, legal)
+        if in_words:
+            check_game(game, plain)
+        if plain.phase == "over":
+            break
+        hand = plain.hands[plain.turn]
+        action = chosen_action(styles[plain.turn], legal, hand, not plain.stock, rng)
+        happened[plain.phase] += 1
+        happened["failed to follow"] += (
+            plain.phase == "follow" and action // 13 != plain.led // 13  # type: ignore[operator]
+        )
+        happened["took hidden"] += action == HIDDEN
+        happened["took shown"] += plain.phase == "choose" and action != HIDDEN
+        happened["took lower"] += plain.phase == "choose" and action != plain.stock[0]
+        game.play(action)
+        plain.play(action)
+    assert game.over
+    assert game.pays == tuple(plain.pay())
+    happened["tie"] += plain.counting[0] == plain.counting[1]
+    happened["slam"] += max(plain.counting) == rules.counting_tricks
+    happened["paid nothing"] += plain.pay() == [0, 0]
+    happened["seat 0 won"] += plain.pay()[0] > 0
+    happened["seat 1 won"] += plain.pay()[1] > 0
+    happened["ended early"] += bool(plain.hands[0])
+    happened["fewer tricks won"] += plain.pay()[0] * (plain.counting[0] - plain.counting[1]) < 0
+    return happened
+
+
+def test_ten_thousand_hands_are_compared() -> None:
+    assert sum(hands_of(name) for name in EVERY_SET) >= 10_000
+    assert len(NAMED) == 15
+
+
+@pytest.mark.parametrize("name", EVERY_SET)
+def test_engine_plays_as_the_plain_implementation(name: str) -> None:
+    rng = random.Random(f"agreement {name}")
+    seed = rng.randrange(2**64)
+    game = Game(engine_rules(name), seed)
+    happened: Counter[str] = Counter()
+    for number in range(hands_of(name)):
+        game.deal(seed, number)
+        happened += play_out(
+            game, plain_twin(game), rng, in_words=number % SHARE_READ_BY_PEOPLE == 0
+        )
+    check_every_corner_was_reached(name, happened)
+
+
+def check_every_corner_was_reached(name: str, happened: Counter[str]) -> None:
+    """A comparison shows nothing about what never came up."""
+    rules = plain_rules(name)
+    assert happened["seat 0 won"]
+    assert happened["seat 1 won"]
+    assert rules.suits == 1 or happened["failed to follow"]
+    if rules.counting_tricks % 2 == 0 and rules.ranks > 1 and rules.race is None:
+        assert happened["tie"]
+    assert rules.race is None or rules.counts == "last" or happened["ended early"]
+    if rules.choice:
+        assert happened["choose"]
+        assert happened["took lower"]
+        assert happened["took shown"]
+        assert bool(happened["took hidden"]) == (rules.face_up == 1)
+    if rules.contract != "high":
+        assert happened["fewer tricks won"]
+    if rules.slam_pay is not None:
+        assert happened["slam"]
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("classic", Match(target=5)),
+        ("small-all", Match(target=10)),
+        ("club-last", Match(best_of=3)),
+        ("all-tricks", Match(best_of=5)),
+        ("colour", Match(target=25)),
+        ("race-9", Match(best_of=3)),
+        ("two by six", Match(target=10)),
+        ("low", Match(best_of=5)),
+    ],
+)
+def test_matches_add_up_as_in_the_plain_implementation(name: str, match: Match) -> None:
+    rng = random.Random(f"match {name} {match}")
+    rules = engine_rules(name)
+    game = Game(rules, 11, match=match)
+    number, finished, dealers = 0, 0, Counter()
+    plain_match = PlainMatch(match.target, match.best_of, game.dealer)
+    hands = 0
+    while finished < 6:
+        # The cards of a hand do not depend on the match; in it, the deal alternates.
+        alone = Game(rules, 11, number)
+        assert game.cards_dealt == alone.cards_dealt
+        assert game.dealer == plain_match.dealer
+        if hands == 0:
+            assert game.dealer == alone.dealer
+            dealers[game.dealer] += 1
+        plain = plain_twin(game)
+        play_out(game, plain, rng, in_words=False, match=plain_match, hands=hands)
+        plain_match.add(plain.pay())
+        hands += 1
+        assert game.points == tuple(plain_match.totals)
+        assert game.hands_won == tuple(plain_match.hands_won)
+        assert game.match_over == plain_match.over
+        if plain_match.over:
+            finished += 1
+            hands = 0
+        game.deal_next()
+        assert not game.match_over
+        number += 1
+        if not hands:
+            plain_match = PlainMatch(match.target, match.best_of, game.dealer)
+
+
+def test_yaml_files_hold_the_named_sets_of_the_rules() -> None:
+    assert list(named_rules()) == list(NAMED)
+    for name, plain in NAMED.items():
+        rules = named_rules()[name]
+        for each in fields(PlainRules):
+            if each.name == "book":
+                assert rules.effective_book == plain.book, name
+            else:
+                assert getattr(rules, each.name) == getattr(plain, each.name), (name, each.name)
+        assert rules.deck == tuple(plain.deck)
+        assert rules.counting_tricks == plain.counting_tricks
+        assert rules.foreplay_tricks == plain.foreplay_tricks
+        assert rules.actions == (53 if name == "draft" else 52)
+    assert set(ODD).isdisjoint(NAMED)

@@ -1,0 +1,433 @@
+"""The batch against the single game and the plain implementation, move by move.
+
+Observations, masks and history rows are compared with plain ones, made in the
+tests from the index table and from what a player noted.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from german_whist.engine.game import Game, IllegalAction
+from german_whist.engine.games import Games, Step
+from german_whist.engine.history import DEALT, SCORE, histories, history_rows
+from german_whist.engine.layout import LAYOUT
+from german_whist.engine.rules import Match
+from plain_whist import NAMED, PlainGame, PlainMatch
+from support import (
+    EVERY_SET,
+    STYLES,
+    chosen_action,
+    differences,
+    engine_rules,
+    expected_view,
+    observation_differences,
+    plain_history,
+    plain_mask,
+    plain_observation,
+    plain_rules,
+    plain_suit_order,
+    plain_twin,
+    shown,
+    view_bytes,
+)
+
+RAW = [0, 1, 2, 3]
+
+
+class Seats:
+    """The plain games of a batch, each with the match that it belongs to."""
+
+    def __init__(self, name: str, n: int, seed: int, match: Match | None, layout: str) -> None:
+        self.rules, self.plain = engine_rules(name), plain_rules(name)
+        self.n, self.seed, self.match, self.layout = n, seed, match, layout
+        self.numbers = list(range(n))
+        self.hands = [0] * n
+        self.games: list[PlainGame] = []
+        self.matches: list[PlainMatch | None] = []
+        for index in range(n):
+            self.games.append(plain_twin(Game(self.rules, seed, index)))
+            self.matches.append(self.new_match(self.games[index].dealer))
+
+    def new_match(self, dealer: int) -> PlainMatch | None:
+        if self.match is None:
+            return None
+        return PlainMatch(self.match.target, self.match.best_of, dealer)
+
+    def deal_next(self, index: int) -> None:
+        """The next deal of a game is as many numbers on as there are games."""
+        self.numbers[index] += self.n
+        game = Game(self.rules, self.seed, self.numbers[index])
+        dealer = game.dealer
+        match = self.matches[index]
+        self.hands[index] += 1
+        if match is not None and not match.over:
+            dealer = match.dealer
+        else:
+            self.matches[index] = self.new_match(dealer)
+            self.hands[index] = 0
+        deal = [int(card) for card in game.cards_dealt]
+        self.games[index] = PlainGame(self.plain, deal, dealer)
+
+    def needs(self, index: int, seat: int) -> tuple[int, int] | None:
+        match = self.matches[index]
+        if match is None:
+            return None
+        if match.target is not None:
+            left = [match.target - total for total in match.totals]
+        else:
+            assert match.best_of is not None
+            left = [match.best_of // 2 + 1 - won for won in match.hands_won]
+        return left[seat], left[1 - seat]
+
+    def order(self, view: dict[str, Any]) -> list[int]:
+        return RAW if self.layout == "raw" else plain_suit_order(self.plain, view)
+
+    def check(self, index: int, step: Step, seat: int) -> list[int]:
+        """Compare what is shown of one game; returns the order of suits that it is shown in."""
+        plain = self.games[index]
+        assert step.seats[index] == seat
+        view = plain.view(seat)
+        order = self.order(view)
+        wanted = plain_observation(view, order, self.needs(index, seat))
+        found = step.observations[index]
+        assert np.array_equal(found, wanted), observation_differences(found, wanted)
+        legal = plain.legal()
+        assert np.array_equal(step.masks[index], plain_mask(legal, self.rules.actions, order))
+        return order
+
+
+def check_kinds(games: Games, step: Step) -> None:
+    n = games.n
+    assert (step.observations.shape, step.observations.dtype) == ((n, LAYOUT.size), np.int8)
+    assert (step.masks.shape, step.masks.dtype) == ((n, games.rules.actions), np.int8)
+    assert (step.seats.shape, step.seats.dtype) == ((n,), np.uint8)
+    assert (step.rewards.shape, step.rewards.dtype) == ((n, 2), np.float32)
+    assert (step.hand_over.shape, step.hand_over.dtype) == ((n,), np.bool_)
+    assert (step.over.shape, step.over.dtype) == ((n,), np.bool_)
+
+
+def play_and_compare(
+    name: str, n: int, hands: int, layout: str, match: Match | None = None, threads: int = 1
+) -> int:
+    """Play a batch until a number of hands is over; returns how many matches were finished."""
+    rng = random.Random(f"batch {name} {layout} {match}")
+    seed = rng.randrange(2**64)
+    games = Games(engine_rules(name), n, seed, match=match, layout=layout, threads=threads)
+    seats = Seats(name, n, seed, match, layout)
+    styles = [rng.choice(STYLES) for _ in range(n)]
+    step = games.look()
+    check_kinds(games, step)
+    over, matches = 0, 0
+    while True:
+        orders = [seats.check(i, step, seats.games[i].turn or 0) for i in range(n)]
+        if over >= hands:
+            return matches
+        actions = np.zeros(n, np.int64)
+        rewards = np.zeros((n, 2), np.float32)
+        hand_over, episode_over = np.zeros(n, bool), np.zeros(n, bool)
+        for i, plain in enumerate(seats.games):
+            hand = plain.hands[plain.turn or 0]
+            action = chosen_action(styles[i], plain.legal(), hand, not plain.stock, rng)
+            actions[i] = shown(action, orders[i])
+            plain.play(action)
+            if plain.phase != "over":
+                continue
+            over += 1
+            rewards[i] = plain.pay()
+            hand_over[i] = True
+            played = seats.matches[i]
+            if played is not None:
+                played.add(plain.pay())
+            episode_over[i] = played is None or played.over
+            matches += int(episode_over[i])
+            seats.deal_next(i)
+        step = games.step(actions)
+        assert np.array_equal(step.rewards, rewards)
+        assert np.array_equal(step.hand_over, hand_over)
+        assert np.array_equal(step.over, episode_over)
+        assert games.records["number"].tolist() == seats.numbers
+        assert games.records["dealer"].tolist() == [plain.dealer for plain in seats.games]
+
+
+@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("name", EVERY_SET)
+def test_batch_shows_and_plays_as_the_plain_implementation(name: str, layout: str) -> None:
+    play_and_compare(name, n=3, hands=7, layout=layout)
+
+
+@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("classic", Match(target=3)),
+        ("small-last", Match(best_of=3)),
+        ("small-all", Match(target=10)),
+        ("draft", Match(best_of=3)),
+        ("colour", Match(target=200)),
+        ("two by six", Match(target=5)),
+        ("low", Match(best_of=5)),
+    ],
+)
+def test_matches_in_a_batch_add_up(name: str, match: Match, layout: str) -> None:
+    finished = play_and_compare(name, n=2, hands=16, layout=layout, match=match)
+    assert finished or match.target == 200
+
+
+def test_match_of_many_hands_never_mixes_games() -> None:
+    assert play_and_compare("two cards", 7, 300, "raw", Match(best_of=5)) > 30
+
+
+@pytest.mark.parametrize("name", ["classic", "draft", "no-trump", "small-all"])
+def test_batch_goes_the_way_of_the_single_game(name: str) -> None:
+    n, rng = 4, random.Random(name)
+    games = Games(name, n, 9)
+    numbers = list(range(n))
+    singles = [Game(name, 9, number) for number in numbers]
+    done = 0
+    while done < 3 * n:
+        for index, single in enumerate(singles):
+            assert games.records[index].tobytes() == single.record[0].tobytes()
+            for seat in (0, 1):
+                assert games.views(seat)[index].tobytes() == single.view(seat).record.tobytes()
+        actions = [rng.choice(single.legal()) for single in singles]
+        games.step(np.array(actions))
+        for index, (single, action) in enumerate(zip(singles, actions, strict=True)):
+            single.play(action)
+            if single.over:
+                done += 1
+                numbers[index] += n
+                single.deal(9, numbers[index])
+
+
+@pytest.mark.parametrize("name", ["classic", "open-stock", "race-7", "draft", "hand of one"])
+@pytest.mark.parametrize("n", [1, 2, 10])
+def test_threads_change_nothing(name: str, n: int) -> None:
+    rng = np.random.default_rng(4)
+    batches = [
+        Games(engine_rules(name), n, 5, layout="trump-first", threads=threads) for threads in (1, 3)
+    ]
+    for _ in range(120):
+        looks = [games.look() for games in batches]
+        for one, three in zip(*looks, strict=True):
+            assert one.tobytes() == three.tobytes()
+        actions = (looks[0].masks * rng.random(looks[0].masks.shape)).argmax(axis=1)
+        for games in batches:
+            games.step(actions)
+        assert batches[0].records.tobytes() == batches[1].records.tobytes()
+
+
+def test_batch_size_changes_no_deal() -> None:
+    small, large = Games("classic", 3, 8), Games("classic", 50, 8)
+    assert np.array_equal(small.records, large.records[:3])
+    for index in (0, 17, 49):
+        assert np.array_equal(large.records[index], Game("classic", 8, index).record[0])
+
+
+def test_reset_begins_the_seed_again() -> None:
+    games = Games("small-all", 6, 1, match=Match(best_of=3))
+    start, fresh = games.records.copy(), games.look()
+    step = fresh
+    for _ in range(100):
+        step = games.step(step.masks.argmax(axis=1))
+    assert games.records["hands"].any()
+    games.reset(1)
+    again = games.look()
+    for name in ("hand", "deal", "dealer", "number", "points", "hands", "hands_won", "phase"):
+        assert np.array_equal(games.records[name], start[name]), name
+    for before, after in zip(fresh, again, strict=True):
+        assert np.array_equal(before, after)
+
+
+def test_indices_move_only_the_games_they_name() -> None:
+    rng = random.Random(3)
+    games = Games("draft", 6, 2, layout="trump-first")
+    twin = Games("draft", 6, 2, layout="trump-first")
+    for _ in range(200):
+        indices = np.array(rng.sample(range(6), rng.randint(1, 6)))
+        look = games.look()
+        actions = np.array([rng.choice(np.flatnonzero(look.masks[i]).tolist()) for i in indices])
+        before = games.records.copy()
+        step = games.step(actions, indices)
+        for place, index in enumerate(indices):
+            twin.step(actions[place : place + 1], np.array([index]))
+        others = np.setdiff1d(np.arange(6), indices)
+        assert games.records[others].tobytes() == before[others].tobytes()
+        for shown_before, shown_now in zip(look[:3], step[:3], strict=True):
+            assert np.array_equal(shown_before[others], shown_now[others])
+        assert games.records.tobytes() == twin.records.tobytes()
+        assert np.array_equal(step.observations, twin.look().observations)
+
+
+def test_step_of_some_games_ends_only_hands_of_those() -> None:
+    games = Games(engine_rules("two cards"), 3, 2)
+    step = games.step(games.look().masks.argmax(axis=1))
+    step = games.step(step.masks.argmax(axis=1))
+    assert step.hand_over.all()
+    step = games.step(step.masks.argmax(axis=1)[1:2], np.array([1]))
+    assert not step.hand_over.any()
+    assert not step.over.any()
+    assert not step.rewards.any()
+
+
+def test_finished_games_wait_to_be_dealt_again_where_wanted() -> None:
+    n = 4
+    games = Games("small-last", n, 6, deal_anew=False)
+    step = games.look()
+    finished: set[int] = set()
+    while len(finished) < n:
+        running = np.array([index for index in range(n) if index not in finished])
+        step = games.step(step.masks.argmax(axis=1)[running], running)
+        finished |= set(np.flatnonzero(step.hand_over).tolist())
+        for index in finished:
+            assert games.records["phase"][index] == 3
+            assert not step.masks[index].any()
+            over = step.observations[index, LAYOUT.slice("decision")]
+            assert over.tolist() == [0, 0, 0, 1]
+            assert step.observations[index, LAYOUT.slice("to_move")] == 0
+    again = np.array([3, 1])
+    kept = games.records[[0, 2]].copy()
+    games.deal_again(again)
+    assert games.records[[0, 2]].tobytes() == kept.tobytes()
+    look = games.look()
+    for index in again:
+        single = Game("small-last", 6, int(index) + n)
+        assert games.records["number"][index] == index + n
+        assert games.records["deal"][index][:28].tolist() == single.cards_dealt
+        assert games.records["dealer"][index] == single.dealer
+        assert np.flatnonzero(look.masks[index]).tolist() == single.legal()
+        assert not look.hand_over[index]
+        assert not look.rewards[index].any()
+    with pytest.raises(IllegalAction, match="not over"):
+        games.deal_again(np.array([3]))
+
+
+def test_arrays_of_a_step_stay_as_they_were() -> None:
+    games = Games("quick", 5, 3)
+    step, kept = games.look(), []
+    for _ in range(60):
+        step = games.step(step.masks.argmax(axis=1))
+        kept.append((step, [array.copy() for array in step]))
+        for array in step:
+            for hidden in (games.records, *games.look(copy=False)):
+                assert not np.shares_memory(array, hidden)
+    for step, copies in kept:
+        for array, copied in zip(step, copies, strict=True):
+            assert np.array_equal(array, copied)
+
+
+def test_writing_into_what_was_handed_out_changes_no_game() -> None:
+    games, twin = Games("quick", 5, 3), Games("quick", 5, 3)
+    for array in games.look():
+        array[:] = 1
+    games.views()["hand"] = 0
+    assert games.records.tobytes() == twin.records.tobytes()
+    for ours, others in zip(games.look(), twin.look(), strict=True):
+        assert np.array_equal(ours, others)
+
+
+def test_buffers_are_the_same_arrays_at_every_step() -> None:
+    games, twin = Games("quick", 5, 3), Games("quick", 5, 3)
+    step, other = games.look(copy=False), twin.look()
+    for _ in range(60):
+        actions = step.masks.argmax(axis=1)
+        now = games.step(actions, copy=False)
+        other = twin.step(actions)
+        for first, second, copied in zip(step, now, other, strict=True):
+            assert first is second
+            assert np.array_equal(first, copied)
+
+
+def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
+    rng = random.Random(0)
+    games = Games("open-stock", 3, 4)
+    plains = [plain_twin(Game("open-stock", 4, number)) for number in range(3)]
+    for _ in range(40):
+        for plain, to_move in zip(plains, games.views(), strict=True):
+            fields = expected_view(plain.view(plain.turn or 0))
+            assert to_move.tobytes() == view_bytes(fields), differences(to_move.tobytes(), fields)
+        mixed = games.views(np.array([1, 0]), np.array([2, 1]))
+        for record, index, seat in zip(mixed, (2, 1), (1, 0), strict=True):
+            assert record.tobytes() == view_bytes(expected_view(plains[index].view(seat)))
+        assert not np.shares_memory(mixed, games.records)
+        actions = [rng.choice(plain.legal()) for plain in plains]
+        games.step(np.array(actions))
+        for plain, action in zip(plains, actions, strict=True):
+            plain.play(action)
+
+
+# -- the history of what a player saw
+
+
+def first_order(rules: Any, view: dict[str, Any]) -> list[int]:
+    """The suits as they stand when the cards have just been dealt."""
+    dealt = {
+        "hand": view["events"][0][2],
+        "plays": [],
+        "opponent_known": [],
+        "face_up": [],
+        "opponent_void": {},
+        "led": None,
+        "trump": view["trump"],
+    }
+    return plain_suit_order(rules, dealt)
+
+
+@pytest.mark.parametrize("name", EVERY_SET)
+def test_history_rows_are_what_a_player_noted(name: str) -> None:
+    rng = random.Random(f"history {name}")
+    rules = engine_rules(name)
+    record, room = rules.record(), history_rows(rules)
+    for number in range(12 if name in NAMED else 8):
+        game = Game(rules, 31, number)
+        plain = plain_twin(game)
+        before: list[list[Any]] = [[], []]
+        styles = (rng.choice(STYLES), rng.choice(STYLES))
+        while True:
+            for seat in (0, 1):
+                view = plain.view(seat)
+                views = game.view(seat).record
+                for relabel in (False, True):
+                    order = first_order(plain.rules, view) if relabel else RAW
+                    wanted = plain_history(view, order)
+                    rows, orders = histories(record, views, room, relabel)
+                    assert rows.dtype == np.int8
+                    assert orders[0].tolist() == order
+                    found = [tuple(row) for row in rows[0].tolist() if row[0]]
+                    assert found == wanted
+                    assert not rows[0, len(found) :].any()
+                    if not relabel:
+                        # A row once written stays: networks with a memory read on from it.
+                        assert found[: len(before[seat])] == before[seat]
+                        before[seat] = found
+            if plain.phase == "over":
+                break
+            hand = plain.hands[plain.turn or 0]
+            style = styles[plain.turn or 0]
+            action = chosen_action(style, plain.legal(), hand, not plain.stock, rng)
+            game.play(action)
+            plain.play(action)
+
+
+def test_history_of_a_match_holds_its_score() -> None:
+    rules = engine_rules("all-margin")
+    match = Match(target=300)
+    game = Game(rules, 3, match=match)
+    score: list[int] = [0, 0]
+    for _ in range(40):
+        for seat in (0, 1):
+            views = game.view(seat).record
+            rows, _ = histories(rules.record(match), views, history_rows(rules), False)
+            scores = [tuple(row) for row in rows[0].tolist() if row[0] == SCORE]
+            mine, others = (min(points, 127) for points in (score[seat], score[1 - seat]))
+            assert scores == [(SCORE, 1, mine, 0), (SCORE, 2, others, 0)]
+            assert sum(row[0] == DEALT for row in rows[0].tolist()) == 13
+        while not game.over:
+            game.play(game.legal()[0])
+        score = list(game.points)
+        if game.match_over:
+            score = [0, 0]
+        game.deal_next()

@@ -1,0 +1,382 @@
+"""Cards and rule sets: texts both ways, the facts of the named sets, refusals in sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from german_whist.engine.cards import (
+    CARDS,
+    SUITS,
+    Card,
+    card,
+    card_set,
+    cards,
+    cards_of,
+    text_of,
+)
+from german_whist.engine.compiled import jit
+from german_whist.engine.play import pay_for, row
+from german_whist.engine.rules import (
+    Match,
+    Rules,
+    RulesError,
+    load_rules,
+    named_rules,
+)
+from plain_whist import NAMED, PlainGame
+from support import EVERY_SET, engine_rules, plain_rules
+
+# -- cards
+
+
+def test_card_ids_run_through_clubs_diamonds_hearts_spades_from_two_to_ace() -> None:
+    assert text_of(range(13)) == "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC AC"
+    assert text_of((13, 26, 39, 51)) == "2D 2H 2S AS"
+    assert [(each.suit, each.rank) for each in CARDS] == [
+        (s, r) for s in range(4) for r in range(13)
+    ]
+
+
+@pytest.mark.parametrize("each", CARDS)
+def test_every_text_form_is_read_back(each: Card) -> None:
+    texts = {str(each), repr(each), each.symbol, str(each).lower(), f" {each} "}
+    if each.rank == 8:
+        texts |= {"10" + SUITS[each.suit], "10" + SUITS[each.suit].lower()}
+    for text in texts:
+        assert card(text) is each
+    assert card(int(each)) is each
+    assert card(np.int8(each)) is each
+
+
+def test_cards_are_read_by_people_as_they_are_spoken() -> None:
+    assert card("TD").symbol == "10♦"
+    assert card("10♦").name == "ten of diamonds"
+    assert card("AS").symbol == "A♠"
+    assert text_of(cards("as 10h 2♣")) == "AS TH 2C"
+
+
+def test_card_sets_go_both_ways() -> None:
+    assert card_set("2C AS") == 1 + (1 << 51)
+    assert cards_of(card_set(CARDS)) == list(CARDS)
+    assert cards_of(0) == []
+    assert cards_of(np.uint64(5)) == cards("2C 4C")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "T", "1D", "11D", "TX", "DT", "TDD", "T D", "ten of diamonds"]
+)
+def test_what_is_no_card_is_refused_with_the_way_to_write_one(wrong: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(repr(wrong)) + ".*rank then suit.*TD"):
+        card(wrong)
+
+
+@pytest.mark.parametrize("wrong", [-1, 52, 53, 255, 2**70])
+def test_ids_beyond_the_deck_are_refused(wrong: int) -> None:
+    with pytest.raises(ValueError, match=rf"{wrong} .*from 0 \(2C\) to 51 \(AS\)"):
+        card(wrong)
+
+
+@pytest.mark.parametrize("wrong", [True, 1.0, 1.5, None, b"TD", [3]])
+def test_what_is_neither_id_nor_text_is_refused(wrong: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(repr(wrong)) + ".* card"):
+        card(wrong)
+
+
+def test_sets_that_are_none_are_refused() -> None:
+    with pytest.raises(ValueError, match="TD comes twice"):
+        card_set("TD 2C 10♦")
+    for wrong in (1 << 52, -1):
+        with pytest.raises(ValueError, match=f"{wrong} is not a set of cards"):
+            cards_of(wrong)
+
+
+# -- what the named sets say
+
+
+@jit
+def _pay_for(rules: np.ndarray, low: int, mine: int, others: int) -> int:
+    return pay_for(row(rules, 0), low, mine, others)
+
+
+def paid(name: str, mine: int, others: int, low: bool = False) -> int:
+    record = engine_rules(name).record()
+    result = int(_pay_for(record, int(low), mine, others))
+    assert int(_pay_for(record, int(low), others, mine)) == -result
+    return result
+
+
+@pytest.mark.parametrize(
+    ("name", "mine", "others", "pays"),
+    [
+        ("classic", 7, 6, 1),
+        ("classic", 13, 0, 1),
+        ("margin", 7, 6, 1),
+        ("margin", 13, 0, 13),
+        ("all-tricks", 14, 12, 1),
+        ("all-tricks", 13, 13, 0),
+        ("all-margin", 14, 12, 2),
+        ("all-margin", 13, 13, 0),
+        ("all-margin", 26, 0, 26),
+        ("club-last", 7, 6, 1),
+        ("club-last", 8, 5, 2),
+        ("club-last", 12, 1, 6),
+        ("club-last", 13, 0, 10),
+        ("club-all", 14, 12, 1),
+        ("club-all", 23, 3, 10),
+        ("club-all", 26, 0, 13),
+        ("club-all", 13, 13, 0),
+        ("small-last", 4, 3, 1),
+        ("small-last", 5, 2, 2),
+        ("small-last", 6, 1, 3),
+        ("small-last", 7, 0, 5),
+        ("small-all", 8, 6, 2),
+        ("small-all", 10, 4, 4),
+        ("small-all", 7, 7, 0),
+        ("small-all", 14, 0, 8),
+        ("quick", 6, 4, 1),
+        ("quick", 5, 5, 0),
+        ("colour", 10, 3, 4),
+        ("colour", 7, 6, 1),
+        ("colour", 13, 0, 7),
+        ("race-7", 7, 0, 1),
+        ("race-7", 7, 6, 1),
+        ("race-9", 9, 8, 1),
+        ("draft", 7, 6, 1),
+        ("open-stock", 6, 7, -1),
+        ("no-trump", 8, 5, 1),
+    ],
+)
+def test_named_sets_pay_what_their_rules_say(name: str, mine: int, others: int, pays: int) -> None:
+    assert paid(name, mine, others) == pays
+
+
+def test_low_hands_pay_the_same_points_to_the_player_with_fewer_tricks() -> None:
+    assert paid("colour", 3, 10, low=True) == 4
+    assert paid("colour", 10, 3, low=True) == -4
+    assert paid("colour", 0, 13, low=True) == 7
+
+
+@pytest.mark.parametrize("name", EVERY_SET)
+def test_every_result_pays_what_the_plain_rules_pay(name: str) -> None:
+    rules, plain = engine_rules(name), plain_rules(name)
+    most = plain.race or plain.counting_tricks
+    game = PlainGame(plain, plain.deck, 0)
+    game.phase = "over"
+    reached = 0
+    for mine in range(most + 1):
+        for others in range(min(most, plain.counting_tricks - mine) + 1):
+            if plain.race is None and mine + others != plain.counting_tricks:
+                continue
+            if plain.race is not None and mine == others == plain.race:
+                continue
+            for low in {"high": (False,), "low": (True,)}.get(plain.contract, (False, True)):
+                game.counting, game.low = [mine, others], low
+                assert paid(name, mine, others, low) == game.pay()[0]
+                reached = max(reached, game.pay()[0])
+    assert rules.most_pay == reached
+
+
+def test_most_pay_is_reached_even_where_a_slam_pays_little() -> None:
+    rules = Rules(name="mean slam", ranks=7, hand=7, pay="over_book", book=3, slam_pay=1)
+    pays = [abs(int(_pay_for(rules.record(), 0, mine, 7 - mine))) for mine in range(8)]
+    assert rules.most_pay == max(pays) == 3
+
+
+def test_facts_of_the_named_sets() -> None:
+    sets = named_rules()
+    assert next(iter(sets)) == "classic"
+    assert len(sets["classic"].deck) == 52
+    assert text_of(sets["small-last"].deck[:7]) == "8C 9C TC JC QC KC AC"
+    assert text_of(sets["quick"].deck[:8]) == "7C 8C 9C TC JC QC KC AC"
+    for name, foreplay, endgame in (
+        ("classic", 13, 13),
+        ("small-last", 7, 7),
+        ("small-all", 7, 7),
+        ("quick", 6, 10),
+    ):
+        assert sets[name].foreplay_tricks == foreplay
+        assert sets[name].hand == endgame
+    assert [name for name in sets if sets[name].actions == 53] == ["draft"]
+    assert [name for name in sets if sets[name].choice] == ["open-stock", "draft"]
+    assert [name for name in sets if "choose" in sets[name].phases] == ["open-stock", "draft"]
+    assert {name: rules.race for name, rules in sets.items() if rules.race} == {
+        "race-7": 7,
+        "race-9": 9,
+    }
+    assert all(rules.open_endgame and rules.seats == 2 for rules in sets.values())
+    assert all(rules.about for rules in sets.values())
+
+
+def test_cards_set_aside_close_the_endgame() -> None:
+    rules = Rules(ranks=7, hand=5, stock=10)
+    assert (rules.set_aside, rules.open_endgame) == (8, False)
+    assert Rules(ranks=7, hand=5).set_aside == 0
+    assert Rules(ranks=7, hand=5).stock == 18
+
+
+# -- rule sets as values
+
+
+@pytest.mark.parametrize("name", EVERY_SET)
+def test_a_rule_set_comes_back_from_its_mapping(name: str, tmp_path: Path) -> None:
+    rules = engine_rules(name)
+    mapping = rules.as_mapping()
+    assert Rules(**mapping) == rules
+    assert load_rules(mapping) == rules
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        "".join(
+            f"{key}: {str(value).lower() if isinstance(value, bool) else value}\n"
+            for key, value in mapping.items()
+        )
+    )
+    assert load_rules(path) == rules
+    assert load_rules(str(path)) == rules
+    assert hash(load_rules(path)) == hash(rules)
+
+
+def test_rules_can_not_be_changed() -> None:
+    rules = load_rules("classic")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        rules.hand = 5  # type: ignore[misc]
+    record = rules.record()
+    record["hand"] = 5
+    assert rules.record()["hand"][0] == 13
+    assert load_rules(rules) is rules
+    assert load_rules("classic") is rules
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"stock": 25}, r"stock is 25: .*even"),
+        ({"hand": 12, "ranks": 7, "suits": 3}, r"hand is 12: .*24 cards .*21"),
+        ({"suits": 3}, r"stock is 13: .*even"),
+        ({"stock": -2}, r"stock is -2: .*negative"),
+        ({"stock": 28}, r"stock is 28: .*26 of 52"),
+        ({"hand": 27}, r"hand is 27: .*from 1 to 26"),
+        ({"hand": 0}, r"hand is 0: .*from 1 to 26"),
+        ({"hand": 20, "stock": 14}, r"stock is 14: .*only 12 of 52"),
+        ({"hand": 8, "ranks": 3}, r"hand is 8: .*16 cards .*12"),
+        ({"suits": 5}, r"suits is 5: .*from 1 to 4"),
+        ({"suits": 0}, r"suits is 0: .*from 1 to 4"),
+        ({"ranks": 14}, r"ranks is 14: .*from 1 to 13"),
+        ({"ranks": 0}, r"ranks is 0: .*from 1 to 13"),
+        ({"race": 14}, r"race is 14: only 13 tricks count"),
+        ({"race": 27, "counts": "all"}, r"race is 27: .*from 1 to 26"),
+        ({"race": 0}, r"race is 0: .*from 1 to 26"),
+        ({"face_up": 3}, r"face_up is 3: .*from 1 to 2"),
+        ({"face_up": 0}, r"face_up is 0: .*from 1 to 2"),
+        ({"trumps": "hearts"}, r"trumps is 'hearts': .*upcard, none"),
+        ({"contract": "misere"}, r"contract is 'misere': .*high, low, colour"),
+        ({"counts": "first"}, r"counts is 'first': .*last, all"),
+        ({"pay": "lots"}, r"pay is 'lots': .*win, margin, over_book"),
+        ({"faced": "sometimes"}, r"faced is 'sometimes': .*every, after-first, never"),
+        ({"choice": "yes"}, r"choice is 'yes': .*true or false"),
+        ({"choice": 1}, r"choice is 1: .*true or false"),
+        ({"hand": True}, r"hand is True: .*whole number"),
+        ({"stock": 26.0}, r"stock is 26.0: .*whole number"),
+        ({"hand": "13"}, r"hand is '13': .*whole number"),
+        ({"hand": None}, r"hand is None: .*whole number"),
+        ({"race": True}, r"race is True: .*whole number"),
+        ({"book": False, "pay": "over_book"}, r"book is False: .*whole number"),
+        ({"trumps": None}, r"trumps is None: .*upcard, none"),
+        ({"trumps": ["upcard"]}, r"trumps is \['upcard'\]: .*upcard, none"),
+        ({"name": ""}, r"name is '': "),
+        ({"name": 7}, r"name is 7: "),
+        ({"about": 7}, r"about is 7: "),
+        ({"book": 6}, r"book is 6: .*over_book"),
+        ({"slam_pay": 6, "pay": "margin"}, r"slam_pay is 6: .*over_book.*'margin'"),
+        ({"book": 14, "pay": "over_book"}, r"book is 14: only 13 tricks count"),
+        ({"slam_pay": 0, "pay": "over_book"}, r"slam_pay is 0: .*from 1 to 10000"),
+        ({"stock": 0}, r"trumps is 'upcard', but with stock 0 .*trumps to none"),
+        ({"faced": "never"}, r"trumps is 'upcard', .*faced 'never'.*none"),
+        ({"faced": "after-first"}, r"trumps is 'upcard', .*faced 'after-first'"),
+        ({"faced": "never", "trumps": "none", "contract": "colour"}, r"contract is 'colour'"),
+        ({"faced": "never", "trumps": "none", "choice": True}, r"choice is [Tt]rue, .*'never'"),
+        ({"stock": 0, "trumps": "none", "choice": True}, r"choice is [Tt]rue, .*stock 0"),
+    ],
+)
+def test_what_can_not_be_played_is_refused_with_its_parameter_and_value(
+    values: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RulesError, match="^" + sentence):
+        Rules(**values)
+    with pytest.raises(RulesError, match=f"^rules: {sentence}"):
+        load_rules(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("name: x\nstok: 26\n", "'stok' is not a parameter.*'stock'"),
+        ("name: x\nhand: 20\nstock: 13\n", "stock is 13"),
+        ("hand: true\n", "hand is True"),
+        ("- classic\n- margin\n", "name: value.*list"),
+        ("just words\n", "name: value.*str"),
+        ("", "name: value"),
+        ("3: 4\n", "word"),
+        ("hand: [1, 2\n", "not valid YAML"),
+        ("hand: 13\n\thand: 12\n", "not valid YAML"),
+        ("name: !!python/object/apply:os.getcwd []\n", "not valid YAML"),
+    ],
+)
+def test_broken_files_are_refused_with_their_name(text: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"(?s)mine\.yaml: .*{sentence}"):
+        load_rules(path)
+
+
+def test_files_that_can_not_be_read_are_refused_with_their_name(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"absent\.yaml: can not be read"):
+        load_rules(tmp_path / "absent.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    with pytest.raises(ValueError, match=r"folder\.yaml: can not be read"):
+        load_rules(tmp_path / "folder.yaml")
+    (tmp_path / "bytes.yaml").write_bytes(b"name: \xff\xfe\n")
+    with pytest.raises(ValueError, match=r"bytes\.yaml: is not valid YAML"):
+        load_rules(tmp_path / "bytes.yaml")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        ("clasic", r"'clasic' is not a rule set; did you mean 'classic'"),
+        ("zzz", r"'zzz' is not a rule set; there are classic, .*race-9"),
+        (Path("mine.txt"), r"'mine\.txt' is not a rule set"),
+        (7, r"7 is a int"),
+        (None, r"None is a NoneType"),
+    ],
+)
+def test_unknown_rule_sets_are_refused_with_a_suggestion(wanted: Any, sentence: str) -> None:
+    with pytest.raises(RulesError, match=sentence):
+        load_rules(wanted)
+
+
+def test_names_are_those_of_the_rules() -> None:
+    assert {rules.name for rules in named_rules().values()} == set(NAMED)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({}, "target=None and best_of=None"),
+        ({"target": 5, "best_of": 3}, "target=5 and best_of=3"),
+        ({"target": 0}, "target is 0"),
+        ({"target": -10}, "target is -10"),
+        ({"target": True}, "target is True"),
+        ({"target": 2.5}, "target is 2.5"),
+        ({"target": 10_001}, "target is 10001"),
+        ({"best_of": 4}, "best_of is 4: .*odd"),
+        ({"best_of": "3"}, "best_of is '3'"),
+    ],
+)
+def test_matches_that_can_not_be_played_are_refused(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RulesError, match=sentence):
+        Match(**values)

@@ -1,0 +1,222 @@
+"""Nothing that a player can not know has any part in what that player is shown.
+
+Worlds that differ only in cards a player has not seen have to give the same
+view, observation, mask and history, bit for bit; and a view forgets nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from german_whist.engine.game import Game, IllegalAction
+from german_whist.engine.games import Games
+from german_whist.engine.history import histories, history_rows
+from german_whist.engine.layout import LAYOUTS
+from german_whist.engine.rules import Rules
+from german_whist.engine.view import View
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from plain_whist import PlainGame, PlainRules
+from support import (
+    EVERY_SET,
+    STYLES,
+    chosen_action,
+    engine_rules,
+    expected_view,
+    view_bytes,
+)
+
+SETS = st.sampled_from(EVERY_SET)
+SEEDS = st.integers(0, 2**32)
+SEATS = st.sampled_from((0, 1))
+
+
+def position(name: str, seed: int) -> Game:
+    """A game of random play, stopped at a random place."""
+    rng = random.Random(seed)
+    game = Game(engine_rules(name), seed)
+    styles = [rng.choice(STYLES) for _ in range(2)]
+    for _ in range(rng.randrange(2 * game.rules.tricks + 1)):
+        if game.over:
+            break
+        turn = game.turn or 0
+        hand = [int(card) for card in game.hands[turn]]
+        game.play(chosen_action(styles[turn], game.legal(), hand, not game.stock, rng))
+    return game
+
+
+def mixed_unseen(game: Game, seat: int, seed: int) -> dict[int, int]:
+    """A random exchange of the cards that a seat has not seen."""
+    unseen = [int(card) for card in game.view(seat).unseen]
+    mixed = unseen.copy()
+    random.Random(seed).shuffle(mixed)
+    return dict(zip(unseen, mixed, strict=True))
+
+
+def exchanged(game: Game, seat: int, exchange: dict[int, int]) -> Game:
+    """The same game with cards exchanged wherever the seat has not seen them."""
+    world = game.clone()
+    record = world.record[0]
+    for place, card in enumerate(game.cards_dealt):
+        record["deal"][place] = exchange.get(int(card), int(card))
+    for holder in range(2):
+        cards = [exchange.get(int(card), int(card)) for card in game.hands[holder]]
+        record["hand"][holder] = sum(1 << card for card in cards)
+    assert record["hand"][seat] == game.record[0]["hand"][seat]
+    return world
+
+
+@cache
+def pair_of_games(name: str, layout: str) -> Games:
+    return Games(engine_rules(name), 2, layout=layout)
+
+
+def shown_to_mover(worlds: tuple[Game, Game], layout: str) -> tuple[tuple[bytes, bytes], ...]:
+    """Observation and mask of two worlds, as a batch shows them to the seat to move."""
+    games = pair_of_games(worlds[0].rules.name, layout)
+    for index, world in enumerate(worlds):
+        games.records[index] = world.record[0]
+    games._show(np.arange(2))
+    step = games.look()
+    return tuple((step.observations[i].tobytes(), step.masks[i].tobytes()) for i in range(2))
+
+
+def history_bytes(view: View, relabel: bool) -> bytes:
+    rules = view.rules
+    rows, orders = histories(rules.record(), view.record, history_rows(rules), relabel)
+    return rows.tobytes() + orders.tobytes()
+
+
+def check_same_to(seat: int, game: Game, world: Game) -> None:
+    """Two worlds that look alike to a seat: everything it is given is the same."""
+    ours, others = game.view(seat), world.view(seat)
+    assert ours.record.tobytes() == others.record.tobytes()
+    assert ours == others
+    assert hash(ours) == hash(others)
+    assert repr(ours) == repr(others)
+    assert ours.legal() == others.legal()
+    for relabel in (False, True):
+        assert history_bytes(ours, relabel) == history_bytes(others, relabel)
+    if game.turn == seat:
+        for layout in LAYOUTS:
+            one, other = shown_to_mover((game, world), layout)
+            assert one == other
+
+
+@settings(max_examples=500)
+@given(name=SETS, seed=SEEDS, seat=SEATS, mixing=SEEDS)
+def test_unseen_cards_change_nothing_that_a_player_is_shown(
+    name: str, seed: int, seat: int, mixing: int
+) -> None:
+    game = position(name, seed)
+    exchange = mixed_unseen(game, seat, mixing)
+    check_same_to(seat, game, exchanged(game, seat, exchange))
+
+
+@settings(max_examples=300)
+@given(name=SETS, seed=SEEDS, seat=SEATS, mixing=SEEDS)
+def test_same_play_from_another_deal_that_looks_the_same_gives_equal_views(
+    name: str, seed: int, seat: int, mixing: int
+) -> None:
+    game = position(name, seed)
+    # A few cards only: more would seldom leave every play a legal one.
+    unseen = [int(card) for card in game.view(seat).unseen]
+    assume(len(unseen) > 1)
+    rng = random.Random(mixing)
+    one, other = rng.sample(unseen, 2)
+    exchange = {one: other, other: one}
+    world = Game(game.rules)
+    world.deal_cards([exchange.get(int(card), int(card)) for card in game.cards_dealt], game.dealer)
+    # What is known of a deal by its number is no part of a view.
+    world.record["number"] = game.record["number"]
+    for action in game.actions:
+        try:
+            world.play(action)
+        except IllegalAction:
+            assume(False)
+    check_same_to(seat, game, world)
+
+
+@settings(max_examples=200)
+@given(name=SETS, seed=SEEDS, seat=SEATS)
+def test_views_are_worth_keeping(name: str, seed: int, seat: int) -> None:
+    """They share no memory with the game, do not change with it, and equal only themselves."""
+    game = position(name, seed)
+    assume(not game.over)
+    view, again = game.view(seat), game.view(seat)
+    assert view is not again
+    assert {view: "kept"}[again] == "kept"
+    kept = view.record.tobytes()
+    assert not np.shares_memory(view.record, game.record)
+    assert not np.shares_memory(view.record, again.record)
+    assert view != game.view(1 - seat)
+    game.play(game.legal()[-1])
+    assert view.record.tobytes() == kept
+    assert view == again
+    assert view != game.view(seat)
+    game.undo()
+    assert view == game.view(seat)
+
+
+def test_views_of_other_rules_are_not_equal() -> None:
+    classic, margin = Game("classic", 1).view(0), Game("margin", 1).view(0)
+    assert classic.record.tobytes() == margin.record.tobytes()
+    assert classic != margin
+    assert classic != "classic"
+
+
+def test_views_can_not_be_changed() -> None:
+    view = Game("classic", 1).view(0)
+    with pytest.raises(ValueError, match="read-only"):
+        view.record["hand"] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        view.record[0]["led_cards"][0] = 3
+    for name, value in (("rules", Rules(name="other")), ("record", view.record.copy())):
+        with pytest.raises((AttributeError, TypeError)):
+            setattr(view, name, value)
+
+
+# -- perfect recall
+
+_TINY: dict[str, dict[str, Any]] = {
+    "two by two": {"suits": 2, "ranks": 2, "hand": 1, "stock": 2},
+    "one hidden": {"suits": 2, "ranks": 3, "hand": 1, "stock": 4, "trumps": "none"},
+    "blind": {"suits": 1, "ranks": 6, "hand": 1, "stock": 4, "trumps": "none", "faced": "never"},
+    "aside": {"suits": 2, "ranks": 3, "hand": 1, "stock": 2},
+    "draft": {"suits": 3, "ranks": 2, "hand": 1, "stock": 4, "choice": True},
+    "two up": {"suits": 3, "ranks": 2, "hand": 1, "stock": 4, "face_up": 2},
+    "two to choose": {"suits": 3, "ranks": 2, "hand": 1, "stock": 4, "face_up": 2, "choice": True},
+    "two each": {"suits": 1, "ranks": 6, "hand": 2, "stock": 2},
+}
+
+
+@pytest.mark.parametrize("name", _TINY)
+def test_views_are_equal_exactly_when_the_same_was_seen(name: str) -> None:
+    rng = random.Random(name)
+    rules = Rules(name=name, **_TINY[name])
+    plain_rules = PlainRules(name, **_TINY[name])
+    by_view: dict[bytes, Any] = {}
+    by_notes: dict[Any, bytes] = {}
+    met_again = 0
+    for number in range(1500):
+        game = Game(rules, 4, number)
+        plain = PlainGame(plain_rules, [int(card) for card in game.cards_dealt], game.dealer)
+        while True:
+            for seat in (0, 1):
+                plain_view = plain.view(seat)
+                notes = (seat, tuple(plain_view["events"]))
+                found = game.view(seat).record.tobytes()
+                met_again += found in by_view
+                assert by_view.setdefault(found, notes) == notes
+                assert by_notes.setdefault(notes, found) == found
+                assert found == view_bytes(expected_view(plain_view))
+            if game.over:
+                break
+            action = rng.choice(game.legal())
+            game.play(action)
+            plain.play(action)
+    assert met_again > 1000

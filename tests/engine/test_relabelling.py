@@ -1,0 +1,108 @@
+"""The `trump-first` layout shows each situation once, whatever the suits are called."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+from german_whist.engine.game import Game
+from german_whist.engine.games import Games
+from german_whist.engine.layout import LAYOUT, LAYOUTS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import EVERY_SET, STYLES, chosen_action, engine_rules
+
+SEEDS = st.integers(0, 2**32)
+
+
+@cache
+def pair_of_games(name: str, layout: str) -> Games:
+    return Games(engine_rules(name), 2, layout=layout, deal_anew=False)
+
+
+def renamed_suits(name: str, rng: random.Random) -> list[int]:
+    """New names for the suits of the deck; where colours matter, each keeps its colour."""
+    rules = engine_rules(name)
+    if rules.contract == "colour":
+        names = [0, 1, 2, 3]
+        if rules.suits == 4:
+            names = [rng.choice((0, 3)), rng.choice((1, 2))]
+            names = [names[0], names[1], 3 - names[1], 3 - names[0]]
+        return names
+    names = list(range(rules.suits))
+    rng.shuffle(names)
+    return [*names, *range(rules.suits, 4)]
+
+
+@settings(max_examples=400)
+@given(name=st.sampled_from(EVERY_SET), seed=SEEDS)
+def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> None:
+    rng = random.Random(seed)
+    names = renamed_suits(name, rng)
+    game = Game(engine_rules(name), seed)
+    deal = [int(card) for card in game.cards_dealt]
+    other = Game(game.rules)
+    other.deal_cards([13 * names[card // 13] + card % 13 for card in deal], game.dealer)
+    games = pair_of_games(name, "trump-first")
+    games.records[0], games.records[1] = game.record[0], other.record[0]
+    games._show(np.arange(2))
+    step = games.look()
+    style = rng.choice(STYLES)
+    while True:
+        for shown in (step.observations, step.masks, step.rewards, step.seats):
+            assert shown[0].tobytes() == shown[1].tobytes()
+        if step.over.any() and games.records["phase"][0] == 3:
+            break
+        legal = np.flatnonzero(step.masks[0]).tolist()
+        hand = np.flatnonzero(step.observations[0, LAYOUT.slice("own_hand")]).tolist()
+        action = chosen_action(style, legal, hand, bool(games.records["drawn"][0]), rng)
+        step = games.step(np.array([action, action]))
+    assert games.records["tricks"][0].tolist() == games.records["tricks"][1].tolist()
+
+
+def test_alike_suits_are_told_apart_by_the_card_led() -> None:
+    # The follower never held a red card and has seen one queen of each red suit;
+    # only the suit of the one just led sets them apart.
+    rules = {"suits": 3, "ranks": 3, "hand": 2, "stock": 0, "trumps": "none"}
+    games = Games(rules, 2, layout="trump-first")
+    for index, reds in enumerate((("QD", "QH"), ("QH", "QD"))):
+        game = Game(rules)
+        game.deal_cards("QD QC QH KC", 1)
+        for action in (reds[0], "QC", reds[1]):
+            game.play(action)
+        games.records[index] = game.record[0]
+    games._show(np.arange(2))
+    step = games.look()
+    assert step.observations[0].tobytes() == step.observations[1].tobytes()
+
+
+def test_trumps_stand_first_and_side_suits_follow_the_own_hand() -> None:
+    games = Games("classic", 200, 6, layout="trump-first")
+    hands = games.look().observations[:, LAYOUT.slice("own_hand")].reshape(-1, 4, 13)
+    strength = hands.astype(int) @ (1 << np.arange(13))
+    assert (strength[:, 1] >= strength[:, 2]).all()
+    assert (strength[:, 2] >= strength[:, 3]).all()
+    trumps = games.look().observations[:, LAYOUT.slice("trumps")]
+    assert (trumps == [1, 0, 0, 0, 0]).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_names_of_the_layout_cover_the_vector_once(layout: str) -> None:
+    places = np.zeros(LAYOUT.size, int)
+    for group in LAYOUT.groups:
+        places[LAYOUT.slice(group.name)] += 1
+    assert (places == 1).all()
+    for name in EVERY_SET:
+        games = Games(engine_rules(name), 2, layout=layout)
+        observations = games.look().observations
+        assert observations.shape == (2, LAYOUT.size)
+        assert set(np.unique(observations).tolist()) <= {0, 1}
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(KeyError, match=r"own_hands.*own_hand"):
+        LAYOUT.slice("own_hands")
+    with pytest.raises(ValueError, match=r"'fancy'.*raw, trump-first"):
+        Games("classic", 1, layout="fancy")

@@ -1,0 +1,131 @@
+"""Taking back and copying: undo restores every byte, and a copy goes its own way."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from german_whist.engine.game import Game
+from german_whist.engine.rules import Match
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import EVERY_SET, engine_rules
+
+State = tuple[bytes, tuple[int, ...], str, "int | None", tuple[int, ...]]
+
+
+def state(game: Game) -> State:
+    """Everything that a game shows, and all its bytes."""
+    return (
+        game.record.tobytes(),
+        tuple(game.legal()),
+        game.phase,
+        game.turn,
+        tuple(game.actions),
+    )
+
+
+@settings(max_examples=120)
+@given(
+    name=st.sampled_from(EVERY_SET),
+    seed=st.integers(0, 2**32),
+    match=st.sampled_from((None, Match(target=4), Match(best_of=3))),
+)
+def test_undo_restores_every_byte_at_any_point(name: str, seed: int, match: Match | None) -> None:
+    rng = random.Random(seed)
+    game = Game(engine_rules(name), seed, match=match)
+    states = [state(game)]
+    for hand in range(2):
+        while not game.over:
+            if len(states) > 1 and rng.random() < 0.3:
+                for _ in range(rng.randint(1, min(5, len(states) - 1))):
+                    states.pop()
+                    game.undo()
+                    assert state(game) == states[-1]
+            game.play(rng.choice(game.legal()))
+            states.append(state(game))
+        pays, points, won = game.pays, game.points, game.hands_won
+        last = game.actions[-1]
+        states.pop()
+        game.undo()
+        assert state(game) == states[-1]
+        assert not game.over
+        assert game.view(0).phase != "over"
+        game.play(last)
+        assert (game.pays, game.points, game.hands_won) == (pays, points, won)
+        if hand == 0:
+            game.deal_next()
+            states = [state(game)]
+    while game.actions:
+        game.undo()
+        assert state(game) == states[len(game.actions)]
+
+
+@pytest.mark.parametrize("name", ["draft", "open-stock", "two up, late, choice"])
+def test_undo_takes_back_choices(name: str) -> None:
+    rng = random.Random(name)
+    game = Game(engine_rules(name), 8)
+    chosen = 0
+    while not game.over:
+        if game.phase == "choose":
+            before = state(game)
+            results = set()
+            for action in game.legal():
+                game.play(action)
+                assert game.phase == "lead"
+                results.add(game.record.tobytes())
+                game.undo()
+                assert state(game) == before
+                assert game.phase == "choose"
+            assert len(results) == 2
+            chosen += 1
+        game.play(rng.choice(game.legal()))
+    assert chosen > 5
+
+
+@settings(max_examples=100)
+@given(name=st.sampled_from(EVERY_SET), seed=st.integers(0, 2**32))
+def test_copies_go_their_own_way(name: str, seed: int) -> None:
+    rng = random.Random(seed)
+    game = Game(engine_rules(name), seed, match=Match(best_of=3))
+    for _ in range(rng.randrange(2 * game.rules.tricks)):
+        if not game.over:
+            game.play(rng.choice(game.legal()))
+    before = state(game)
+    copy = game.clone()
+    assert state(copy) == before
+    assert copy.view(0) == game.view(0)
+    while not copy.over:
+        copy.play(rng.choice(copy.legal()))
+    assert state(game) == before
+    copy.deal_next()
+    assert state(game) == before
+    copy.deal(5, 5)
+    assert state(game) == before
+    other = game.clone()
+    while game.actions:
+        game.undo()
+    assert state(other) == before
+    game.deal(1, 2)
+    assert state(other) == before
+    while not other.over:
+        other.play(other.legal()[0])
+    twin = other.clone()
+    other.deal_next()
+    twin.deal_next()
+    assert state(other) == state(twin)
+
+
+def test_undo_stops_at_the_deal() -> None:
+    match = Match(target=3)
+    game = Game("small-last", 4, match=match)
+    while not game.over:
+        game.play(game.legal()[0])
+    points = game.points
+    assert max(points) > 0
+    game.deal_next()
+    start = state(game)
+    game.play(game.legal()[0])
+    game.undo()
+    assert state(game) == start
+    assert game.points == points

@@ -1,0 +1,443 @@
+"""Helpers of the tests: rule sets for both implementations, players, and expected records.
+
+What is expected of the engine is built here from the plain implementation's
+views, so that a comparison of bytes is a comparison of every field.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from german_whist.engine.game import Game
+from german_whist.engine.history import (
+    CARD_NONE,
+    CARD_UNSEEN,
+    DEALT,
+    DRAWN,
+    FOLLOWED,
+    LED,
+    ME,
+    NOBODY,
+    OTHER,
+    START,
+    TURNED,
+)
+from german_whist.engine.layout import LAYOUT
+from german_whist.engine.rules import Rules, load_rules
+from german_whist.engine.state import (
+    MOST_TRICKS,
+    NO_CARD,
+    NO_TRUMP,
+    PHASE_NAMES,
+    UNSEEN_CARD,
+    VIEW,
+)
+from plain_whist import HIDDEN, NAMED, PlainGame, PlainRules
+
+# Rule sets that nobody would name, at the edges of what can be played.
+_ALL_CARDS = {"suits": 4, "ranks": 13}
+ODD: dict[str, dict[str, Any]] = {
+    "no stock": {**_ALL_CARDS, "hand": 13, "stock": 0, "trumps": "none"},
+    "all dealt": {**_ALL_CARDS, "hand": 26, "stock": 0, "trumps": "none", "pay": "margin"},
+    "hand of one": {**_ALL_CARDS, "hand": 1, "stock": 50, "counts": "all", "pay": "margin"},
+    "set aside": {"suits": 4, "ranks": 7, "hand": 5, "stock": 10, "pay": "margin"},
+    "one set aside": {"suits": 3, "ranks": 5, "hand": 3, "stock": 8, "counts": "all"},
+    "two by six": {"suits": 2, "ranks": 6, "hand": 3, "stock": 6, "counts": "all", "pay": "margin"},
+    "one suit": {"suits": 1, "ranks": 13, "hand": 4, "stock": 4, "counts": "all"},
+    "one rank": {"suits": 4, "ranks": 1, "hand": 1, "stock": 2, "counts": "all"},
+    "two cards": {"suits": 1, "ranks": 2, "hand": 1, "stock": 0, "trumps": "none"},
+    "blind": {**_ALL_CARDS, "hand": 13, "stock": 26, "trumps": "none", "faced": "never"},
+    "blind fifty": {
+        **_ALL_CARDS,
+        "hand": 1,
+        "stock": 50,
+        "trumps": "none",
+        "faced": "never",
+        "counts": "all",
+    },
+    "two up": {**_ALL_CARDS, "hand": 10, "stock": 30, "face_up": 2, "counts": "all"},
+    "two up, late, choice": {
+        "suits": 4,
+        "ranks": 9,
+        "hand": 8,
+        "stock": 20,
+        "trumps": "none",
+        "faced": "after-first",
+        "face_up": 2,
+        "choice": True,
+        "counts": "all",
+        "pay": "margin",
+    },
+    "draft, late": {
+        **_ALL_CARDS,
+        "hand": 9,
+        "stock": 26,
+        "trumps": "none",
+        "faced": "after-first",
+        "choice": True,
+    },
+    "low": {"suits": 4, "ranks": 7, "hand": 7, "stock": 14, "contract": "low", "pay": "margin"},
+    "low race": {
+        "suits": 4,
+        "ranks": 8,
+        "hand": 8,
+        "stock": 16,
+        "contract": "low",
+        "counts": "all",
+        "race": 5,
+    },
+    "colour of two suits": {
+        "suits": 2,
+        "ranks": 13,
+        "hand": 6,
+        "stock": 14,
+        "contract": "colour",
+        "pay": "over_book",
+        "slam_pay": 9,
+    },
+    "race of the endgame": {
+        "suits": 4,
+        "ranks": 8,
+        "hand": 9,
+        "stock": 14,
+        "race": 5,
+        "pay": "over_book",
+        "book": 2,
+    },
+    "race to the slam": {
+        "suits": 2,
+        "ranks": 8,
+        "hand": 4,
+        "stock": 8,
+        "race": 4,
+        "pay": "over_book",
+        "slam_pay": 7,
+    },
+    "race that nobody may win": {"suits": 3, "ranks": 6, "hand": 4, "stock": 10, "race": 4},
+    "race of one, late": {
+        "suits": 4,
+        "ranks": 5,
+        "hand": 5,
+        "stock": 10,
+        "trumps": "none",
+        "faced": "after-first",
+        "counts": "all",
+        "race": 1,
+    },
+    "race with a draft": {
+        **_ALL_CARDS,
+        "hand": 13,
+        "stock": 26,
+        "choice": True,
+        "counts": "all",
+        "race": 8,
+        "pay": "margin",
+    },
+    "no book": {
+        "suits": 2,
+        "ranks": 9,
+        "hand": 5,
+        "stock": 8,
+        "pay": "over_book",
+        "book": 0,
+        "counts": "all",
+    },
+}
+EVERY_SET = (*NAMED, *ODD)
+
+
+@cache
+def engine_rules(name: str) -> Rules:
+    """The engine's rules of a named or an odd set."""
+    return Rules(name=name, **ODD[name]) if name in ODD else load_rules(name)
+
+
+@cache
+def plain_rules(name: str) -> PlainRules:
+    """The plain implementation's rules of the same set."""
+    return PlainRules(name, **ODD[name]) if name in ODD else NAMED[name]
+
+
+def plain_twin(game: Game) -> PlainGame:
+    """The plain game that begins with the deal and the dealer of an engine's game."""
+    deal = [int(card) for card in game.cards_dealt]
+    return PlainGame(plain_rules(game.rules.name), deal, game.dealer)
+
+
+# -- players, to get into every corner of the game
+
+STYLES = ("any", "high", "low", "hoard", "squander", "shorten")
+
+
+def chosen_action(
+    style: str, legal: Sequence[int], hand: Sequence[int], endgame: bool, rng: random.Random
+) -> int:
+    """An action in a style: hoarders save high cards for the endgame, squanderers none."""
+    if style == "any" or legal[-1] == HIDDEN or rng.random() < 0.05:
+        return rng.choice(legal)
+    if style == "shorten":  # get rid of the shortest suit, so as to fail to follow soon
+        length = [sum(card // 13 == suit for card in hand) for suit in range(4)]
+        return min(legal, key=lambda card: (length[card // 13], card))
+    high = style == "high" or (style == "hoard") == endgame
+    if style == "low":
+        high = False
+    return (max if high else min)(legal, key=lambda card: (card % 13, card))
+
+
+# -- what a view of the engine has to hold
+
+_CODES = {"u8": "Q", "i4": "i", "u2": "H", "u1": "B", "i1": "b"}
+_FORMAT = "=" + "".join(
+    f"{VIEW[name].itemsize // VIEW[name].base.itemsize}{_CODES[VIEW[name].base.str[1:]]}"
+    for name in VIEW.names or ()
+)
+
+_ABOUT_CHOICES = frozenset(("turned", "won", "chose"))
+
+
+def card_bits(cards: Sequence[int]) -> int:
+    """A set of cards as a number."""
+    return sum(1 << card for card in cards)
+
+
+def expected_view(
+    view: Mapping[str, Any],
+    points: Sequence[int] = (0, 0),
+    hands: int = 0,
+    hands_won: Sequence[int] = (0, 0),
+) -> dict[str, Any]:
+    """The fields of a `VIEW` record from a plain view; the match's score comes in seat order."""
+    me = view["seat"]
+    plays = view["plays"]
+    leader = view["leader"]
+    if leader is None:  # the hand is over: the winner of the last trick stands there
+        leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
+    own_played, other_played = 0, 0
+    padded = {
+        key: [NO_CARD] * MOST_TRICKS
+        for key in ("led_cards", "followed_cards", "my_draws", "other_draws")
+    }
+    i_led = [0] * MOST_TRICKS
+    unseen_draws = 0
+    for index, trick in enumerate(plays):
+        mine = trick["leader"] == me
+        i_led[index] = int(mine)
+        padded["led_cards"][index] = trick["lead"]
+        follow = 0
+        if trick["follow"] is not None:
+            padded["followed_cards"][index] = trick["follow"]
+            follow = 1 << trick["follow"]
+        own_played |= 1 << trick["lead"] if mine else follow
+        other_played |= follow if mine else 1 << trick["lead"]
+        if trick["own_took"] is not None:
+            padded["my_draws"][index] = trick["own_draw"]
+            if trick["opponent_took"] == "hidden":
+                padded["other_draws"][index] = UNSEEN_CARD
+                unseen_draws += 1
+            else:
+                padded["other_draws"][index] = trick["opponent_draw"]
+    took_second = [0] * MOST_TRICKS
+    won, upper = 0, None
+    for event in [event for event in view["events"] if event[0] in _ABOUT_CHOICES]:
+        if event[0] == "turned":
+            upper = event[1][0]
+        elif event[0] == "won":
+            won += 1
+        else:
+            took_second[won - 1] = int(event[2] != upper)
+    face_up = view["face_up"]
+    return {
+        **padded,
+        "took_second": took_second,
+        "i_led": i_led,
+        "hand": card_bits(view["hand"]),
+        "known": card_bits(view["opponent_known"]),
+        "played": (own_played, other_played),
+        "unseen": card_bits(view["unseen"]),
+        "faced": card_bits(face_up),
+        "points": (points[me], points[1 - me]),
+        "hands": hands,
+        "hands_won": (hands_won[me], hands_won[1 - me]),
+        "upcards": [*face_up, NO_CARD, NO_CARD][:2],
+        "led": NO_CARD if view["led"] is None else view["led"],
+        "void_draws": [view["opponent_void"].get(suit, -1) for suit in range(4)],
+        "other_unseen_draws": unseen_draws,
+        "other_cards": view["opponent_hand_size"],
+        "tricks": view["counting"],
+        "seat": me,
+        "to_move": int(view["turn"] == me),
+        "phase": PHASE_NAMES.index(view["phase"]),
+        "i_deal": int(view["dealer"] == me),
+        "i_lead": int(leader == me),
+        "trick": view["trick_number"],
+        "stock_left": view["stock_left"],
+        "trump": NO_TRUMP if view["trump"] is None else view["trump"],
+        "low": int(view["low"]),
+    }
+
+
+def view_bytes(fields: Mapping[str, Any]) -> bytes:
+    """The bytes of a `VIEW` record with these fields, nothing else in it."""
+    flat: list[int] = []
+    for name in VIEW.names or ():
+        value = fields[name] if name != "spare" else [0] * VIEW["spare"].shape[0]
+        if isinstance(value, int):
+            flat.append(value)
+        else:
+            flat.extend(value)
+    return struct.pack(_FORMAT, *flat)
+
+
+def differences(found: bytes, fields: Mapping[str, Any]) -> str:
+    """Which fields of a `VIEW` record are not as expected, for a message."""
+    record = np.frombuffer(found, VIEW)[0]
+    wanted = np.frombuffer(view_bytes(fields), VIEW)[0]
+    return "; ".join(
+        f"{name}: {record[name]} instead of {wanted[name]}"
+        for name in VIEW.names or ()
+        if not np.array_equal(record[name], wanted[name])
+    )
+
+
+# -- what an observation has to hold, from the index table and a plain view
+
+
+def suit_part(cards: Sequence[int], suit: int) -> int:
+    """The cards of one suit, as a number that is greater the higher they are."""
+    return sum(1 << card % 13 for card in cards if card // 13 == suit)
+
+
+def played_cards(view: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    """The cards played by the player and by the opponent."""
+    mine: list[int] = []
+    others: list[int] = []
+    for trick in view["plays"]:
+        i_led = trick["leader"] == view["seat"]
+        (mine if i_led else others).append(trick["lead"])
+        if trick["follow"] is not None:
+            (others if i_led else mine).append(trick["follow"])
+    return mine, others
+
+
+def plain_suit_order(rules: PlainRules, view: Mapping[str, Any]) -> list[int]:
+    """The suits as `trump-first` shows them: `order[place]` is the suit in that place."""
+    mine, others = played_cards(view)
+
+    def rank(suit: int) -> tuple[int, ...]:
+        return (
+            int(suit == view["trump"]),
+            suit_part(rules.deck, suit),
+            suit_part(view["hand"], suit),
+            suit_part(mine, suit),
+            suit_part(others, suit),
+            suit_part(view["opponent_known"], suit),
+            suit_part(view["face_up"], suit),
+            view["opponent_void"].get(suit, -1),
+            int(view["led"] is not None and view["led"] // 13 == suit),
+        )
+
+    return sorted(range(4), key=rank, reverse=True)
+
+
+def shown(card: int, order: Sequence[int]) -> int:
+    """A card, or the hidden choice, with its suit relabelled."""
+    return card if card == HIDDEN else 13 * list(order).index(card // 13) + card % 13
+
+
+def plain_mask(actions: Sequence[int], size: int, order: Sequence[int]) -> np.ndarray[Any, Any]:
+    """Legal actions as ones."""
+    mask = np.zeros(size, np.int8)
+    mask[[shown(action, order) for action in actions]] = 1
+    return mask
+
+
+def plain_observation(
+    view: Mapping[str, Any], order: Sequence[int], needs: Sequence[int] | None = None
+) -> np.ndarray[Any, Any]:
+    """The observation, group by group; `needs` is what the two still need to win the match."""
+    groups: dict[str, list[int]] = {group.name: [0] * group.size for group in LAYOUT.groups}
+
+    def mark(name: str, cards: Sequence[int]) -> None:
+        for card in cards:
+            groups[name][shown(card, order)] = 1
+
+    mine, others = played_cards(view)
+    mark("own_hand", view["hand"])
+    mark("upcards", view["face_up"])
+    mark("led", [] if view["led"] is None else [view["led"]])
+    mark("played_by_me", mine)
+    mark("played_by_opponent", others)
+    mark("opponent_known", view["opponent_known"])
+    mark("unseen", view["unseen"])
+    groups["trumps"][4 if view["trump"] is None else order.index(view["trump"])] = 1
+    for suit, draws in view["opponent_void"].items():
+        groups["opponent_void"][14 * order.index(suit) + min(draws, 13)] = 1
+    groups["stage"][0 if view["stock_left"] else 1] = 1
+    groups["decision"][["lead", "follow", "choose", "over"].index(view["phase"])] = 1
+    leader = view["leader"]
+    if leader is None:
+        leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
+    groups["to_move"][0] = int(view["turn"] == view["seat"])
+    groups["leads"][0] = int(leader == view["seat"])
+    groups["dealer"][0] = int(view["dealer"] == view["seat"])
+    groups["contract"][int(view["low"])] = 1
+    for name, count in (
+        ("draws_left", view["stock_left"] // 2),
+        ("tricks_me", view["counting"][0]),
+        ("tricks_opponent", view["counting"][1]),
+    ):
+        groups[name][:count] = [1] * count
+    if needs is not None:
+        groups["match"][0] = 1
+        for name, need in zip(("match_needs_me", "match_needs_opponent"), needs, strict=True):
+            bits = f"{min(max(need, 0), 127):07b}"
+            groups[name] = [int(bit) for bit in reversed(bits)]
+    return np.array([bit for group in groups.values() for bit in group], np.int8)
+
+
+def observation_differences(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> str:
+    """Which groups of an observation are not as expected, for a message."""
+    return "; ".join(
+        f"{group.name}: {found[LAYOUT.slice(group.name)]} instead of "
+        f"{wanted[LAYOUT.slice(group.name)]}"
+        for group in LAYOUT.groups
+        if not np.array_equal(found[LAYOUT.slice(group.name)], wanted[LAYOUT.slice(group.name)])
+    )
+
+
+# -- what history rows have to hold, from the events that a player noted
+
+
+def plain_history(view: Mapping[str, Any], order: Sequence[int]) -> list[tuple[int, ...]]:
+    """Rows (kind, who, card, trick) of all that the player saw, without the match's score."""
+    me = view["seat"]
+
+    def who(seat: int) -> int:
+        return ME if seat == me else OTHER
+
+    rows: list[tuple[int, ...]] = []
+    trick, drawn = 0, []
+    for event in view["events"]:
+        kind = event[0]
+        if kind == "deal":
+            rows.append((START, who(event[1]), CARD_NONE, 0))
+            rows += [(DEALT, ME, card, 0) for card in sorted(shown(c, order) for c in event[2])]
+        elif kind == "turned":
+            rows += [(TURNED, NOBODY, shown(card, order), trick) for card in event[1]]
+        elif kind in ("lead", "follow"):
+            row_kind = LED if kind == "lead" else FOLLOWED
+            rows.append((row_kind, who(event[1]), shown(event[2], order), trick))
+        elif kind == "draw":
+            card = CARD_UNSEEN if event[3] is None else shown(event[3], order)
+            drawn.append((DRAWN, who(event[1]), card, trick))
+            if len(drawn) == 2:
+                rows += sorted(drawn, key=lambda row: row[1])
+                trick, drawn = trick + 1, []
+        elif kind == "now" and event[1] == "lead":
+            trick = sum(row[0] == FOLLOWED for row in rows)
+    return rows
