@@ -55,7 +55,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "installing what constraints.txt pins (some minutes the first time)"
 	@$(PIP) pip setuptools wheel
 	@$(PIP) torch
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,table,dev]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,dev]'
 	@rm $(UNFINISHED)
 	@echo $(CURDIR) > $(READY)
 
