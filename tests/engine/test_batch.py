@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.games import Games, Step
 from german_whist.engine.history import DEALT, SCORE, histories, history_rows

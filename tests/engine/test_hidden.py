@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
 from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.games import Games
 from german_whist.engine.history import histories, history_rows
 from german_whist.engine.layout import LAYOUTS
 from german_whist.engine.rules import Rules
 from german_whist.engine.view import View
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from plain_whist import PlainGame, PlainRules
 from support import (
     EVERY_SET,

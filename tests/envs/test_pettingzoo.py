@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pettingzoo
 import pytest
+from walks import NAMES, OPTIONS, api_test, label, pick, seed_test
+
 from german_whist import LAYOUT, Game, german_whist_v0
 from german_whist.engine.game import IllegalAction
-from walks import NAMES, OPTIONS, api_test, label, pick, seed_test
 
 # PettingZoo's api_test warns of every dict observation; ours is one because of its mask.
 DICT_WARNINGS = (
@@ -74,7 +75,7 @@ def test_rewards_are_what_the_engine_pays(rules: str, reward: str) -> None:
     for seed in range(8):
         env.reset(seed=seed)
         game = Game(rules, seed=seed)
-        got = {agent: 0.0 for agent in env.agents}
+        got = dict.fromkeys(env.agents, 0.0)
         for agent in env.agent_iter():
             seen, paid, over, _, _ = env.last()
             got[agent] += paid

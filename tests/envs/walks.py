@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+
 from german_whist import named_rules
 from support import ODD
 
