@@ -7,10 +7,10 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from german_whist.engine.describe import as_yaml, chapters, describe
 
 from german_whist import Game, Rules, load_rules, named_rules
 from german_whist.cli import main
+from german_whist.engine.describe import as_yaml, chapters, describe
 
 ALWAYS = ["Two players", "ace high", "follow suit", "The non-dealer leads", "best of 3 or 5"]
 UPCARD = "its suit is trumps for the whole hand"

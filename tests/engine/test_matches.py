@@ -6,9 +6,9 @@ import random
 
 import numpy as np
 import pytest
-from plain_whist import PlainMatch
 
 from german_whist import Game, Games, Match, Rules, RulesError
+from plain_whist import PlainMatch
 
 # Six tricks a hand that all count: quick to play, with ties, and with pays from 2 to 6.
 QUICK = Rules(name="six tricks", suits=2, ranks=6, hand=3, counts="all", pay="margin")

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from german_whist import Game, Match, Rules, cards_of, named_rules
 from german_whist.engine.records import (
     GameRecord,
     RecordError,
@@ -16,8 +18,6 @@ from german_whist.engine.records import (
     record_of,
     write_records,
 )
-
-from german_whist import Game, Match, Rules, cards_of, named_rules
 
 ODD = [
     Rules(name="own", suits=4, ranks=7, hand=5, stock=10, pay="margin"),
