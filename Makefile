@@ -13,13 +13,14 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell rm -f $(READY))
 endif
 
-.PHONY: help test train lint bench clean links
+.PHONY: help test train lint bench docs clean links
 
 help:
 	@echo "make test    run the tests"
 	@echo "make train   train a player; until training is there, a small match"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure the speed of the engine beside others"
+	@echo "make docs    write the pages that are made from the code"
 	@echo "make clean   remove .venv and what was built"
 
 test: $(READY)
@@ -35,6 +36,9 @@ lint: $(READY) links
 
 bench: $(READY)
 	$(RUN) -m benchmarks
+
+docs: $(READY)
+	$(RUN) docs/write.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

@@ -13,7 +13,6 @@ from .base import (
     agent_key,
     as_agent,
     decision_streams,
-    empty_rng,
 )
 from .registry import agent_names, make_agent, register_agent
 
@@ -25,7 +24,6 @@ __all__ = [
     "agent_names",
     "as_agent",
     "decision_streams",
-    "empty_rng",
     "make_agent",
     "register_agent",
 ]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.cards import CARDS, TAKE_HIDDEN, Card
+from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.compiled import jit
 from ..engine.play import Record, row
 from ..engine.rules import Match, Rules, load_rules
@@ -62,7 +62,8 @@ class Agent:
         `views` is an array of `VIEW` records, each of a player to move. `rng` holds
         one `uint64` per view: the start of a random stream for this one decision,
         which the agent may move on as it likes (`below(rng[i : i + 1], n)` when
-        compiled, `numpy.random.default_rng(rng[i])` otherwise).
+        compiled, `numpy.random.default_rng(rng[i])` otherwise). Both arrays belong to
+        the caller, who uses them again after the call.
         """
         raise NotImplementedError
 
@@ -148,14 +149,19 @@ def decision_streams(seed: int, numbers: Array, views: Array) -> Array:
 
     `numbers` are the numbers of the deals that the views belong to.
     """
-    rng = empty_rng(len(views))
+    rng = np.zeros(len(views), np.uint64)
     write_decision_streams(np.uint64(seed), np.ascontiguousarray(numbers, np.uint64), views, rng)
     return rng
 
 
-def empty_rng(count: int) -> Array:
-    """Room for the streams of so many views."""
-    return np.zeros(count, np.uint64)
+def no_views() -> Array:
+    """No view at all, to compile an agent with."""
+    return np.zeros(0, VIEW)
+
+
+def no_rng() -> Array:
+    """No stream at all, to go with them."""
+    return np.zeros(0, np.uint64)
 
 
 # -- checking what an agent answers
@@ -222,7 +228,6 @@ __all__ = [
     "Agent",
     "CallableAgent",
     "CannotPlay",
-    "Card",
     "Player",
     "action_text",
     "agent_key",
@@ -230,6 +235,7 @@ __all__ = [
     "checked_answer",
     "decision_stream",
     "decision_streams",
-    "empty_rng",
+    "no_rng",
+    "no_views",
     "write_decision_streams",
 ]

@@ -1,17 +1,107 @@
-"""The endgame inside the players: where the cards are known, the best card replaces the rule's."""
+"""The endgame inside the players: where the cards are known, a best card replaces the rule's.
+
+What is best: of the cards that keep the most tricks (in a low contract the fewest), the
+lowest; in a race, the rule's own card if it keeps the result, else the lowest that does.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from ..engine.bits import popcount
+from ..engine.compiled import jit, warm_up
+from ..engine.endgame import best_card_compiled, solve_race_moves, tables
+from ..engine.endgame.layout import MOST_CARDS
+from ..engine.endgame.race import NOT_LEGAL
+from ..engine.endgame.solver import scratch_here
+from ..engine.play import Record, row
 from ..engine.rules import Rules
-from .base import Array
+from ..engine.state import CHOOSE, FOLLOW
+from .base import Array, no_views
+
+
+@jit
+def is_open(rules: Record, view: Record) -> bool:
+    """Whether the player to move knows every card and the ending is small enough to solve."""
+    if rules.set_aside > 0 or view.stock_left > 0 or view.to_move == 0 or view.phase == CHOOSE:
+        return False
+    return popcount(view.hand) <= MOST_CARDS and np.int64(view.other_cards) <= MOST_CARDS
+
+
+@jit
+def _improve(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarray, low: int,
+             actions: np.ndarray) -> None:  # fmt: skip
+    """The best card in every open ending played for tricks, with tables for high or low."""
+    first = row(rules, 0)
+    for index in range(len(views)):
+        view = row(views, index)
+        if not is_open(first, view) or view.low != low:
+            continue
+        theirs = view.unseen | view.known
+        led = np.int64(view.led) if view.phase == FOLLOW else -1
+        actions[index] = best_card_compiled(
+            known, scratch, view.hand, theirs, np.int64(view.trump), led
+        )
+
+
+@jit
+def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarray,
+                   actions: np.ndarray) -> None:  # fmt: skip
+    """A card that keeps the result of the race in every open ending."""
+    first = row(rules, 0)
+    race = np.int64(first.race)
+    ends = np.empty(52, np.int64)
+    for index in range(len(views)):
+        view = row(views, index)
+        if not is_open(first, view):
+            continue
+        theirs = view.unseen | view.known
+        led = np.int64(view.led) if view.phase == FOLLOW else -1
+        mine, others = race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1])
+        trump = np.int64(view.trump)
+        solve_race_moves(known, scratch, view.hand, theirs, trump, led, mine, others, ends)
+        actions[index] = _lowest_that_keeps(ends, actions[index], trump)
+
+
+@jit
+def _lowest_that_keeps(ends: np.ndarray, wanted: int, trump: int) -> int:
+    best, best_place = wanted, 1000
+    for card in range(52):
+        if ends[card] == NOT_LEGAL or ends[card] < ends[best]:
+            continue
+        place = card % 13 + (13 if card // 13 == trump else 0)
+        if ends[card] > ends[best] or (best != wanted and place < best_place):
+            best, best_place = card, place
+    return best
 
 
 class EndgamePlayer:
-    """Perfect play once the stock is gone, for the rule sets where that is defined."""
+    """Perfect play once the stock is gone, for the rule sets where that is defined.
+
+    With cards set aside the endgame is not open, and in a race with a low contract
+    it is not searched; then nothing is changed.
+    """
 
     def __init__(self, rules: Rules) -> None:
-        self.rules = rules
-        self.perfect = False
+        self._record = rules.record()
+        self._race = rules.race is not None
+        self.perfect = rules.open_endgame and not (self._race and rules.contract != "high")
+        lows = {"high": (0,), "low": (1,), "colour": (0, 1)}[rules.contract]
+        with_trumps = rules.trumps == "upcard"
+        self._tables = [(low, tables(with_trumps, bool(low))) for low in lows if self.perfect]
+        if self.perfect:
+            kind = "races" if self._race else "endings"
+            actions = np.zeros(0, np.int64)
+            warm_up(f"play of {kind}", "agents", lambda: self.improve(no_views(), actions))
 
     def improve(self, views: Array, actions: Array) -> None:
-        """Replace the actions of views in an open endgame by best ones."""
+        """Replace the actions of views in an open ending by best ones."""
+        if not self.perfect:
+            return
+        for low, known in self._tables:
+            if self._race:
+                _improve_races(self._record, known, scratch_here(), views, actions)
+            else:
+                _improve(self._record, known, scratch_here(), views, low, actions)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import nth_lowest, popcount
-from ..engine.compiled import jit
+from ..engine.compiled import jit, warm_up
 from ..engine.play import Record, row
 from ..engine.rules import Match
 from ..engine.streams import below
 from ..engine.view import legal_in_view
-from .base import Agent, Array
+from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer
 
 
@@ -37,6 +37,10 @@ class RandomAgent(Agent):
 
     name = "random"
     reads_tricks = False
+
+    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+        super().__init__(rules, match=match)
+        warm_up("random player", "agents", lambda: RandomAgent.act(self, no_views(), no_rng()))
 
     def act(self, views: Array, rng: Array) -> Array:
         """A legal action for each view."""

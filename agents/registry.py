@@ -75,7 +75,7 @@ def make_agent(
     known = agent_names()
     if name in known:
         factory = _load(known[name].source)
-    elif ":" in text and "." in name or _is_module(name, rest):
+    elif (":" in text and "." in name) or _is_module(name, rest):
         target, _, rest = rest.partition(":")
         factory = _load(f"{name}:{target}")
     else:

@@ -33,12 +33,12 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import NO_CARDS, SUIT_BITS, bit, highest, lowest, suit_set
-from ..engine.compiled import jit
+from ..engine.compiled import jit, warm_up
 from ..engine.play import Record, row, suit_of
 from ..engine.rules import Match
 from ..engine.state import CHOOSE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
-from .base import Agent, Array
+from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer
 
 _QUEEN = 10
@@ -172,6 +172,7 @@ class ThresholdAgent(Agent):
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._endgame = EndgamePlayer(self.rules)
+        warm_up("threshold player", "agents", lambda: self.act(no_views(), no_rng()))
 
     def act(self, views: Array, rng: Array) -> Array:
         """What the rules of thumb play in each view."""

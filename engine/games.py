@@ -256,8 +256,7 @@ class Games:
         self._seed = np.uint64(_checked_seed(seed, "seed"))
         self._on_threads(self.n, _deal_all, self._rules, self.records, self._seed, self._all)
         self._show(self._all)
-        for array in (self._buffers.rewards, self._buffers.hand_over, self._buffers.over):
-            array[:] = 0
+        self._forget_ends()
 
     def look(self, *, copy: bool = True) -> Step:
         """What the seats to move see now; without `copy`, buffers that the next step overwrites."""
@@ -269,6 +268,8 @@ class Games:
         """Play one action in every game, or in those of `indices`; all or none are played."""
         where = self._all if indices is None else self._checked_indices(indices)
         chosen = self._checked_actions(actions, where)
+        if indices is not None:
+            self._forget_ends()
         self._on_threads(
             len(where),
             _step_all,
@@ -293,6 +294,7 @@ class Games:
             raise IllegalAction("deal_again was asked of a game whose hand is not over")
         self._on_threads(len(where), _deal_again, self._rules, self.records, self._seed, where)
         self._show(where)
+        self._forget_ends()
 
     def views(self, seats: Array | int | None = None, indices: Array | None = None) -> Array:
         """What a seat of each game may know (by default the one to move), as `VIEW` records.
@@ -308,6 +310,11 @@ class Games:
         return out
 
     # -- within
+
+    def _forget_ends(self) -> None:
+        """Nothing has just ended: rewards and ends speak of the last step alone."""
+        for array in (self._buffers.rewards, self._buffers.hand_over, self._buffers.over):
+            array[:] = 0
 
     def _show(self, where: Array) -> None:
         buffers = self._buffers

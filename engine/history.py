@@ -74,6 +74,7 @@ def history_suits(
     scratch.played[1] = 0
     scratch.known = 0
     scratch.faced = 0
+    scratch.led = NO_CARD
     scratch.trump = view.trump
     for suit in range(4):
         scratch.void_draws[suit] = -1
@@ -84,9 +85,10 @@ def history_suits(
 def _upcard_at(rules: Record, view: Record, trick: int, place: int) -> int:
     """The card that lay face up at a trick, in that place, upper first; NO_CARD if none did."""
     left = np.int64(rules.stock) - 2 * trick
-    if place >= faced_count(rules, trick, left):
+    gone = np.int64(rules.stock) - np.int64(view.stock_left)
+    if place >= faced_count(rules, trick, left) or 2 * trick > gone:
         return NO_CARD
-    if 2 * trick >= np.int64(rules.stock) - np.int64(view.stock_left):
+    if 2 * trick == gone:
         return np.int64(view.upcards[place])
     upper_is_mine = i_won(view, trick) != (view.took_second[trick] == 1)
     if (place == 0) == upper_is_mine:

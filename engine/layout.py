@@ -147,6 +147,7 @@ def _suit_part(cards: np.uint64, suit: int) -> np.uint64:
 @jit
 def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
     """Whether suit `a` comes before `b`: by the player's own cards, then by all else seen."""
+    led = bit(view.led) if view.led != NO_CARD else NO_CARDS
     for cards_a, cards_b in (
         (_suit_part(rules.deck, a), _suit_part(rules.deck, b)),
         (_suit_part(view.hand, a), _suit_part(view.hand, b)),
@@ -154,6 +155,7 @@ def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
         (_suit_part(view.played[1], a), _suit_part(view.played[1], b)),
         (_suit_part(view.known, a), _suit_part(view.known, b)),
         (_suit_part(view.faced, a), _suit_part(view.faced, b)),
+        (_suit_part(led, a), _suit_part(led, b)),
     ):
         if cards_a != cards_b:
             return cards_a > cards_b

@@ -169,17 +169,24 @@ class View:
 
     __slots__ = ("_bytes", "record", "rules")
 
+    rules: Rules
+    record: np.ndarray[Any, Any]
+    """The same as an array of one `VIEW` record, which can not be written to."""
+    _bytes: bytes
+
     def __init__(self, rules: Rules, record: np.ndarray[Any, Any]) -> None:
         """`record` is an array of one `VIEW` record, which the view takes over."""
-        self.rules = rules
-        self.record = record
-        self.record.flags.writeable = False
-        self._bytes = record.tobytes()
+        record.flags.writeable = False
+        for name, value in (("rules", rules), ("record", record), ("_bytes", record.tobytes())):
+            object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, View):
             return NotImplemented
         return self._bytes == other._bytes and self.rules == other.rules
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a view can not be changed: {name} was to be set")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return View, (self.rules, self.record.copy())

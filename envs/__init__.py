@@ -1,0 +1,31 @@
+"""The game as environments: PettingZoo AEC, Gymnasium, vectors, self-play, Stable-Baselines3."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import german_whist_v0 as german_whist_v0
+    from .gym_env import GermanWhistEnv as GermanWhistEnv
+    from .gym_env import GermanWhistVectorEnv as GermanWhistVectorEnv
+    from .sb3 import GermanWhistVecEnv as GermanWhistVecEnv
+    from .self_play import SelfPlayEnv as SelfPlayEnv
+
+_HOME_OF = {
+    "GermanWhistEnv": "gym_env",
+    "GermanWhistVecEnv": "sb3",
+    "GermanWhistVectorEnv": "gym_env",
+    "SelfPlayEnv": "self_play",
+}
+
+__all__ = ["german_whist_v0", *sorted(_HOME_OF)]
+
+
+def __getattr__(name: str) -> Any:
+    """Load on first use: the module of one library does not need the others."""
+    if name == "german_whist_v0":
+        return importlib.import_module(f".{name}", __name__)
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)

@@ -11,17 +11,16 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper, TerminateIllegalWra
 
 from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.compiled import warm_up
-from ..engine.game import Game, IllegalAction, checked_deal
+from ..engine.game import Game, IllegalAction
 from ..engine.rules import Match
-from ..engine.state import GAME, OVER, VIEW
+from ..engine.state import OVER, VIEW
 from ..engine.view import View
+from .batch import Batch, checked_action
 from .endings import best_tricks
-from .kernels import ENDED, ENDING, close_one, deal_one, show_one, step_one
-from .options import RulesLike, options_from
-from .seeds import checked_seed, fresh_seed
+from .kernels import ENDED, ENDING, close_one, show_one, step_one
+from .options import RENDER_MODES, RulesLike, checked_render_mode, options_from
 
 AGENTS = ("player_0", "player_1")
-RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
 
 
 def env(**options: Any) -> OrderEnforcingWrapper[str, Any, Any]:
@@ -81,11 +80,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
             observation=observation,
             match=match,
         )
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(
-                f"render_mode is {render_mode!r}: it has to be one of {', '.join(RENDER_MODES)}"
-            )
-        self.render_mode = render_mode
+        self.render_mode = checked_render_mode(render_mode)
         self.rules = self.options.rules
         self.worst = self.options.worst
         self.possible_agents = list(AGENTS)
@@ -93,7 +88,9 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         self.action_spaces = {agent: self.options.action_space() for agent in AGENTS}
         self._rules, self._pays = self.options.rules_record, self.options.pay_record
         self._setting = self.options.setting
-        self._records = np.zeros(1, GAME)
+        self._batch = Batch(self.options, 1)
+        self._records = self._batch.records
+        self._seats = np.zeros(1, np.uint8)
         self._views = np.zeros(2, VIEW)
         self._order = np.zeros(4, np.uint8)
         self._paid_now = np.zeros(2)
@@ -101,8 +98,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
         self._actions = self.rules.actions
-        self._number = -1
-        self._seed: int | None = None
+        self._seed = np.uint64(0)
         self._ready: tuple[Any, Any] | None = None
         self.agents = []
         self._painter: Any = None
@@ -127,14 +123,8 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         order, non-dealer first, then the stock from the top; `"number"` picks a deal
         of the seed. Other keys are not looked at.
         """
-        wishes = {} if options is None else options
-        if seed is not None:
-            self._seed, self._number = checked_seed(seed), -1
-        elif self._seed is None:
-            self._seed = fresh_seed()
-        number = wishes.get("number")
-        self._number = self._number + 1 if number is None else checked_seed(number, "number")
-        self._deal(wishes)
+        self._batch.start(seed, self._seats, wishes=options)
+        self._seed = self._batch.seed
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
@@ -160,20 +150,6 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         self.agent_selection = AGENTS[turn]
         if self.render_mode == "human":
             self.render()
-
-    def _deal(self, wishes: dict[str, Any]) -> None:
-        assert self._seed is not None
-        deal_one(self._rules, self._records, np.uint64(self._seed), np.uint64(self._number))
-        dealer = wishes.get("dealer")
-        deal = wishes.get("deal")
-        if deal is None and dealer is None:
-            return
-        game = Game(self.rules, match=self.options.match)
-        order = self._records["deal"][0, : len(self.rules.deck)].tolist() if deal is None else deal
-        game.deal_cards(order, 0 if dealer is None else dealer)
-        number = self._records["number"][0]
-        self._records[:] = game.record
-        self._records["number"] = number
 
     def _room(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         return np.empty(self._size, np.int8), np.empty(self._actions, np.int8)
@@ -233,20 +209,16 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
 
     def _end(self, led_to: int, agent: str) -> None:
         if led_to == ENDING:
-            best = best_tricks(self.rules, self._records)
-            close_one(
-                self._rules, self._pays, self._setting, self._records, best, self._paid_now
-            )
+            best = best_tricks(self._records)
+            close_one(self._rules, self._pays, self._setting, self._records, best, self._paid_now)
         self.is_over = True
         self._ready = None
-        self._number = int(self._records["number"][0])
         self.terminations = dict.fromkeys(AGENTS, True)
         self.agent_selection = AGENTS[1 - AGENTS.index(agent)]
 
     def abandon(self) -> None:
         """Stop the game where it is, as after an illegal action: nobody is to move any more."""
         self._records["phase"] = OVER
-        self._number = int(self._records["number"][0])
         self.is_over = True
         self._ready = None
 
@@ -290,9 +262,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
     def game(self) -> Game:
         """A copy of the game as it stands, both hands and the stock open."""
         self._check_dealt()
-        game = Game(self.rules, match=self.options.match)
-        game.record[:] = self._records
-        return game
+        return self._batch.game()
 
     def _seat(self, agent: str) -> int:
         if agent not in AGENTS:
@@ -302,7 +272,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
     # -- words
 
     def _check_dealt(self) -> None:
-        if self._seed is None:
+        if not self._batch.ready:
             raise IllegalAction("nothing has been dealt yet: call reset() first")
 
     def _complain_of_no_agents(self) -> None:
@@ -313,15 +283,10 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         """Refuse, with a sentence, what is no action of this environment at all."""
         if self.is_over:
             return
-        if isinstance(action, np.ndarray) and action.ndim == 0:
-            action = action[()]
-        if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+        number = checked_action(action)
+        if not 0 <= number < self._actions:
             raise IllegalAction(
-                f"action is {action!r}, a {type(action).__name__}: it has to be a whole number"
-            )
-        if not 0 <= action < self._actions:
-            raise IllegalAction(
-                f"action is {action}: actions run from 0 to {self._actions - 1} with these rules"
+                f"action is {number}: actions run from 0 to {self._actions - 1} with these rules"
             )
 
     def _why_illegal(self, action: int) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..agents.base import agent_key, decision_stream
 from ..engine.bits import NO_CARDS, ONE
-from ..engine.history import HISTORY_COLUMNS, history_suits, write_history
 from ..engine.compiled import jit
+from ..engine.history import HISTORY_COLUMNS, history_suits, write_history
 from ..engine.layout import (
     encode,
     keep_suits,
@@ -155,13 +155,6 @@ def is_legal(actions: np.uint64, action: int) -> bool:
 
 
 @jit
-def deal_one(rules: np.ndarray, games: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
-    """Begin an episode with a numbered deal."""
-    new_match(row(games, 0))
-    deal_numbered(row(rules, 0), row(games, 0), seed, number, np.zeros(1, np.uint64))
-
-
-@jit
 def show_one(
     rules: np.ndarray,
     setting: np.ndarray,
@@ -207,7 +200,7 @@ def step_one(
     if led_to == NEXT_HAND:
         deal_next(first, game, seed, game.number + ONE, np.zeros(1, np.uint64))
     seat = np.int64(game.turn)
-    if led_to == GOES_ON or led_to == NEXT_HAND:
+    if led_to < ENDED:
         views_0, views_1 = row(views, 0), row(views, 1)
         show(first, row(setting, 0), game, seat, views_0, views_1, order, observation, mask)
     return led_to + 8 * seat
@@ -388,7 +381,7 @@ def waiting(
     count = 0
     for index in indices:
         game = row(games, index)
-        if game.turn == seats[index]:
+        if game.turn == seats[index] or game.phase == OVER:
             continue
         view = row(views, count)
         if whole:
@@ -399,5 +392,3 @@ def waiting(
         rng[count] = decision_stream(key, game.number, view)
         count += 1
     return count
-
-

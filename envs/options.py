@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from ..engine.endgame.layout import MOST_CARDS
 from ..engine.history import HISTORY_COLUMNS, history_rows
 from ..engine.layout import LAYOUTS, OBSERVATION_SIZE
 from ..engine.rules import Match, Rules, load_rules
 
 REWARDS = ("points", "win", "margin", "tricks")
 HORIZONS = ("hand", "foreplay", "match")
+RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
 OBSERVATIONS = ("vector", "history")
 POINTS, WIN, MARGIN, TRICKS = range(len(REWARDS))
 HAND, FOREPLAY, MATCH = range(len(HORIZONS))
@@ -145,6 +147,8 @@ def _check_foreplay(rules: Rules) -> None:
         why = "have no stock, so there is no foreplay to end"
     elif not rules.open_endgame:
         why = "set cards aside, so the worth of an ending can not be known"
+    elif rules.hand > MOST_CARDS:
+        why = f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
     elif rules.race is not None:
         why = "are a race, whose ending is not worth what its tricks are"
     else:
@@ -157,6 +161,13 @@ def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
         near = difflib.get_close_matches(str(value), allowed, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"{name} is {value!r}: it has to be one of {', '.join(allowed)}{hint}")
+
+
+def checked_render_mode(value: str | None) -> str | None:
+    """A render mode, or None for no pictures."""
+    if value is not None:
+        _one_of("render_mode", value, RENDER_MODES)
+    return value
 
 
 def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1)) -> Any:
@@ -173,12 +184,14 @@ __all__ = [
     "HORIZONS",
     "MATCH",
     "OBSERVATIONS",
+    "RENDER_MODES",
     "REWARDS",
     "SETTING",
     "TRICKS",
     "WIN",
     "Options",
     "RulesLike",
+    "checked_render_mode",
     "checked_seat",
     "options_from",
 ]

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def in_chunks(kind: Kind, n: int, threads: int, work: Callable[[int, int], Any])
     first, end = (int(c) for c in kind.layout.first[n : n + 2])
     pieces = min(end - first, 16 * threads if threads > 1 else 64)
     edges = [first + (end - first) * k // pieces for k in range(pieces + 1)]
-    spans = list(zip(edges, edges[1:], strict=False))
+    spans = list(pairwise(edges))
     if threads == 1 or n < 7:
         return [work(*span) for span in spans]
     with ThreadPoolExecutor(threads) as pool:
@@ -115,9 +116,7 @@ def _fill_part(part: Part, below: np.ndarray, data: np.ndarray, threads: int) ->
     warm_up("endgame generator", "engine", _compile_generator)
     lay = part.kind.layout
     layers = range(part.first, part.last + 1)
-    progress = Progress(
-        f"building endings ({part.title})", sum(layer_size(lay, n) for n in layers)
-    )
+    progress = Progress(f"building endings ({part.title})", sum(layer_size(lay, n) for n in layers))
     sums = []
     start = 0
     for n, size in zip(layers, part.layer_sizes, strict=True):

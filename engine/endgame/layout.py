@@ -16,7 +16,7 @@ into `s - 1 - r`, so the other player on lead needs no table of its own.
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from math import comb
 from typing import Any, NamedTuple
 
@@ -74,7 +74,7 @@ def class_lengths(trumps: bool, n: int) -> list[tuple[int, int, int, int]]:
     for a, b, c in product(range(MOST_CARDS + 1), repeat=3):
         d = 2 * n - a - b - c
         sides = (b, c, d) if trumps else (a, b, c, d)
-        if 0 <= d <= MOST_CARDS and all(x <= y for x, y in zip(sides, sides[1:], strict=False)):
+        if 0 <= d <= MOST_CARDS and all(x <= y for x, y in pairwise(sides)):
             found.append((a, b, c, d))
     return found
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..bits import NO_CARDS, ONE, highest, lowest, popcount
 from ..compiled import inlined, jit
+from .choices import bit_of
 from .layout import place, run_bottoms, suit_of
-from .moves import bit_of
-from .search import next_reply, played, points, slot_of
+from .search import next_reply, number, played, points, slot_of
 
 NOT_LEGAL = 2
 """What `solve_race_moves` writes beside cards that may not be played."""
@@ -27,7 +27,12 @@ NOT_LEGAL = 2
 def _race_key(tables: Any, c: int, pattern: np.uint64, mine: int, theirs: int, goal: int) -> Any:
     wanting = np.uint64(mine) | np.uint64(theirs) << np.uint64(4) | np.uint64(goal) << np.uint64(8)
     kind = np.uint64(8 + tables.lay.trumps)
-    return (wanting << np.uint64(42)) | (pattern << np.uint64(16)) | np.uint64(c) << np.uint64(4) | kind
+    return (
+        (wanting << np.uint64(42))
+        | (pattern << np.uint64(16))
+        | np.uint64(c) << np.uint64(4)
+        | kind
+    )
 
 
 @inlined
@@ -72,16 +77,16 @@ def race_reaches(
                 return verdict == 1
             n += 1
             row = stack[n]
-            c = np.int64(row[0])
+            c = number(row[0])
             pattern = row[1]
-            goal = np.int64(row[2])
+            goal = number(row[2])
             leads = row[3]
             replies = row[4]
-            lead = np.int64(row[5])
-            i = np.int64(row[6])
-            mine = np.int64(row[8])
-            theirs = np.int64(row[9])
-            reached = verdict == np.int64(row[7])
+            lead = number(row[5])
+            i = number(row[6])
+            mine = number(row[8])
+            theirs = number(row[9])
+            reached = verdict == number(row[7])
             if not reached:
                 replies = NO_CARDS
             if replies or (leads and not reached):
@@ -169,6 +174,7 @@ def solve_race_moves(
         choice = follows if follows else every ^ pattern
     else:
         c, pattern = place(lay, mine, theirs, trump, scratch.cards)
+        lead = -1
         choice = pattern
     best = -2
     value = 0
@@ -179,7 +185,9 @@ def solve_race_moves(
         legal &= legal - ONE
         if (runs >> np.uint64(at)) & ONE:
             if led >= 0:
-                value = -_race_after(tables, scratch, n, c, pattern, lead, at, wanted_by_other, wanted)
+                value = -_race_after(
+                    tables, scratch, n, c, pattern, lead, at, wanted_by_other, wanted
+                )
             else:
                 value = 1
                 i = suit_of(lay, c, at)
@@ -189,7 +197,9 @@ def solve_race_moves(
                     replies ^= ONE << np.uint64(reply)
                     value = min(
                         value,
-                        _race_after(tables, scratch, n, c, pattern, at, reply, wanted, wanted_by_other),
+                        _race_after(
+                            tables, scratch, n, c, pattern, at, reply, wanted, wanted_by_other
+                        ),
                     )
         outcomes[scratch.cards[at]] = value
         best = max(best, value)

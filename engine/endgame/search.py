@@ -84,6 +84,12 @@ def stored(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
 
 
 @inlined
+def number(word: Any) -> Any:
+    """A word of the stack as a signed number."""
+    return np.int64(word)
+
+
+@inlined
 def _lowest_bit(cards: np.uint64) -> np.uint64:
     return cards ^ (cards & (cards - ONE)) if cards else cards
 
@@ -229,14 +235,14 @@ def reaches(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, need:
                 return verdict == 1
             n += 1
             row = stack[n]
-            c = np.int64(row[0])
+            c = number(row[0])
             pattern = row[1]
-            need = np.int64(row[2])
+            need = number(row[2])
             leads = row[3]
             replies = row[4]
-            lead = np.int64(row[5])
-            i = np.int64(row[6])
-            reached = verdict == np.int64(row[7])
+            lead = number(row[5])
+            i = number(row[6])
+            reached = verdict == number(row[7])
             if not reached:
                 replies = NO_CARDS
             if replies or (leads and not reached):

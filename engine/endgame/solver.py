@@ -8,8 +8,9 @@ included. What needs a compiled caller's speed is in `search`, `moves` and `race
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -20,12 +21,11 @@ from ..compiled import jit, warm_up
 from ..state import FOLLOW, NO_TRUMP, OVER
 from ..view import View
 from .build import usable_threads
+from .choices import best_card_compiled, solve_moves
 from .layout import MOST_CARDS
-from .moves import best_card as _best_card
-from .moves import solve_moves
+from .opening import no_tables, tables
 from .race import NOT_LEGAL, solve_race, solve_race_moves
 from .search import Scratch, Tables, new_scratch, solve
-from .tables import no_tables, tables
 
 Hand = SupportsIndex | Iterable[int]
 
@@ -42,7 +42,7 @@ def _compile_solver() -> None:
     worth = np.zeros(52, np.int64)
     solve(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP)
     solve_moves(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1, worth)
-    _best_card(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1)
+    best_card_compiled(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1)
 
 
 def scratch_here() -> Scratch:
@@ -131,15 +131,13 @@ def best_card(
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
     known = tables(suit != NO_TRUMP, low)
-    return card(int(_best_card(known, scratch_here(), mine, theirs, suit, lead)))
+    return card(int(best_card_compiled(known, scratch_here(), mine, theirs, suit, lead)))
 
 
 # -- races
 
 
-def race_value(
-    hands: Sequence[Hand], trump: int | None, leader: int, wanted: Sequence[int]
-) -> int:
+def race_value(hands: Sequence[Hand], trump: int | None, leader: int, wanted: Sequence[int]) -> int:
     """Who wins a race: 1 for the leader, -1 for the other, 0 when nobody can arrive.
 
     `wanted` says for each seat how many tricks it still needs.
@@ -290,7 +288,13 @@ def _first_wrong(
                 return k
             mine |= table
         n = popcount(mine)
-        if mine & theirs or n != popcount(theirs) or n < 1 or n > 13 or (mine | theirs) >> np.uint64(52):
+        if (
+            mine & theirs
+            or n != popcount(theirs)
+            or n < 1
+            or n > 13
+            or (mine | theirs) >> np.uint64(52)
+        ):
             return k
     return -1
 
@@ -316,18 +320,47 @@ def _rows(
     return sets, *columns
 
 
-def _shared_out(count: int, threads: int | None, work: Any) -> None:
+def _shared_out(count: int, threads: int | None, work: Callable[[slice], None]) -> None:
     """`work(rows)` over all rows, in slices, each thread with a scratch of its own."""
     workers = threads or usable_threads()
     pieces = max(1, min(4 * workers, count // 16))
     edges = [count * k // pieces for k in range(pieces + 1)]
-    slices = [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    slices = [slice(a, b) for a, b in pairwise(edges)]
     if workers == 1 or pieces == 1:
         for rows in slices:
             work(rows)
         return
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(work, slices))
+
+
+def _solve_kinds(
+    columns: tuple[np.ndarray, ...],
+    out: np.ndarray,
+    low: bool,
+    threads: int | None,
+    solve_some: Callable[[Tables, tuple[np.ndarray, ...], np.ndarray], None],
+) -> None:
+    """`solve_some` over all rows, those with trumps and those without by their own tables."""
+    for with_trumps in (True, False):
+        mask = (columns[1] != NO_TRUMP) == with_trumps
+        if not mask.any():
+            continue
+        known = tables(with_trumps, low)
+        some = columns if mask.all() else tuple(column[mask] for column in columns)
+        part = out if mask.all() else out[mask]
+
+        def work(
+            rows: slice,
+            known: Tables = known,
+            some: tuple[np.ndarray, ...] = some,
+            part: np.ndarray = part,
+        ) -> None:
+            solve_some(known, tuple(column[rows] for column in some), part[rows])
+
+        _shared_out(len(part), threads, work)
+        if part is not out:
+            out[mask] = part
 
 
 def values(
@@ -337,22 +370,13 @@ def values(
 
     `trumps` are suits, 4 for none; `trumps` and `leaders` may be single numbers.
     """
-    sets, suits, seats, _ = _rows(hands, trumps, leaders, None)
-    out = np.zeros(len(sets), np.int8)
-    for with_trumps in (True, False):
-        mask = (suits != NO_TRUMP) == with_trumps
-        if not mask.any():
-            continue
-        known = tables(with_trumps, low)
-        some = (sets, suits, seats) if mask.all() else (sets[mask], suits[mask], seats[mask])
-        part = out if mask.all() else np.zeros(int(mask.sum()), np.int8)
+    columns = _rows(hands, trumps, leaders, None)
+    out = np.zeros(len(columns[0]), np.int8)
 
-        def work(rows: slice, known: Tables = known, some: Any = some, part: Any = part) -> None:
-            _solve_rows(known, scratch_here(), *(column[rows] for column in some), part[rows])
+    def solve_some(known: Tables, some: tuple[np.ndarray, ...], part: np.ndarray) -> None:
+        _solve_rows(known, scratch_here(), some[0], some[1], some[2], part)
 
-        _shared_out(len(part), threads, work)
-        if part is not out:
-            out[mask] = part
+    _solve_kinds(columns, out, low, threads, solve_some)
     return out
 
 
@@ -368,23 +392,12 @@ def moves_many(
 
     As `moves`, for arrays of positions; `led` is -1 at the start of a trick.
     """
-    sets, suits, seats, leads = _rows(hands, trumps, leaders, led)
-    out = np.zeros((len(sets), 52), np.int8)
-    for with_trumps in (True, False):
-        mask = (suits != NO_TRUMP) == with_trumps
-        if not mask.any():
-            continue
-        known = tables(with_trumps, low)
-        everything = (sets, suits, seats, leads)
-        some = everything if mask.all() else tuple(column[mask] for column in everything)
-        part = out if mask.all() else np.zeros((int(mask.sum()), 52), np.int8)
+    columns = _rows(hands, trumps, leaders, led)
+    out = np.zeros((len(columns[0]), 52), np.int8)
 
-        def work(rows: slice, known: Tables = known, some: Any = some, part: Any = part) -> None:
-            worth = np.empty(52, np.int64)
-            columns = (column[rows] for column in some)
-            _solve_move_rows(known, scratch_here(), *columns, worth, part[rows])
+    def solve_some(known: Tables, some: tuple[np.ndarray, ...], part: np.ndarray) -> None:
+        worth = np.empty(52, np.int64)
+        _solve_move_rows(known, scratch_here(), some[0], some[1], some[2], some[3], worth, part)
 
-        _shared_out(len(part), threads, work)
-        if part is not out:
-            out[mask] = part
+    _solve_kinds(columns, out, low, threads, solve_some)
     return out

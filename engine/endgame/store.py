@@ -120,9 +120,7 @@ class Opened:
 def header(part: Part, sums: list[int], data: np.ndarray) -> bytes:
     """The header that belongs before these layers."""
     kind = part.kind
-    parts = [
-        _FIXED.pack(MAGIC, VERSION, kind.trumps, kind.low, part.first, part.last, part.size)
-    ]
+    parts = [_FIXED.pack(MAGIC, VERSION, kind.trumps, kind.low, part.first, part.last, part.size)]
     start = 0
     for size, total in zip(part.layer_sizes, sums, strict=True):
         parts.append(_LAYER.pack(total, zlib.crc32(data[start : start + size])))

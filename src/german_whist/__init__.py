@@ -10,6 +10,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
+import pettingzoo
+
 if TYPE_CHECKING:
     from .engine.cards import TAKE_HIDDEN as TAKE_HIDDEN
     from .engine.cards import Card as Card
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from .engine.rules import load_rules as load_rules
     from .engine.rules import named_rules as named_rules
     from .engine.view import View as View
+    from .envs import german_whist_v0 as german_whist_v0
 
 __version__ = "0.1.0"
 
@@ -63,6 +67,7 @@ _HOME_OF = {
     "load_rules": "engine.rules",
     "named_rules": "engine.rules",
     "View": "engine.view",
+    "german_whist_v0": "envs",
 }
 
 __all__ = ["__version__", *sorted(_HOME_OF)]
@@ -78,3 +83,21 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _register() -> None:
+    """Make the environments known by name; nothing is loaded before one is made."""
+    name = "german_whist/GermanWhist-v0"
+    if name not in gymnasium.registry:
+        gymnasium.register(
+            name,
+            entry_point="german_whist.envs.gym_env:GermanWhistEnv",
+            vector_entry_point="german_whist.envs.gym_env:GermanWhistVectorEnv",
+        )
+    name = "german_whist/german_whist_v0"
+    # Only newer versions of PettingZoo have a registry.
+    if hasattr(pettingzoo, "register") and name not in pettingzoo.aec_registry:
+        pettingzoo.register("aec", name, entry_point="german_whist.envs.german_whist_v0:env")
+
+
+_register()

@@ -8,13 +8,13 @@ from math import comb, perm
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
+
+from german_whist import Game, Rules, named_rules
 from german_whist.engine.state import VIEW
 from german_whist.engine.view import write_views
 from german_whist.engine.worlds import METHODS, worlds
 from plain_whist import PlainGame, PlainRules, count_full_deals
-from scipy.stats import chisquare
-
-from german_whist import Game, Rules, named_rules
 
 TINY = {
     "two suits": {"suits": 2, "ranks": 4, "hand": 2},

@@ -12,6 +12,8 @@ import time
 
 from german_whist.engine.endgame.build import build, usable_threads
 from german_whist.engine.endgame.layout import MOST_CARDS, layer_size
+from german_whist.engine.endgame.opening import DEFAULT_CARDS
+from german_whist.engine.endgame.search import BASE_CARDS
 from german_whist.engine.endgame.store import (
     KINDS,
     Kind,
@@ -22,7 +24,6 @@ from german_whist.engine.endgame.store import (
     parts_of,
     tablebase_folder,
 )
-from german_whist.engine.endgame.tables import DEFAULT_CARDS
 from german_whist.engine.endgame.verify import verify
 
 HELP = "build, verify or describe the table of exact endgames"
@@ -107,7 +108,11 @@ def _verify(kind: Kind, cards: int | None, threads: int, samples: int) -> int:
 def _info() -> int:
     folder = tablebase_folder()
     print(f"{folder}:")
-    known = [part for kind in KINDS for part in parts_of(kind, MOST_CARDS)]
+    known = [
+        part
+        for kind in KINDS
+        for part in [Part(kind, 0, n) for n in range(1, BASE_CARDS)] + parts_of(kind, MOST_CARDS)
+    ]
     there = [part for part in known if part.path.exists()]
     wrong = 0
     for part in there:

@@ -121,7 +121,7 @@ def _humblest(cards: np.ndarray, choice: np.uint64, trump: int) -> int:
 
 
 @jit
-def best_card(
+def best_card_compiled(
     tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: int, led: int
 ) -> int:
     """The lowest of the best cards of the player to move, who holds `mine`.

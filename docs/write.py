@@ -1,0 +1,55 @@
+"""Write the pages that are made from the code: `make docs`. A test holds them to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from german_whist.engine.describe import chapters
+from german_whist.engine.history import HISTORY_ABOUT, HISTORY_VERSION
+from german_whist.engine.layout import LAYOUT, LAYOUT_VERSION
+from german_whist.engine.rules import named_rules
+
+OBSERVATION = f"""\
+# What a player observes
+
+Made from the code by `make docs`.
+
+## The vector
+
+Layout {LAYOUT_VERSION}: {LAYOUT.size} places of int8, the same for every rule set, seen by one \
+player.
+In `raw` suits are the real ones. In `trump-first` they are relabelled: trumps come first, the
+side suits in an order that depends on the player's own cards, and actions and mask with them.
+`LAYOUT.slice("own_hand")` gives the places of a group. Cards stand by id, suit × 13 + rank:
+suits clubs, diamonds, hearts, spades, ranks two to ace.
+
+{LAYOUT.table()}
+
+## The history
+
+Version {HISTORY_VERSION}: everything that a player has seen, in order, a row for each event.
+
+{HISTORY_ABOUT}
+"""
+
+
+def _rules_page() -> str:
+    parts = [
+        "# The rule sets",
+        "Made from the code by `make docs`; `german-whist rules NAME` tells the same.",
+    ]
+    for name, rules in named_rules().items():
+        parts += [f"## {name}", rules.about]
+        for chapter in chapters(rules):
+            parts += [f"**{chapter.title}.** {' '.join(chapter.paragraphs)}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """Every page that is made from the code, by file name."""
+    return {"observation.md": OBSERVATION, "rules.md": _rules_page()}
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (Path(__file__).parent / name).write_text(text, encoding="utf-8")

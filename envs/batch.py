@@ -1,0 +1,258 @@
+"""Many episodes at once: the records behind every vector environment, and how they are stepped.
+
+`Batch` begins, plays and shows episodes of one set of options. Game `i` of `n` gets
+the deals `i`, `i + n`, `i + 2n` ... of the seed, as in the engine's `Games`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..engine.compiled import warm_up
+from ..engine.game import Game, IllegalAction
+from ..engine.state import GAME, VIEW
+from ..engine.view import View, write_views
+from .endings import best_tricks, prepare_endings
+from .kernels import (
+    ENDED,
+    ENDING,
+    begin_all,
+    close_all,
+    first_illegal,
+    play_all,
+    show_all,
+    turns,
+)
+from .options import Options
+from .seeds import checked_seed, fresh_seed
+
+Array = np.ndarray[Any, Any]
+
+
+def checked_count(value: object, name: str) -> int:
+    """A number of games, from 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} is {value!r}: it has to be a number from 1")
+    return int(value)
+
+
+def checked_action(action: object) -> int:
+    """One action as an int; what is no whole number is refused with a sentence."""
+    if isinstance(action, np.ndarray) and action.size == 1:
+        action = action.reshape(-1)[0]
+    if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+        raise IllegalAction(
+            f"action is {action!r}, a {type(action).__name__}: it has to be a whole number"
+        )
+    return int(action)
+
+
+class Batch:
+    """Episodes of one set of options: `begin`, `play`, `show`."""
+
+    def __init__(self, options: Options, n: int) -> None:
+        self.options = options
+        self.rules = options.rules
+        self.n = n
+        self.records = np.zeros(n, GAME)
+        self.orders = np.zeros((n, 4), np.uint8)
+        self.legal = np.zeros(n, np.uint64)
+        """The actions open in each game, as they were last shown."""
+        self.rewards = np.zeros((n, 2))
+        """What the step under way has paid each seat."""
+        self.all = np.arange(n)
+        self.seed = np.uint64(0)
+        self.ready = False
+        """Whether there is something to step: not before a reset, nor after a step that failed."""
+        self._begun = False
+        self._led_to = np.zeros(n, np.int8)
+        self._views = np.zeros(2, VIEW)
+        self._tables = (options.rules_record, options.pay_record, options.setting)
+        self._shape = options.observation_shape
+        self._size = int(np.prod(self._shape))
+        self._kept: tuple[Array, Array] | None = None
+        if options.horizon == "foreplay":
+            prepare_endings(options.rules)
+
+    # -- stepping
+
+    def start(
+        self,
+        seed: int | None,
+        seats: Array,
+        fixed_seat: int = 0,
+        wishes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begin every game with a seed's first deals; without a seed, go on to the next ones.
+
+        `wishes` are the options of a reset, for a batch of one: `number`, the deal of
+        the seed; `deal` and `dealer`, a deal that is given.
+        """
+        wishes = {} if wishes is None else wishes
+        if seed is None and self._begun:
+            numbers = self.records["number"] + np.uint64(self.n)
+        else:
+            self.seed = np.uint64(fresh_seed() if seed is None else checked_seed(seed))
+            numbers = self.all.astype(np.uint64)
+        number = wishes.get("number")
+        if number is not None:
+            numbers = np.uint64(checked_seed(number, "number")) + self.all.astype(np.uint64)
+        self.ready = False
+        self._begun = True
+        self.rewards[:] = 0
+        self.begin(self.all, numbers, seats, fixed_seat)
+        if wishes.get("deal") is not None or wishes.get("dealer") is not None:
+            self._deal_as_wished(wishes.get("deal"), wishes.get("dealer"))
+        self.ready = True
+
+    def _deal_as_wished(self, deal: Any, dealer: Any) -> None:
+        if self.n != 1:
+            raise ValueError(f"a deal can be given to one game, not to a batch of {self.n}")
+        if deal is None:
+            deal = self.records["deal"][0, : len(self.rules.deck)].tolist()
+        game = Game(self.rules, match=self.options.match)
+        game.deal_cards(deal, 0 if dealer is None else dealer)
+        game.record["number"] = self.records["number"]
+        self.records[:] = game.record
+
+    def begin(self, indices: Array, numbers: Array, seats: Array, fixed_seat: int = 0) -> None:
+        """Begin episodes with the deals of these numbers (one for each game of the batch)."""
+        rules = self._tables[0]
+        begin_all(rules, self.records, self.seed, numbers, indices, seats, fixed_seat)
+
+    def begin_next(self, indices: Array, seats: Array, fixed_seat: int = 0) -> None:
+        """Begin the next episodes in games whose episode is over."""
+        self.begin(indices, self.records["number"] + np.uint64(self.n), seats, fixed_seat)
+
+    def play(self, indices: Array, actions: Array, *, shown: bool) -> tuple[Array, Array]:
+        """Play an action in each of these games: whose episode ended, and who is in a new hand.
+
+        What was paid is added to `rewards`. With `shown` the actions are as `show` relabels them.
+        """
+        led_to = self._led_to[: len(indices)]
+        events = play_all(
+            *self._tables,
+            self.records,
+            self.seed,
+            indices,
+            actions,
+            self.orders,
+            shown,
+            self.rewards,
+            led_to,
+        )
+        if not events:
+            return self.all[:0], self.all[:0]
+        endings = indices[led_to == ENDING]
+        if len(endings):
+            best = best_tricks(self.records[endings])
+            close_all(*self._tables, self.records, endings, best, self.rewards)
+        ended = led_to >= ENDED
+        return indices[ended], indices[(led_to != 0) & ~ended]
+
+    # -- showing
+
+    def show(
+        self, indices: Array, seats: Array, *, copy: bool = True, keep: bool = True
+    ) -> tuple[Array, Array]:
+        """The observations and masks of a seat of each of these games, one row per game.
+
+        `seats` holds a seat for every game of the batch. With `keep` the actions
+        shown are those the next step is checked against.
+        """
+        count = len(indices)
+        if copy or count != self.n:
+            observations = np.empty((count, self._size), np.int8)
+            masks = np.empty((count, self.rules.actions), np.int8)
+        else:
+            if self._kept is None:
+                self._kept = (
+                    np.empty((count, self._size), np.int8),
+                    np.empty((count, self.rules.actions), np.int8),
+                )
+            observations, masks = self._kept
+        legal = self.legal if keep else np.empty_like(self.legal)
+        show_all(
+            self._tables[0],
+            self._tables[2],
+            self.records,
+            indices,
+            seats,
+            self._views,
+            self.orders if keep else np.empty_like(self.orders),
+            legal,
+            observations,
+            masks,
+        )
+        return observations.reshape(count, *self._shape), masks
+
+    def turns(self) -> Array:
+        """The seat to move in each game."""
+        seats = np.empty(self.n, np.uint8)
+        turns(self.records, seats)
+        return seats
+
+    def views(self, seats: Array) -> Array:
+        """What a seat of each game may know, as `VIEW` records that share no memory with it."""
+        views = np.zeros(self.n, VIEW)
+        write_views(self._tables[0], self.records, seats, views)
+        return views
+
+    def game(self, index: int = 0) -> Game:
+        """A copy of one game as it stands, both hands and the stock open."""
+        game = Game(self.rules, match=self.options.match)
+        game.record[:] = self.records[index : index + 1]
+        return game
+
+    def view(self, index: int, seat: int) -> View:
+        """All that a seat of one game may know."""
+        return self.game(index).view(seat)
+
+    # -- checking
+
+    def checked_actions(self, actions: Any) -> Array:
+        """The actions of every game, refused with a sentence unless all are legal."""
+        if not self.ready:
+            raise IllegalAction("there is nothing to step yet: call reset() first")
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.n,):
+            raise IllegalAction(
+                f"actions have shape {chosen.shape}: one for each of {self.n} games is needed"
+            )
+        if chosen.dtype.kind not in "iu":
+            raise IllegalAction(f"actions are {chosen.dtype}: they have to be whole numbers")
+        chosen = np.ascontiguousarray(chosen, np.int64)
+        wrong = first_illegal(self.legal, chosen)
+        if wrong >= 0:
+            raise IllegalAction(self._why_illegal(int(wrong), int(chosen[wrong])))
+        return chosen
+
+    def _why_illegal(self, index: int, action: int) -> str:
+        if not 0 <= action < self.rules.actions:
+            why = f"actions run from 0 to {self.rules.actions - 1} with these rules"
+        else:
+            allowed = int(self.legal[index])
+            shown = " ".join(str(each) for each in range(53) if allowed >> each & 1)
+            why = f"its mask allows {shown}"
+        return f"action {action} is not legal in game {index}: {why}"
+
+
+def prepare() -> None:
+    """Compile, or load, what the batches call, so that no step has to."""
+    warm_up("vector environment", "envs", _compile_all)
+
+
+def _compile_all() -> None:
+    from .against import Against
+    from .options import options_from
+
+    for observation in ("vector", "history"):
+        batch = Against(
+            options_from("small-last", observation=observation), 2, "random", warm=False
+        )
+        batch.reset(0)
+        for _ in range(20):
+            batch.step(batch.masks.argmax(axis=1))

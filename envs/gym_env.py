@@ -1,0 +1,254 @@
+"""German Whist for Gymnasium: one seat is the learner's, the other an agent's.
+
+`GermanWhistEnv` is a single environment, `GermanWhistVectorEnv` many at once over
+one batch; both are thin readers of `Against`, so they play the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ..agents.base import Agent
+from ..engine.game import IllegalAction
+from ..engine.rules import Match
+from ..engine.view import View
+from .against import RANDOM_SEAT, Against, Outcome
+from .batch import checked_action
+from .options import RENDER_MODES, Options, RulesLike, checked_render_mode, options_from
+
+
+def _space(options: Options, mask_in_observation: bool) -> gymnasium.Space[Any]:
+    return options.dict_space() if mask_in_observation else options.observation_box()
+
+
+class GermanWhistEnv(gymnasium.Env[Any, Any]):
+    """One game against an agent.
+
+    The keyword options are those of `german_whist_v0`, and: `opponent`, an agent by
+    name, an Agent, or a function of views and random streams; `seat`, `0`, `1` or
+    `"random"`; `mask_in_observation`, for a dict observation that holds the mask.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        rules: RulesLike = "classic",
+        *,
+        opponent: object = "random",
+        seat: int | str = RANDOM_SEAT,
+        mask_in_observation: bool = False,
+        reward: str = "points",
+        layout: str = "raw",
+        horizon: str = "hand",
+        observation: str = "vector",
+        match: Match | int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.options = options_from(
+            rules,
+            reward=reward,
+            layout=layout,
+            horizon=horizon,
+            observation=observation,
+            match=match,
+        )
+        self.rules = self.options.rules
+        self._against = Against(self.options, 1, opponent, seat, deal_anew=False)
+        self._mask_in_observation = mask_in_observation
+        self.observation_space = _space(self.options, mask_in_observation)
+        self.action_space = self.options.action_space()
+        self.render_mode = checked_render_mode(render_mode)
+        self._over = False
+        self._painter: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Deal; the opponent plays first if it is its turn.
+
+        `options` are those of `german_whist_v0`: `deal` and `dealer`, or `number`.
+        """
+        super().reset(seed=seed)
+        self._against.reset(seed, options)
+        self._over = False
+        self._show_people()
+        return self._observation(), self._info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Play a card; the opponent answers until it is the learner's turn again."""
+        if self._over:
+            raise IllegalAction("the episode is over: call reset() to deal again")
+        outcome = self._against.step(np.reshape(checked_action(action), 1))
+        self._over = bool(outcome.ended[0])
+        self._show_people()
+        reward = float(outcome.rewards[0])
+        return self._observation(), reward, self._over, False, self._info()
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        """The legal actions as booleans, as MaskablePPO asks for them."""
+        return self._against.masks[0].astype(np.bool_)
+
+    @property
+    def opponent(self) -> Agent:
+        """The agent in the other seat; it may be replaced at any time."""
+        return self._against.opponent
+
+    @opponent.setter
+    def opponent(self, agent: object) -> None:
+        self._against.replace_opponent(agent)
+
+    @property
+    def seat(self) -> int:
+        """The learner's seat in this episode."""
+        return int(self._against.seats[0])
+
+    def view(self) -> View:
+        """All that the learner may know, as a `View`."""
+        return self._against.batch.view(0, self.seat)
+
+    def render(self) -> Any:
+        """The table in the environment's render mode, from the learner's seat."""
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+
+    def _show_people(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+    def _observation(self) -> Any:
+        seen = self._against.observations[0].copy()
+        if self._mask_in_observation:
+            return {"observation": seen, "action_mask": self._against.masks[0].copy()}
+        return seen
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": self._against.masks[0].copy(), "seat": int(self._against.seats[0])}
+
+
+class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
+    """Many games against an agent, stepped at once over one batch.
+
+    The options are those of `GermanWhistEnv`; `copy=False` hands out the same arrays
+    step after step instead of fresh ones. Episodes that end are dealt anew in the
+    same step; `info["final_obs"]` and `info["final_info"]` keep their last sight.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 2,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: RulesLike = "classic",
+        *,
+        opponent: object = "random",
+        seat: int | str = RANDOM_SEAT,
+        mask_in_observation: bool = False,
+        copy: bool = True,
+        reward: str = "points",
+        layout: str = "raw",
+        horizon: str = "hand",
+        observation: str = "vector",
+        match: Match | int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.options = options_from(
+            rules,
+            reward=reward,
+            layout=layout,
+            horizon=horizon,
+            observation=observation,
+            match=match,
+        )
+        self.rules = self.options.rules
+        self._against = Against(self.options, num_envs, opponent, seat, copy=copy)
+        self.num_envs = self._against.n
+        self.render_mode = checked_render_mode(render_mode)
+        self._mask_in_observation = mask_in_observation
+        self.single_observation_space = _space(self.options, mask_in_observation)
+        self.single_action_space = self.options.action_space()
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
+        super().reset(seed=seed)
+        self._against.reset(seed, options)
+        return self._observations(), self._info()
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Play an action in every game; the opponents answer until the learner is to move."""
+        seats = self._against.seats.copy()
+        outcome = self._against.step(actions)
+        info = self._info()
+        if len(outcome.ended_indices):
+            self._add_final(info, outcome, seats)
+        truncations = np.zeros(self.num_envs, np.bool_)
+        return self._observations(), outcome.rewards, outcome.ended, truncations, info
+
+    def action_masks(self) -> np.ndarray[Any, Any]:
+        """The legal actions of every game as booleans."""
+        return self._against.masks.astype(np.bool_)
+
+    @property
+    def opponent(self) -> Agent:
+        """The agent in the other seats; it may be replaced at any time."""
+        return self._against.opponent
+
+    @opponent.setter
+    def opponent(self, agent: object) -> None:
+        self._against.replace_opponent(agent)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Each table in the environment's render mode, from the learner's seat."""
+        return None
+
+    def _observations(self) -> Any:
+        if self._mask_in_observation:
+            against = self._against
+            return {"observation": against.observations, "action_mask": against.masks}
+        return self._against.observations
+
+    def _info(self) -> dict[str, Any]:
+        everywhere = np.ones(self.num_envs, np.bool_)
+        return {
+            "action_mask": self._against.masks,
+            "_action_mask": everywhere,
+            "seat": self._against.seats.copy(),
+            "_seat": everywhere.copy(),
+        }
+
+    def _add_final(self, info: dict[str, Any], outcome: Outcome, seats: Any) -> None:
+        """The last observations and infos of episodes that ended, as Gymnasium keeps them."""
+        no_actions = np.zeros((self.num_envs, self.rules.actions), np.int8)
+        last = np.full(self.num_envs, None, object)
+        for index, seen in zip(outcome.ended_indices, outcome.final_observations, strict=True):
+            if self._mask_in_observation:
+                last[index] = {"observation": seen, "action_mask": no_actions[index].copy()}
+            else:
+                last[index] = seen
+        ended = outcome.ended
+        info["final_obs"], info["_final_obs"] = last, ended.copy()
+        info["final_info"] = {
+            "action_mask": no_actions,
+            "_action_mask": ended.copy(),
+            "seat": np.where(ended, seats, 0),
+            "_seat": ended.copy(),
+        }
+        info["_final_info"] = ended.copy()

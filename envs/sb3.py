@@ -1,0 +1,179 @@
+"""A Stable-Baselines3 `VecEnv` over one batch, for MaskablePPO and its kin.
+
+Importing this module imports Stable-Baselines3, and so torch; nothing else in the
+environments does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecEnv
+
+from ..agents.base import Agent
+from ..engine.rules import Match
+from .against import RANDOM_SEAT, Against, Outcome
+from .options import RulesLike, checked_render_mode, options_from
+
+# What `get_attr` finds; the environments of a batch have these in common.
+_ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "spec")
+
+
+class GermanWhistVecEnv(VecEnv):
+    """`n_envs` games against an agent, as Stable-Baselines3 steps them.
+
+    >>> from sb3_contrib import MaskablePPO
+    >>> env = GermanWhistVecEnv(256, "classic", opponent="threshold")
+    >>> model = MaskablePPO("MlpPolicy", env).learn(1_000_000)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        n_envs: int = 256,
+        rules: RulesLike = "classic",
+        *,
+        opponent: object = "random",
+        seat: int | str = RANDOM_SEAT,
+        mask_in_observation: bool = False,
+        reward: str = "points",
+        layout: str = "raw",
+        horizon: str = "hand",
+        observation: str = "vector",
+        match: Match | int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        """The options are those of `GermanWhistEnv`."""
+        self.options = options_from(
+            rules,
+            reward=reward,
+            layout=layout,
+            horizon=horizon,
+            observation=observation,
+            match=match,
+        )
+        self.rules = self.options.rules
+        self.spec = None
+        self.render_mode = checked_render_mode(render_mode)
+        self._mask_in_observation = mask_in_observation
+        self._against = Against(self.options, n_envs, opponent, seat)
+        space = self.options.dict_space() if mask_in_observation else self.options.observation_box()
+        super().__init__(self._against.n, space, self.options.action_space())
+        self._actions: Any = None
+        self._returns = np.zeros(self.num_envs)
+        self._lengths = np.zeros(self.num_envs, np.int64)
+        self._began = time.time()
+
+    # -- stepping
+
+    def reset(self) -> Any:
+        """Deal every game, with the seed given to `seed` if there was one."""
+        self._against.reset(self._seeds[0], self._options[0])
+        self._reset_seeds()
+        self._reset_options()
+        self._returns[:] = 0
+        self._lengths[:] = 0
+        self.reset_infos = [{} for _ in range(self.num_envs)]
+        return self._observations()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Keep the actions for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Play the actions; the opponents answer until the learner is to move everywhere."""
+        outcome = self._against.step(self._actions)
+        self._returns += outcome.rewards
+        self._lengths += 1
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if len(outcome.ended_indices):
+            self._close_episodes(outcome, infos)
+        rewards = outcome.rewards.astype(np.float32)
+        return self._observations(), rewards, outcome.ended, infos
+
+    def _close_episodes(self, outcome: Outcome, infos: list[dict[str, Any]]) -> None:
+        """Monitor statistics and last observations of episodes that ended."""
+        elapsed = round(time.time() - self._began, 6)
+        where = outcome.ended_indices
+        returns = self._returns[where].round(6).tolist()
+        lengths = self._lengths[where].tolist()
+        for place, index in enumerate(where.tolist()):
+            infos[index] = {
+                "episode": {"r": returns[place], "l": lengths[place], "t": elapsed},
+                "terminal_observation": self._last(outcome.final_observations[place]),
+                "TimeLimit.truncated": False,
+            }
+        self._returns[where] = 0
+        self._lengths[where] = 0
+
+    def _last(self, seen: Any) -> Any:
+        if not self._mask_in_observation:
+            return seen
+        return {"observation": seen, "action_mask": np.zeros(self.rules.actions, np.int8)}
+
+    def _observations(self) -> Any:
+        against = self._against
+        if self._mask_in_observation:
+            return {"observation": against.observations, "action_mask": against.masks.copy()}
+        return against.observations
+
+    # -- what Stable-Baselines3 asks of environments
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions of every game as booleans."""
+        return self._against.masks.astype(np.bool_)
+
+    @property
+    def opponent(self) -> Agent:
+        """The agent in the other seats; it may be replaced while training goes on."""
+        return self._against.opponent
+
+    @opponent.setter
+    def opponent(self, agent: object) -> None:
+        self._against.replace_opponent(agent)
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of each environment."""
+        if attr_name not in _ATTRIBUTES:
+            raise AttributeError(
+                f"the environments have no {attr_name!r}; there are {', '.join(_ATTRIBUTES)}"
+            )
+        value = getattr(self, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set `opponent`, for all environments at once."""
+        if attr_name != "opponent" or indices is not None:
+            raise AttributeError(
+                f"{attr_name!r} can not be set: only the opponent can, in all environments at once"
+            )
+        self.opponent = value
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """`action_masks` of each environment, or `render`."""
+        where = list(self._get_indices(indices))
+        if method_name == "action_masks":
+            masks = self.action_masks()
+            return list(masks if indices is None else masks[where])
+        if method_name == "render":
+            return [self._picture(index) for index in where]
+        raise AttributeError(f"the environments have no method {method_name!r}")
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Only `Monitor`, in effect: its statistics are in `info["episode"]`."""
+        return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[np.ndarray | None]:
+        """A picture of each table."""
+        return [self._picture(index) for index in range(self.num_envs)]
+
+    def _picture(self, index: int) -> Any:
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""

@@ -1,0 +1,102 @@
+"""Both seats at once, for self-play trainers: whoever is to move in each of `n` games.
+
+Everything comes as NumPy arrays with one row per game, fresh each step, which
+`torch.from_numpy` wraps without copying.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..agents.base import Array
+from ..engine.rules import Match
+from ..engine.view import View
+from .batch import Batch, checked_count, prepare
+from .options import RulesLike, options_from
+
+
+class Round(NamedTuple):
+    """What a step shows: arrays with one row per game."""
+
+    observations: Array
+    """int8, seen by the seat to move."""
+    masks: Array
+    """`(n, actions)` int8, its legal actions."""
+    seats: Array
+    """`(n,)` uint8, the seat to move."""
+    rewards: Array
+    """`(n, 2)` float32, what the step paid each seat."""
+    ended: Array
+    """`(n,)` bool, the episode ended; what is shown is of the next one."""
+
+
+class SelfPlayEnv:
+    """`n` games in which the same learner, or two, play both seats.
+
+    >>> env = SelfPlayEnv(1024, "classic")
+    >>> now = env.reset(seed=1)
+    >>> now = env.step(now.masks.argmax(axis=1))
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1024,
+        rules: RulesLike = "classic",
+        *,
+        copy: bool = True,
+        reward: str = "points",
+        layout: str = "raw",
+        horizon: str = "hand",
+        observation: str = "vector",
+        match: Match | int | None = None,
+    ) -> None:
+        """The options are those of `german_whist_v0`; without `copy` buffers are reused."""
+        self.options = options_from(
+            rules,
+            reward=reward,
+            layout=layout,
+            horizon=horizon,
+            observation=observation,
+            match=match,
+        )
+        self.rules = self.options.rules
+        self.num_envs = checked_count(num_envs, "num_envs")
+        self.single_observation_space = self.options.observation_box()
+        self.single_action_space = self.options.action_space()
+        self._batch = Batch(self.options, self.num_envs)
+        self._copy = copy
+        self._learners = np.zeros(self.num_envs, np.uint8)
+        prepare()
+
+    def reset(self, seed: int | None = None) -> Round:
+        """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
+        self._batch.start(seed, self._learners)
+        return self._round(np.zeros(self.num_envs, np.bool_))
+
+    def step(self, actions: Any) -> Round:
+        """Play an action in every game, for the seat to move; what ended is dealt anew."""
+        batch = self._batch
+        chosen = batch.checked_actions(actions)
+        batch.rewards[:] = 0
+        ended, _ = batch.play(batch.all, chosen, shown=True)
+        over = np.zeros(self.num_envs, np.bool_)
+        if len(ended):
+            over[ended] = True
+            batch.begin_next(ended, self._learners)
+        return self._round(over)
+
+    def _round(self, ended: Array) -> Round:
+        batch = self._batch
+        seats = batch.turns()
+        observations, masks = batch.show(batch.all, seats, copy=self._copy)
+        return Round(observations, masks, seats, batch.rewards.astype(np.float32), ended)
+
+    def views(self) -> Array:
+        """What the seat to move in each game may know, as `VIEW` records, copied out."""
+        return self._batch.views(self._batch.turns())
+
+    def view(self, index: int, seat: int) -> View:
+        """All that a seat of one game may know."""
+        return self._batch.view(index, seat)

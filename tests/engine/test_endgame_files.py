@@ -1,0 +1,220 @@
+"""Tablebase files: damage is named and never believed, builds go on, processes share."""
+
+import subprocess
+import sys
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from german_whist.engine.compiled import machine_code_folder
+from german_whist.engine.endgame import TablebaseError, new_scratch, solve, store, tables
+from german_whist.engine.endgame import build as build_module
+from german_whist.engine.endgame import opening as opening_module
+from german_whist.engine.endgame.opening import tables_of
+from german_whist.engine.endgame.store import HEADER_BYTES, Kind, Part, open_part, parts_of
+
+from german_whist.cli import main
+
+SMALL = """
+import os, sys
+from german_whist.engine.endgame import store
+from german_whist.engine.endgame.build import build
+store.BASE_CARDS = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A cache of its own, in which layers above three lie in files of their own.
+
+    That split is for looking at files; only with the real one can they be solved from.
+    """
+    monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
+    monkeypatch.setattr(store, "BASE_CARDS", 3)
+    monkeypatch.setattr(opening_module, "_opened", {})
+    return tmp_path / "tablebases"
+
+
+@pytest.fixture
+def base(folder):
+    build_module.build(Kind(), 3)
+    return Part(Kind(), 0, 3).path
+
+
+def spoil(path, at, change=1):
+    data = bytearray(path.read_bytes())
+    data[at] ^= change
+    path.write_bytes(data)
+
+
+def test_files_hold_the_layers_and_are_read_only(folder):
+    files = build_module.build(Kind(), 5, threads=2)
+    assert [file.part.path.name for file in files] == [
+        "trumps-high-00-03.endings",
+        "trumps-high-04.endings",
+        "trumps-high-05.endings",
+    ]
+    assert [file.sums for file in files] == [[0, 5, 74, 749], [6055], [43945]]
+    assert sorted(p.name for p in folder.iterdir() if p.suffix != ".lock") == [
+        "trumps-high-00-03.endings",
+        "trumps-high-04.endings",
+        "trumps-high-05.endings",
+    ]
+    with pytest.raises(ValueError, match="read-only"):
+        files[0].data[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda path: spoil(path, -1), "layer 3 is damaged"),
+        (lambda path: spoil(path, HEADER_BYTES + 5, 16), "layer 2 is damaged"),
+        (lambda path: spoil(path, 0), "does not begin as a tablebase does"),
+        (lambda path: spoil(path, 40), "header is damaged"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-1]), "bytes instead of"),
+        (lambda path: path.write_bytes(path.read_bytes()[:100]), "bytes instead of"),
+        (lambda path: path.write_bytes(b""), "does not begin"),
+        (lambda path: path.write_bytes(b"something else" * 1000), "does not begin"),
+    ],
+)
+def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, capsys):
+    whole = base.read_bytes()
+    harm(base)
+    for act in (
+        lambda: open_part(Part(Kind(), 0, 3)),
+        lambda: build_module.build(Kind(), 3),
+        lambda: tables(),
+    ):
+        with pytest.raises(TablebaseError, match=words) as caught:
+            act()
+        assert str(base) in str(caught.value)
+        assert "--rebuild" in str(caught.value)
+    assert main(["tablebase", "verify", "--cards", "3"]) == 2
+    assert str(base) in capsys.readouterr().err
+    assert main(["tablebase", "build", "--cards", "3", "--rebuild"]) == 0
+    assert base.read_bytes() == whole
+
+
+def test_another_kind_or_format_under_the_name_is_refused(base):
+    low = Part(Kind(low=True), 0, 3)
+    low.path.write_bytes(base.read_bytes())
+    with pytest.raises(TablebaseError, match="does not hold trumps-low, layers 0 to 3"):
+        open_part(low)
+
+
+def test_a_newer_format_is_told_apart_from_damage(base, monkeypatch):
+    monkeypatch.setattr(store, "VERSION", 2)
+    with pytest.raises(TablebaseError, match="format 1, and this program reads 2"):
+        open_part(Part(Kind(), 0, 3))
+
+
+def test_a_killed_build_goes_on_where_it_stopped(folder):
+    script = SMALL + (
+        "import german_whist.engine.endgame.build as build_module\n"
+        "original = build_module.fill_layer\n"
+        "def fill_layer(kind, n, *rest):\n"
+        "    if n == 5: os._exit(9)\n"
+        "    return original(kind, n, *rest)\n"
+        "build_module.fill_layer = fill_layer\n"
+        "build(store.Kind(), 6)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
+    there = {path: path.stat().st_mtime_ns for path in folder.glob("*.endings")}
+    assert len(there) == 2
+    assert len(list(folder.glob(".trumps-high-05*"))) == 1
+    told = []
+    files = build_module.build(Kind(), 6, report=told.append)
+    assert [file.sums[-1] for file in files] == [749, 6055, 43945, 291490]
+    assert {path: path.stat().st_mtime_ns for path in there} == there
+    assert [line.split(": ")[1].split(",")[0] for line in told] == [
+        "there and sound",
+        "there and sound",
+        "written",
+        "written",
+    ]
+    assert not list(folder.glob(".trumps-high-05*"))
+
+
+def test_two_processes_that_start_at_once_do_not_spoil_it(folder):
+    script = SMALL + "build(store.Kind(), 6, report=print)\n"
+    command = [sys.executable, "-c", script]
+    workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [worker.communicate(timeout=120)[0] for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0]
+    assert sum(output.count("written") for output in outputs) == 4
+    assert sum(output.count("there and sound") for output in outputs) == 4
+    assert [open_part(part).sums[-1] for part in parts_of(Kind(), 6)] == [749, 6055, 43945, 291490]
+
+
+def test_a_full_disk_is_told_before_anything_starts(folder, monkeypatch):
+    usage = namedtuple("Usage", "total used free")
+    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: usage(1, 1, 100))
+    monkeypatch.setattr(build_module, "_write_part", lambda *rest: pytest.fail("it began"))
+    with pytest.raises(OSError, match="MB free, and the endings to build take"):
+        build_module.build(Kind(), 6)
+
+
+def test_without_room_the_endings_are_kept_in_memory(folder, monkeypatch, capsys):
+    usage = namedtuple("Usage", "total used free")
+    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: usage(1, 1, 100))
+    monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
+    known = tables()
+    assert known.cards == 3
+    assert "for this process only" in capsys.readouterr().err
+    assert solve(known, new_scratch(4), np.uint64(0b1001), np.uint64(0b0110), 0) == 1
+
+
+def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monkeypatch, capsys):
+    monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
+    build_module.build(Kind(), 5)
+
+    def full(part):
+        if part.first == 5:
+            raise OSError(12, "Cannot allocate memory")
+        return open_part(part)
+
+    monkeypatch.setattr(opening_module, "open_part", full)
+    assert tables().cards == 4
+    assert "can not be mapped" in capsys.readouterr().err
+    monkeypatch.setattr(opening_module, "_opened", {})
+    monkeypatch.setattr(opening_module, "open_part", open_part)
+    assert tables().cards == 5
+
+
+def test_the_command_builds_verifies_and_describes(monkeypatch, capsys):
+    monkeypatch.setattr(store, "BASE_CARDS", 10)
+    assert main(["tablebase", "info"]) == 0
+    assert "nothing yet" in capsys.readouterr().out
+    for options in ([], ["--no-trumps", "--low"]):
+        assert main(["tablebase", "build", "--cards", "5", "--threads", "1", *options]) == 0
+    assert main(["tablebase", "verify", "--cards", "5", "--samples", "20"]) == 0
+    out = capsys.readouterr().out
+    assert "43,945" in out
+    assert "no faults" in out
+    assert main(["tablebase", "verify", "--no-trumps", "--low", "--cards", "5"]) == 0
+    assert main(["tablebase", "info"]) == 0
+    assert "notrumps-low-00-05.endings: notrumps-low, layers 0 to 5" in capsys.readouterr().out
+    assert main(["tablebase", "verify"]) == 2
+    assert "trumps-high-00-10.endings is not there" in capsys.readouterr().err
+    assert main(["tablebase", "build", "--cards", "14"]) == 2
+    assert "cards is 14" in capsys.readouterr().err
+
+
+def test_verify_finds_a_wrong_entry_behind_a_right_checksum(base, capsys):
+    opened = open_part(Part(Kind(), 0, 3))
+    data = opened.data.copy()
+    data[-40] ^= 1
+    base.write_bytes(store.header(opened.part, opened.sums, data) + data.tobytes())
+    assert main(["tablebase", "verify", "--cards", "3", "--samples", "1"]) == 1
+    assert "the file says 749" in capsys.readouterr().out
+
+
+def test_layers_above_the_base_are_read_too(folder):
+    """Eleven cards are out of a test's reach, so a layer of noughts stands in for theirs."""
+    known = tables_of(build_module.build(Kind(), 3))
+    deep = known._replace(cards=11, eleven=np.zeros(120_000_000, np.uint8))
+    deep.eleven.flags.writeable = False
+    mine, theirs = np.uint64(0b1010101010101010101010), np.uint64(0b0101010101010101010101)
+    assert solve(deep, new_scratch(4), mine, theirs, 0) == 0
+    assert solve(known, new_scratch(4), mine, theirs, 0) == 5

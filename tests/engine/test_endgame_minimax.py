@@ -1,0 +1,123 @@
+"""The solver agrees, card by card, with minimax that knows no tricks of the trade."""
+
+import random
+
+import numpy as np
+import pytest
+from german_whist.engine.endgame import (
+    best_card_compiled,
+    new_scratch,
+    no_tables,
+    smaller_tables,
+    solve,
+    solve_moves,
+    solve_race,
+    solve_race_moves,
+    tables_in_memory,
+)
+from plain_endgame import PlainEnding, PlainRace, random_ending, without
+
+NONE = 4
+KINDS = [(True, False), (True, True), (False, False), (False, True)]
+
+
+def card_set(hand):
+    return np.uint64(sum(1 << card for card in hand))
+
+
+def humblest(cards, trump):
+    return min(cards, key=lambda card: (card // 13 == trump, card % 13, card // 13))
+
+
+@pytest.fixture(scope="module")
+def known():
+    """Tables of each kind that know endings of up to 0, 2 and 5 cards."""
+    found = {}
+    for trumps, low in KINDS:
+        five = tables_in_memory(5, trumps, low)
+        found[trumps, low] = [no_tables(trumps, low), smaller_tables(five, 2), five]
+    return found
+
+
+@pytest.mark.parametrize(("trumps", "low"), KINDS)
+def test_every_card_has_the_value_of_plain_minimax(known, trumps, low):
+    source = random.Random(f"{trumps} {low}")
+    scratch = new_scratch(8)
+    worth = np.zeros(52, np.int64)
+    best = min if low else max
+
+    def check(tables, mine, theirs, trump, led, expected):
+        hands = card_set(mine), card_set(theirs)
+        most = best(expected.values())
+        assert solve_moves(tables, scratch, *hands, trump, led, worth) == most
+        assert {int(c): int(worth[c]) for c in np.flatnonzero(worth >= 0)} == expected
+        chosen = best_card_compiled(tables, scratch, *hands, trump, led)
+        assert chosen == humblest([c for c in expected if expected[c] == most], trump)
+
+    for count in range(1500):
+        trump = source.randrange(4) if trumps else NONE
+        me, other = random_ending(source, 5 if count % 10 else 6, source.choice((4, 6, 13)))
+        plain = PlainEnding(trump, low)
+        tables = source.choice(known[trumps, low])
+        leads = plain.leads(me, other)
+        value = solve(tables, scratch, card_set(me), card_set(other), trump)
+        assert value == best(leads.values()), (me, other, trump)
+        check(tables, me, other, trump, -1, leads)
+        for led in me[:3]:
+            left = without(me, led)
+            replies = plain.replies(led, left, other)
+            expected = {card: len(me) - tricks for card, tricks in replies.items()}
+            check(tables, other, left, trump, led, expected)
+
+
+def test_races_end_as_plain_minimax_says(known):
+    source = random.Random(9)
+    scratch = new_scratch(8)
+    ends = np.zeros(52, np.int64)
+
+    def ends_of(tables, mine, theirs, *position):
+        best = solve_race_moves(tables, scratch, card_set(mine), card_set(theirs), *position, ends)
+        found = {int(c): int(ends[c]) for c in np.flatnonzero(ends != 2)}
+        assert best == max(found.values())
+        return found
+
+    for _ in range(600):
+        trump = source.choice((0, 1, 2, 3, NONE))
+        me, other = random_ending(source, 5, 6)
+        mine, theirs = source.randint(1, 4), source.randint(1, 4)
+        tables = source.choice(known[trump != NONE, False])
+        race = PlainRace(trump)
+        hands = card_set(me), card_set(other)
+        found = solve_race(tables, scratch, *hands, trump, mine, theirs)
+        assert found == race.value(me, other, mine, theirs)
+        position = (trump, -1, mine, theirs)
+        assert ends_of(tables, me, other, *position) == race.leads(me, other, mine, theirs)
+        left = without(me, me[0])
+        replies = race.replies(me[0], left, other, mine, theirs)
+        expected = {card: -end for card, end in replies.items()}
+        assert ends_of(tables, other, left, trump, me[0], theirs, mine) == expected
+
+
+def test_a_led_card_parts_its_follower_s_neighbours(known):
+    """Ace and queen behind a led king are two different replies."""
+    hearts = 26
+    two, queen, king, ace = hearts, hearts + 10, hearts + 11, hearts + 12
+    worth = np.zeros(52, np.int64)
+    for tables in known[False, False]:
+        scratch = new_scratch(4)
+        hands = card_set([queen, ace]), card_set([two])
+        solve_moves(tables, scratch, *hands, NONE, king, worth)
+        assert (worth[ace], worth[queen]) == (2, 1)
+
+
+def test_one_scratch_serves_all_kinds_of_tables(known):
+    source = random.Random(4)
+    scratch = new_scratch(6)
+    for _ in range(300):
+        trumps, low = source.choice(KINDS)
+        trump = source.randrange(4) if trumps else NONE
+        me, other = random_ending(source, 6)
+        nothing = known[trumps, low][0]
+        value = solve(nothing, scratch, card_set(me), card_set(other), trump)
+        fresh = solve(nothing, new_scratch(12), card_set(me), card_set(other), trump)
+        assert value == fresh

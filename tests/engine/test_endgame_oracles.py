@@ -1,0 +1,221 @@
+"""Truths about endings that were found apart from this project, and published mathematics."""
+
+import random
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from german_whist.engine.endgame import new_scratch, solve, tables_in_memory
+from german_whist.engine.endgame.generator import check_classes
+from german_whist.engine.endgame.layout import layer_bytes, layer_size, layout
+from german_whist.engine.endgame.search import stored
+
+NONE = 4
+RANKS = "23456789TJQKA"
+
+# cards: endings, the leaders' tricks, endings with more than half of them
+LAYERS = {
+    1: (8, 5, 5),
+    2: (66, 74, 25),
+    3: (460, 749, 257),
+    4: (2_870, 6_055, 1_092),
+    5: (16_884, 43_945, 8_990),
+    6: (94_248, 291_490, 35_987),
+    7: (497_640, 1_785_511, 260_893),
+}
+ENDINGS_ABOVE = {
+    8: 2_483_910,
+    9: 11_717_420,
+    10: 52_655_460,
+    11: 227_149_104,
+    12: 938_342_132,
+    13: 3_702_613_600,
+}
+ONE_SUIT_TRICKS = (1, 5, 28, 128, 594, 2603, 11444, 49012)
+ONE_SUIT_COSTLY_LEADS = (0, 2, 4, 24, 72, 338, 1136, 4936)
+
+
+@pytest.fixture(scope="module")
+def trumps():
+    return tables_in_memory(7)
+
+
+@pytest.fixture(scope="module")
+def no_trumps():
+    return tables_in_memory(7, trumps=False)
+
+
+def layer_of(tables, n):
+    start = int(tables.starts[n]) // 2
+    return tables.base[start : start + layer_bytes(tables.lay, n)]
+
+
+def counted(tables, n):
+    first, last = tables.lay.first[n : n + 2]
+    return check_classes(tables.lay, n, first, last, layer_of(tables, n))
+
+
+@pytest.mark.parametrize("n", LAYERS)
+def test_layer_sums_are_the_independent_ones(trumps, n):
+    endings, total, majorities = LAYERS[n]
+    assert layer_size(trumps.lay, n) == endings
+    assert counted(trumps, n)[:2] == (total, majorities)
+
+
+def test_there_are_as_many_endings_as_counted_elsewhere():
+    assert {n: layer_size(layout(True), n) for n in ENDINGS_ABOVE} == ENDINGS_ABOVE
+    total = sum(layer_size(layout(True), n) for n in range(1, 14))
+    assert total == 4_935_573_802
+
+
+def test_the_higher_card_is_never_worse_in_high_contracts(trumps, no_trumps):
+    """What the generator's short cut for the next layer rests on."""
+    for tables in (trumps, no_trumps):
+        assert [counted(tables, n)[2] for n in range(1, 8)] == [0] * 7
+
+
+def one_suit(tables, n):
+    """The leader's tricks for every pattern of one suit, by pattern."""
+    c = int(tables.lay.find[0, 0, 0, 2 * n])
+    patterns = [p for p in range(1 << 2 * n) if p.bit_count() == n]
+    return {p: int(stored(tables, n, c, np.uint64(p))) for p in patterns}
+
+
+@cache
+def plain_one_suit(owners):
+    """The leader's tricks in one suit; `owners` says from the lowest card who holds each."""
+    mine = [place for place, leader in enumerate(owners) if leader]
+    theirs = [place for place, leader in enumerate(owners) if not leader]
+    best = 0
+    for led in mine:
+        held = len(mine)
+        for reply in theirs:
+            left = [o for place, o in enumerate(owners) if place not in (led, reply)]
+            if led > reply:
+                held = min(held, 1 + plain_one_suit(tuple(left)))
+            else:
+                held = min(held, len(mine) - 1 - plain_one_suit(tuple(1 - o for o in left)))
+        best = max(best, held)
+    return best
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_one_suit_alone(no_trumps, n):
+    values = one_suit(no_trumps, n)
+    assert sum(values.values()) == ONE_SUIT_TRICKS[n - 1]
+    full = (1 << 2 * n) - 1
+    costs = [n - values[full ^ p] - values[p] for p in values]
+    assert min(costs) == 0
+    assert max(costs, default=0) <= 1
+    assert costs.count(1) == ONE_SUIT_COSTLY_LEADS[n - 1]
+    for p, value in values.items():
+        for low in range(2 * n - 3):
+            if p >> low & 15 == 0b0110:
+                assert values[p ^ 15 << low] >= value
+                other = full ^ p
+                assert values[other ^ 15 << low] <= values[other]
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_one_suit_by_plain_minimax(no_trumps, n):
+    """Seven and eight cards of one suit fit no deck; the yardstick counts them alone."""
+    values = {}
+    for places in combinations(range(2 * n), n):
+        owners = tuple(int(place in places) for place in range(2 * n))
+        values[sum(1 << place for place in places)] = plain_one_suit(owners)
+    assert sum(values.values()) == ONE_SUIT_TRICKS[n - 1]
+    if n < 7:
+        assert values == one_suit(no_trumps, n)
+
+
+# Two-person symmetric whist: (first hand leads, second hand leads), one suit and two copies.
+SYMMETRIC = {
+    ("KJ", "AQ"): ((0, 1), (1, 1)),
+    ("QJ9", "AKT"): ((1, 1), (1, 2)),
+    ("KQ9", "AJT"): ((1, 1), (2, 3)),
+    ("AQ", "KJ"): ((1, 2), (3, 3)),
+    ("AKT", "QJ9"): ((2, 2), (4, 5)),
+}
+
+
+def tricks_of_first(tables, suits):
+    """Tricks of the first-named hands, when that player leads and when the other does."""
+    hands = [0, 0]
+    for suit, pair in enumerate(suits):
+        for seat, ranks in enumerate(pair):
+            hands[seat] |= sum(1 << 13 * suit + RANKS.index(rank) for rank in ranks)
+    first, second = (np.uint64(hand) for hand in hands)
+    scratch = new_scratch()
+    n = hands[0].bit_count()
+    leads = solve(tables, scratch, first, second, NONE)
+    return leads, n - solve(tables, scratch, second, first, NONE)
+
+
+@pytest.mark.parametrize("pair", SYMMETRIC)
+def test_symmetric_whist(no_trumps, pair):
+    one, two = SYMMETRIC[pair]
+    assert tricks_of_first(no_trumps, [pair]) == one
+    assert tricks_of_first(no_trumps, [pair, pair]) == two
+    tenaces = [("KJ", "AQ")] * 2
+    for suits, tricks in (([pair], one), ([pair, pair], two)):
+        expected = tuple(each + 1 for each in tricks)
+        assert tricks_of_first(no_trumps, suits + tenaces) == expected
+
+
+def random_hands(source, n, deck=range(52)):
+    cards = source.sample(list(deck), 2 * n)
+    return cards[:n], cards[n:]
+
+
+def card_set(hand):
+    return np.uint64(sum(1 << card for card in hand))
+
+
+def test_suits_and_gaps_do_not_matter(trumps):
+    source = random.Random(5)
+    scratch = new_scratch()
+    for _ in range(300):
+        n = source.randint(8, 13)
+        mine, theirs = random_hands(source, n)
+        trump = source.randrange(4)
+        value = solve(trumps, scratch, card_set(mine), card_set(theirs), trump)
+        names = list(range(4))
+        source.shuffle(names)
+        ranks = {}
+        for suit in range(4):
+            held = sorted(card % 13 for card in mine + theirs if card // 13 == suit)
+            spread = sorted(source.sample(range(13), len(held)))
+            for before, after in zip(held, spread, strict=True):
+                ranks[13 * suit + before] = 13 * names[suit] + after
+        moved = [card_set([ranks[card] for card in hand]) for hand in (mine, theirs)]
+        assert solve(trumps, scratch, *moved, names[trump]) == value
+
+
+def test_leads_and_higher_cards_in_long_endings(trumps):
+    source = random.Random(6)
+    scratch = new_scratch()
+    for _ in range(300):
+        mine, theirs = random_hands(source, 13)
+        trump = source.randrange(4)
+        on_lead = solve(trumps, scratch, card_set(mine), card_set(theirs), trump)
+        not_on_lead = 13 - solve(trumps, scratch, card_set(theirs), card_set(mine), trump)
+        assert on_lead >= not_on_lead - 1
+        for card in mine:
+            above = min((c for c in theirs if c > card and c // 13 == card // 13), default=None)
+            if above is not None:
+                better = card_set([above if c == card else c for c in mine])
+                worse = card_set([card if c == above else c for c in theirs])
+                assert solve(trumps, scratch, better, worse, trump) >= on_lead
+                break
+
+
+def test_random_full_endings_on_average(trumps):
+    source = random.Random(7)
+    scratch = new_scratch(16)
+    tricks = np.array(
+        [solve(trumps, scratch, *map(card_set, random_hands(source, 13)), 0) for _ in range(12_000)]
+    )
+    assert tricks.mean() == pytest.approx(6.59, abs=0.07)
+    assert tricks.std() == pytest.approx(2.0, abs=0.06)
+    assert (tricks > 6).mean() == pytest.approx(0.515, abs=0.02)

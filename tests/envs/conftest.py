@@ -1,0 +1,10 @@
+"""The environment tests' own helpers on the import path, and no windows on the screen."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+sys.path.insert(0, str(Path(__file__).parent))

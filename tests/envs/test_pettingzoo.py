@@ -1,0 +1,343 @@
+"""The AEC environment passes PettingZoo's own tests and keeps its life cycle to the letter."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pettingzoo
+import pytest
+from german_whist import LAYOUT, Game, german_whist_v0
+from german_whist.engine.game import IllegalAction
+from walks import NAMES, OPTIONS, api_test, label, pick, seed_test
+
+# PettingZoo's api_test warns of every dict observation; ours is one because of its mask.
+DICT_WARNINGS = (
+    "ignore:Observation space for each agent probably should be:UserWarning",
+    "ignore:Observation is not a NumPy array:UserWarning",
+)
+dict_observation = pytest.mark.filterwarnings(*DICT_WARNINGS)
+
+
+@dict_observation
+@pytest.mark.parametrize("rules", NAMES)
+def test_api_test_passes_on_every_rule_set(rules: str) -> None:
+    api_test(german_whist_v0.env(rules=rules), num_cycles=120)
+    seed_test(lambda: german_whist_v0.env(rules=rules), num_cycles=60)
+
+
+@dict_observation
+@pytest.mark.parametrize("options", OPTIONS, ids=label)
+def test_api_test_passes_on_every_option(options: dict[str, Any]) -> None:
+    api_test(german_whist_v0.raw_env(**options), num_cycles=120)
+    seed_test(lambda: german_whist_v0.env(**options), num_cycles=60)
+
+
+def test_pettingzoo_makes_it_by_name() -> None:
+    made = pettingzoo.make("aec", "german_whist/german_whist_v0", rules="draft")
+    assert made.metadata["name"] == "german_whist_v0"
+    assert made.possible_agents == ["player_0", "player_1"]
+    assert made.action_space("player_0").n == 53
+    assert german_whist_v0.env().action_space("player_0").n == 52
+    assert not made.metadata["is_parallelizable"]
+    assert set(made.metadata["render_modes"]) == {"human", "ansi", "rgb_array", "svg"}
+
+
+def test_the_winner_of_a_trick_moves_twice_in_a_row() -> None:
+    env = german_whist_v0.raw_env()
+    env.reset(seed=4)
+    movers = []
+    for _ in range(26):
+        movers.append(env.agent_selection)
+        env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+    assert any(first == second for first, second in zip(movers[1::2], movers[2::2], strict=False))
+
+
+def test_masks_are_zero_for_whoever_is_not_to_move_and_after_the_end() -> None:
+    env = german_whist_v0.env(rules="small-last")
+    env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for agent in env.agent_iter():
+        seen, _, over, _, _ = env.last()
+        other = env.possible_agents[1 - env.possible_agents.index(agent)]
+        assert not env.observe(other)["action_mask"].any()
+        assert seen["action_mask"].any() != over
+        env.step(None if over else pick(seen["action_mask"], rng))
+
+
+@pytest.mark.parametrize("reward", ["points", "win", "margin", "tricks"])
+@pytest.mark.parametrize("rules", ["club-all", "colour", "all-tricks", "race-9"])
+def test_rewards_are_what_the_engine_pays(rules: str, reward: str) -> None:
+    env = german_whist_v0.env(rules=rules, reward=reward)
+    rng = np.random.default_rng(3)
+    for seed in range(8):
+        env.reset(seed=seed)
+        game = Game(rules, seed=seed)
+        got = {agent: 0.0 for agent in env.agents}
+        for agent in env.agent_iter():
+            seen, paid, over, _, _ = env.last()
+            got[agent] += paid
+            action = None if over else pick(seen["action_mask"], rng)
+            if action is not None:
+                game.play(action)
+            env.step(action)
+        mine, others = game.counting_tricks
+        sign = -1 if game.low else 1
+        race = game.rules.race
+        reached = race is None or max(mine, others) >= race
+        expected = {
+            "points": game.pays[0],
+            "win": sign * np.sign(mine - others) * reached,
+            "margin": sign * (mine - others) * reached,
+            "tricks": sign * (mine - others),
+        }[reward]
+        assert got == {"player_0": expected, "player_1": -expected}
+
+
+def test_a_reward_per_trick_comes_with_the_trick() -> None:
+    env = german_whist_v0.raw_env(rules="all-tricks", reward="tricks")
+    env.reset(seed=2)
+    for step in range(1, 53):
+        env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+        assert sorted(env.rewards.values()) == ([-1, 1] if step % 2 == 0 else [0, 0])
+
+
+@pytest.mark.parametrize("observation", ["vector", "history"])
+def test_arrays_kept_from_one_step_stay_as_they_were(observation: str) -> None:
+    env = german_whist_v0.env(observation=observation)
+    env.reset(seed=5)
+    kept = []
+    for agent in env.agent_iter():
+        seen, _, over, _, _ = env.last()
+        again = env.observe(agent)
+        for name in seen:
+            assert not np.shares_memory(seen[name], again[name])
+            np.testing.assert_array_equal(seen[name], again[name])
+            kept.append((seen[name], seen[name].copy()))
+        env.step(None if over else int(seen["action_mask"].argmax()))
+    assert all((array == copy).all() for array, copy in kept)
+
+
+# -- given deals and seeds
+
+
+def test_a_given_deal_is_set_up() -> None:
+    cards = Game("classic", seed=77).cards_dealt
+    env = german_whist_v0.env()
+    env.reset(seed=1, options={"deal": cards, "dealer": 1})
+    game = env.unwrapped.game()
+    assert game.cards_dealt == cards
+    assert game.dealer == 1
+    assert env.agent_selection == "player_0"
+    env.reset(options={"deal": " ".join(map(str, cards)), "dealer": 0})
+    assert env.agent_selection == "player_1"
+
+
+def test_a_seed_gives_the_deals_of_the_engine_one_after_the_other() -> None:
+    env = german_whist_v0.raw_env()
+    env.reset(seed=9)
+    for number in range(4):
+        assert env.game().cards_dealt == Game("classic", seed=9, number=number).cards_dealt
+        env.reset()
+    env.reset(seed=9, options={"number": 3})
+    assert env.game().cards_dealt == Game("classic", seed=9, number=3).cards_dealt
+
+
+def test_views_hold_what_the_seat_may_know_and_info_holds_nothing() -> None:
+    env = german_whist_v0.env()
+    env.reset(seed=6)
+    view = env.unwrapped.view("player_1")
+    assert view == env.unwrapped.game().view(1)
+    assert env.infos == {"player_0": {}, "player_1": {}}
+
+
+def test_a_match_goes_on_until_it_is_won() -> None:
+    env = german_whist_v0.env(rules="small-all", horizon="match", match=10, reward="win")
+    env.reset(seed=3)
+    hands, rng = set(), np.random.default_rng(0)
+    got = dict.fromkeys(env.agents, 0.0)
+    for agent in env.agent_iter():
+        seen, paid, over, _, _ = env.last()
+        got[agent] += paid
+        hands.add(tuple(env.unwrapped.game().cards_dealt))
+        env.step(None if over else pick(seen["action_mask"], rng))
+    points = env.unwrapped.game().points
+    assert len(hands) > 1
+    assert max(points) >= 10
+    assert got["player_0"] == (1 if points[0] > points[1] else -1)
+
+
+# -- illegal actions
+
+
+def illegal(mask: np.ndarray[Any, Any]) -> int:
+    return int(np.flatnonzero(mask == 0)[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*Illegal move made")
+@pytest.mark.parametrize("reward", ["points", "win", "margin", "tricks"])
+@pytest.mark.parametrize("rules", ["classic", "club-all", "all-tricks"])
+@pytest.mark.parametrize("steps", [0, 1, 20, 43])
+def test_an_illegal_action_is_never_better_than_the_worst_legal_result(
+    rules: str, reward: str, steps: int
+) -> None:
+    env = german_whist_v0.env(rules=rules, reward=reward)
+    env.reset(seed=3)
+    got = dict.fromkeys(env.agents, 0.0)
+    offender = ""
+    for step, agent in enumerate(env.agent_iter()):
+        seen, paid, over, cut, _ = env.last()
+        got[agent] += paid
+        if over or cut:
+            assert not seen["action_mask"].any()
+            env.step(None)
+        elif step == steps:
+            offender = agent
+            env.step(illegal(seen["action_mask"]))
+        else:
+            env.step(int(seen["action_mask"].argmax()))
+    game_rules = env.unwrapped.rules
+    worst = {"points": game_rules.most_pay, "win": 1}.get(reward, game_rules.counting_tricks)
+    assert got[offender] <= -worst
+    env.reset(seed=3)
+    assert env.last()[0]["action_mask"].any()
+
+
+def test_the_raw_environment_raises_a_sentence_and_goes_on() -> None:
+    env = german_whist_v0.raw_env()
+    env.reset(seed=3)
+    seen = env.observe(env.agent_selection)
+    with pytest.raises(IllegalAction, match=r"is not legal for player_\d now: its mask allows"):
+        env.step(illegal(seen["action_mask"]))
+    env.step(int(seen["action_mask"].argmax()))
+
+
+@pytest.mark.parametrize("make", [german_whist_v0.env, german_whist_v0.raw_env])
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        (52, "actions run from 0 to 51"),
+        (-1, "actions run from 0 to 51"),
+        (1.0, "a float: it has to be a whole number"),
+        (None, "NoneType"),
+        ("AS", "a str"),
+        (True, "a bool"),
+        (10**30, "actions run from 0 to 51"),
+        (np.array([1, 2]), "ndarray"),
+    ],
+)
+def test_what_is_no_action_gets_a_sentence(make: Any, action: Any, why: str) -> None:
+    env = make()
+    env.reset(seed=3)
+    with pytest.raises(IllegalAction, match=why):
+        env.step(action)
+    env.reset(seed=3)
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+
+
+def test_actions_of_every_integer_type_are_taken() -> None:
+    env = german_whist_v0.raw_env()
+    for kind in (int, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.array):
+        env.reset(seed=3)
+        env.step(kind(int(env.observe(env.agent_selection)["action_mask"].argmax())))
+
+
+def test_steps_out_of_turn_get_a_sentence() -> None:
+    raw = german_whist_v0.raw_env("small-last")
+    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
+        raw.step(0)
+    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
+        raw.observe("player_0")
+    with pytest.raises(AttributeError, match="reset"):
+        german_whist_v0.env().step(0)
+    raw.reset(seed=0)
+    for agent in raw.agent_iter():
+        seen, _, over, _, _ = raw.last()
+        if over:
+            with pytest.raises(ValueError, match="the only valid action is None"):
+                raw.step(3)
+        raw.step(None if over else int(seen["action_mask"].argmax()))
+        assert agent in raw.possible_agents
+    with pytest.raises(IllegalAction, match=r"the episode is over .* call reset\(\)"):
+        raw.step(0)
+    raw.reset()
+    raw.step(int(raw.last()[0]["action_mask"].argmax()))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"rules": "clasic"}, "did you mean 'classic'"),
+        ({"reward": "point"}, "did you mean 'points'"),
+        ({"layout": "trumps"}, "layout is 'trumps'"),
+        ({"horizon": "hands"}, "did you mean 'hand'"),
+        ({"observation": 3}, "observation is 3"),
+        ({"render_mode": "png"}, "render_mode is 'png'"),
+        ({"match": 10}, "needs horizon 'match'"),
+        ({"match": "ten", "horizon": "match"}, "match is 'ten'"),
+        ({"match": 0, "horizon": "match"}, "target is 0"),
+        ({"horizon": "foreplay", "rules": "race-7"}, "are a race"),
+        ({"horizon": "foreplay", "rules": {"ranks": 7, "hand": 5, "stock": 10}}, "set cards aside"),
+        (
+            {"horizon": "foreplay", "rules": {"hand": 13, "stock": 0, "trumps": "none"}},
+            "no stock",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_get_a_sentence(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        german_whist_v0.env(**options)
+
+
+@pytest.mark.parametrize(
+    ("seed", "options", "why"),
+    [
+        (-1, None, "seed is -1"),
+        (1.5, None, "seed is 1.5"),
+        (1, {"number": "x"}, "number is 'x'"),
+        (1, {"deal": "AS KD"}, "has 52 cards, this one has 2"),
+        (1, {"dealer": 2}, "dealer is 2"),
+    ],
+)
+def test_resets_that_do_not_fit_get_a_sentence(seed: Any, options: Any, why: str) -> None:
+    env = german_whist_v0.env()
+    with pytest.raises(ValueError, match=why):
+        env.reset(seed=seed, options=options)
+    env.reset(seed=1)
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+
+
+# -- the rest
+
+
+def test_it_survives_pickling() -> None:
+    env = german_whist_v0.raw_env("small-last")
+    env.reset(seed=8)
+    twin = pickle.loads(pickle.dumps(env))
+    for each in (env, twin):
+        each.step(int(each.observe(each.agent_selection)["action_mask"].argmax()))
+    assert env.game().record.tobytes() == twin.game().record.tobytes()
+
+
+def test_the_documentation_holds_the_index_table() -> None:
+    assert german_whist_v0.__doc__ is not None
+    for line in LAYOUT.table().splitlines():
+        assert line in german_whist_v0.__doc__
+
+
+def test_the_horizon_foreplay_pays_what_best_play_would() -> None:
+    from german_whist.engine.endgame import value
+
+    env = german_whist_v0.raw_env("quick", horizon="foreplay", reward="margin")
+    rng = np.random.default_rng(1)
+    for seed in range(6):
+        env.reset(seed=seed)
+        while not env.is_over:
+            env.step(pick(env.observe(env.agent_selection)["action_mask"], rng))
+        game = env.game()
+        assert not game.stock
+        turn = int(game.record["turn"][0])
+        best = value([sum(1 << c for c in hand) for hand in game.hands], game.trump, turn)
+        expected = 2 * best - 10
+        assert env.rewards[f"player_{turn}"] == expected

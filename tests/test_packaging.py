@@ -1,0 +1,116 @@
+"""The built wheel and sdist install elsewhere and play; edited sources are compiled anew."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import site
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = shutil.ignore_patterns(
+    *(".git", ".venv*", "build", "dist", "runs", "*.egg-info", "__pycache__", ".*_cache")
+)
+PLAY = """
+import german_whist
+from german_whist import Game, GameRecord, named_rules, record_of
+for name in named_rules():
+    game = Game(name, seed=4)
+    while not game.over:
+        game.play(game.legal()[0])
+    assert GameRecord.from_line(record_of(game).to_line()).replay().pays == game.pays
+print(german_whist.__file__, game.counting_tricks)
+"""
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel that was made from it."""
+    folder = tmp_path_factory.mktemp("build")
+    copy = shutil.copytree(ROOT, folder / "checkout", ignore=LEFT_OUT)
+    out = folder / "dist"
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, cwd=copy)
+    return out
+
+
+def installed(archive: Path, folder: Path) -> Path:
+    """The Python of a new environment with the archive installed, and nothing of this checkout."""
+    venv.create(folder, with_pip=False)
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    # Packages that the project needs are borrowed; a path in a .pth file runs no .pth files
+    # that lie there, so this checkout's editable install is not among them.
+    own = run(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).strip()
+    borrowed = [each for each in [*site.getsitepackages(), *sys.path] if "site-packages" in each]
+    Path(own, "borrowed.pth").write_text("\n".join(dict.fromkeys(borrowed)) + "\n")
+    options = ("--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
+    run(sys.executable, "-m", "pip", "--python", python, "install", *options, archive, cwd=folder)
+    return python
+
+
+@pytest.mark.parametrize(("kind", "plain"), [("*.whl", "0"), ("*.tar.gz", "1")])
+def test_what_was_built_installs_elsewhere_and_plays(
+    kind: str, plain: str, built: Path, tmp_path: Path
+) -> None:
+    (archive,) = built.glob(kind)
+    python = installed(archive, tmp_path / "venv")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    cache = str(tmp_path / "cache")
+    told = run(
+        *(python, "-c", PLAY),
+        cwd=elsewhere,
+        GERMAN_WHIST_CACHE=cache,
+        NUMBA_DISABLE_JIT=plain,
+    )
+    assert told.startswith(str(tmp_path / "venv"))
+    command = python.parent / "german-whist"
+    assert "small-last" in run(command, "rules", cwd=elsewhere)
+    assert "8–5 pays 2" in run(command, "rules", "club-last", cwd=elsewhere, PYTHONUTF8="1")
+    package = Path(told.split()[0]).parent
+    assert (package / "py.typed").exists()
+
+
+def test_an_edit_in_one_module_reaches_compiled_callers_in_others(tmp_path: Path) -> None:
+    package = shutil.copytree(ROOT / "src" / "german_whist", tmp_path / "german_whist")
+    for room in ("configs", "engine"):
+        shutil.copytree(ROOT / room, package / room, ignore=LEFT_OUT)
+
+    def result() -> str:
+        return run(
+            *(sys.executable, "-c", PLAY),
+            cwd=tmp_path,
+            PYTHONPATH=str(tmp_path),
+            GERMAN_WHIST_CACHE=str(tmp_path / "cache"),
+            NUMBA_DISABLE_JIT="0",
+            PYTHONDONTWRITEBYTECODE="1",
+        )
+
+    before = result()
+    assert before.startswith(str(package))
+    edited = package / "engine" / "play.py"
+    text = edited.read_text(encoding="utf-8")
+    beats = "        return card > led\n"
+    assert text.count(beats) == 1
+    # Only `beats` changes, in play.py; what calls it on behalf of `Game` is in game.py.
+    edited.write_text(text.replace(beats, "        return card < led\n"), encoding="utf-8")
+    assert result() != before
+    edited.write_text(text, encoding="utf-8")
+    assert result() == before

@@ -1,0 +1,243 @@
+"""The project keeps its house rules: imports, packages, versions, pages and words."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import german_whist
+from german_whist.cli import main
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pyright: ignore[reportMissingImports]
+
+ROOT = Path(__file__).resolve().parent.parent
+# Imports point one way: a room knows itself and those before it.
+ORDER = ("configs", "engine", "agents", "envs", "training", "table")
+ROOMS = tuple(name for name in ORDER if (ROOT / name / "__init__.py").exists())
+HEAVY = {"torch", "matplotlib", "stable_baselines3", "sb3_contrib", "starlette", "uvicorn"}
+# What the engine may know beside the standard library, and where YAML and cache folders may be.
+ENGINE_KNOWS = {"numpy", "numba", "llvmlite", "filelock"}
+FILE_ROOM_KNOWS = {"yaml", "platformdirs"}
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def sources(room: str) -> list[Path]:
+    return sorted((ROOT / room).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that a file imports, anywhere in it, by full name."""
+    package = ("german_whist", *path.relative_to(ROOT).parent.parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - node.level + 1]
+            yield ".".join([*base, node.module] if node.module else base)
+            yield from (".".join([*base, each.name]) for each in node.names if not node.module)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+# -- imports
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_point_one_way(room: str) -> None:
+    allowed = ORDER[: ORDER.index(room) + 1]
+    for path in sources(room):
+        for name in imported(path):
+            parts = name.split(".")
+            if parts[0] == "german_whist":
+                assert len(parts) == 1 or parts[1] in allowed, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_import_each_other_by_relative_names(room: str) -> None:
+    for path in sources(room):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                assert not (node.module or "").startswith("german_whist"), path
+            if isinstance(node, ast.Import):
+                assert not any(each.name.startswith("german_whist") for each in node.names), path
+
+
+def test_the_engine_knows_numbers_and_the_compiler_only() -> None:
+    for path in sources("engine"):
+        allowed = ENGINE_KNOWS | (FILE_ROOM_KNOWS if path.name == "files.py" else set())
+        for name in imported(path):
+            top = name.split(".")[0]
+            known = top == "german_whist" or top in sys.stdlib_module_names or top in allowed
+            assert known, f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("room", [*(each for each in ROOMS if each != "training"), "src"])
+def test_torch_is_for_learning(room: str) -> None:
+    for path in sources(room):
+        if path.name != "sb3.py":
+            tops = {name.split(".")[0] for name in imported(path)}
+            assert not tops & {"torch", "stable_baselines3", "sb3_contrib"}, path
+
+
+@pytest.mark.parametrize(
+    ("code", "light"),
+    [
+        ("import german_whist", {"numpy", "numba", "yaml"}),
+        ("from german_whist.cli import main; main(['--help'])", {"numpy", "numba", "yaml"}),
+        ("from german_whist.cli import main; main(['rules', 'classic'])", {"numba"}),
+        ("import german_whist; german_whist.Game(seed=1)", set()),
+    ],
+)
+def test_nothing_heavy_is_loaded_before_it_is_used(code: str, light: set[str]) -> None:
+    told = run(
+        f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint('LOADED', *sys.modules)"
+    )
+    loaded = {name.split(".")[0] for name in told.rpartition("LOADED")[2].split()}
+    assert not loaded & (HEAVY | light)
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", german_whist.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(german_whist, name) is not None
+    assert name in dir(german_whist)
+
+
+# -- packages
+
+
+def test_every_package_and_its_folder_are_listed() -> None:
+    found = {
+        "german_whist": "src/german_whist",
+        "german_whist.commands": "src/german_whist/commands",
+    }
+    for room in ROOMS:
+        for path in (ROOT / room).rglob("__init__.py"):
+            folder = path.parent.relative_to(ROOT)
+            found[".".join(["german_whist", *folder.parts])] = folder.as_posix()
+    tools = project()["tool"]
+    assert sorted(tools["setuptools"]["packages"]) == sorted(found)
+    assert tools["setuptools"]["package-dir"] == found
+
+
+def test_every_package_with_code_is_type_checked() -> None:
+    include = project()["tool"]["pyright"]["include"]
+    assert {*ROOMS} - {"configs"} <= {*include}
+
+
+def test_every_room_is_in_the_order_of_rooms() -> None:
+    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert rooms - {"tests", "benchmarks"} == {*ROOMS}
+
+
+def test_the_command_tells_the_version_of_pyproject(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    version = project()["project"]["version"]
+    assert capsys.readouterr().out == f"german-whist {version}\n"
+    assert german_whist.__version__ == version
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_constraints_pin_everything_that_pyproject_names() -> None:
+    described = project()["project"]
+    wanted = [*described["dependencies"]]
+    for extra in described["optional-dependencies"].values():
+        wanted += extra
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split(" ;")[0].split("==") for line in lines if not line.startswith("#"))
+    pinned = {name.lower().replace("_", "-"): version for name, version in pins.items()}
+    for requirement in wanted:
+        name = re.split(r"[\[<>=~!; ]", requirement)[0].lower().replace("_", "-")
+        assert name in pinned, f"{name} is in pyproject.toml, but not in constraints.txt"
+    assert pinned["torch"] == "2.13.0"
+
+
+# -- pages and words
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = re.findall(r"```python\n(.*?)```", readme(), re.DOTALL)
+    assert examples
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out
+
+
+def test_the_readme_names_every_rule_set_and_every_make_target() -> None:
+    for name, rules in german_whist.named_rules().items():
+        assert f"| `{name}` | {rules.about} |" in readme()
+    targets = re.findall(r"^make (\w+)$", readme(), re.MULTILINE)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert {"test", "train"} <= {*targets}
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def _writer() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("write", ROOT / "docs" / "write.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_pages_made_from_code_are_up_to_date() -> None:
+    for name, text in _writer().pages().items():
+        written = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert written == text, f"docs/{name} is out of date: make docs"
+
+
+def test_links_in_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page} links to {target}"
+
+
+def texts() -> list[Path]:
+    """Every file that a checkout holds."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode:
+        pytest.skip("this is no checkout")
+    return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+def test_no_file_names_a_place_on_some_machine() -> None:
+    place = re.compile(r"(?<![\w.<])/(home|root|work|opt|Users|mnt)/\w")
+    for path in texts():
+        if path != Path(__file__).resolve():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert not place.search(text), path
