@@ -81,6 +81,7 @@ is worth with best play; `match` |
 | `match` | with horizon `match`: points to play to (default 25), or a `Match` |
 | `observation` | `vector`, `history` |
 | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
+| `render_view` | `"open"`, both hands; 0 or 1, what that seat may know |
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
 the deals of `Game` and `Games`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal,
@@ -113,7 +114,14 @@ from ..engine.view import View
 from .batch import Batch, checked_action
 from .endings import best_tricks
 from .kernels import ENDED, ENDING, close_one, show_one, step_one
-from .options import RENDER_MODES, RulesLike, checked_render_mode, options_from
+from .options import (
+    RENDER_MODES,
+    RulesLike,
+    checked_render_mode,
+    checked_render_view,
+    options_from,
+)
+from .painter import OPEN, Painter, warn_without_render_mode
 
 AGENTS = ("player_0", "player_1")
 
@@ -172,6 +180,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         observation: str = "vector",
         match: Match | int | None = None,
         render_mode: str | None = None,
+        render_view: str | int = OPEN,
     ) -> None:
         super().__init__()
         self.options = options_from(
@@ -183,6 +192,8 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
             match=match,
         )
         self.render_mode = checked_render_mode(render_mode)
+        self._render_view = checked_render_view(render_view, (OPEN, 0, 1))
+        self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
         self.rules = self.options.rules
         self.worst = self.options.worst
         self.possible_agents = list(AGENTS)
@@ -203,7 +214,6 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         self._seed = np.uint64(0)
         self._ready: tuple[Any, Any] | None = None
         self.agents = []
-        self._painter: Any = None
         warm_up("environment", "envs", _compile_all)
 
     # -- spaces
@@ -404,10 +414,19 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
     # -- pictures
 
     def render(self) -> Any:
-        """The table in the environment's render mode."""
+        """The table in the environment's render mode; nothing without one."""
+        if self._painter is None:
+            warn_without_render_mode()
+            return None
+        opened = self._render_view == OPEN
+        seat = 0 if opened else int(self._render_view)
+        names = (AGENTS[seat], AGENTS[1 - seat])
+        return self._painter.paint(self.game(), seat, names, open_hands=opened)
 
     def close(self) -> None:
         """Close the window, if there is one."""
+        if self._painter is not None:
+            self._painter.close()
 
 
 def _compile_all() -> None:
