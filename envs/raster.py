@@ -26,8 +26,7 @@ def image_of(scene: Scene) -> np.ndarray[Any, Any]:
             draw.polygon([(x * _LARGER, y * _LARGER) for x, y in item.points], fill=item.fill)
         else:
             _text(image, draw, item)
-    smaller = image.resize((scene.width, scene.height), Image.Resampling.LANCZOS)
-    return np.array(smaller, np.uint8)
+    return np.array(image.reduce(_LARGER), np.uint8)
 
 
 def _box(draw: ImageDraw.ImageDraw, box: Box) -> None:
