@@ -102,6 +102,8 @@ def _load(source: str | Factory) -> Factory:
         raise ValueError(f"{source}: there is no module {error.name}") from None
     except AttributeError:
         raise ValueError(f"{source}: {module} has no {name!r}") from None
+    if not callable(found) and not isinstance(found, Agent):
+        raise ValueError(f"{source} is a {type(found).__name__}, which is not an agent")
     return found
 
 

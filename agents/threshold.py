@@ -16,12 +16,13 @@ Other rule sets are read so:
 - *Two cards face up*: it wants the trick if it wants either of them.
 - *Choosing*: of two faced cards the one it values more, a trump counting 13 ranks more;
   between the upcard and the hidden card, the upcard if it wants it.
-- *Low contracts*: a low card outside trumps is what helps, so it wants a five or lower
+- *Low contracts*: a low card outside trumps is what helps, so it wants an eight or lower
   that is no trump, and chooses the card it values least. It wins with its highest
   winner, and loses with its highest loser, which both get rid of dangerous cards; it leads
   its highest card to win a trick and its lowest to lose it.
 - *No trumps*: no card is a trump.
-- *Every trick counts, and races*: the rule as it stands in the foreplay.
+- *Every trick counts*: the rule as it stands; wanting every trick is weaker.
+- *Races in which every trick counts*: it wants every trick, and in a low contract none.
 - *An endgame that can not be known* (cards set aside): it wants every trick, and in a low
   contract none.
 """
@@ -42,7 +43,7 @@ from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer
 
 _QUEEN = 10
-_FIVE = 3
+_EIGHT = 6
 _HIDDEN = 52
 
 
@@ -91,14 +92,14 @@ def winners_over(cards: np.uint64, led: int, trump: int) -> np.uint64:
 def _wants_card(card: int, trump: int, low: bool) -> bool:
     is_trump = suit_of(card) == trump
     if low:
-        return not is_trump and card % 13 <= _FIVE
+        return not is_trump and card % 13 <= _EIGHT
     return is_trump or card % 13 >= _QUEEN
 
 
 @jit
-def _wants_trick(view: Record) -> bool:
+def _wants_trick(rules: Record, view: Record) -> bool:
     low = view.low == 1
-    if view.stock_left == 0:
+    if view.stock_left == 0 or (rules.race > 0 and rules.counts_all == 1):
         return not low
     for place in range(2):
         card = np.int64(view.upcards[place])
@@ -144,7 +145,7 @@ def threshold_action(rules: Record, view: Record) -> int:
         return _chosen(view)
     legal = legal_in_view(rules, view)
     trumps = trumps_of(view)
-    wants = _wants_trick(view)
+    wants = _wants_trick(rules, view)
     if view.phase == LEAD:
         pool = _outside(legal, trumps)
         return highest_rank(pool) if wants else lowest_rank(pool)

@@ -250,7 +250,7 @@ def test_steps_out_of_turn_get_a_sentence() -> None:
         raw.step(0)
     with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
         raw.observe("player_0")
-    with pytest.raises(AttributeError, match="reset"):
+    with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
         german_whist_v0.env().step(0)
     raw.reset(seed=0)
     for agent in raw.agent_iter():
