@@ -13,13 +13,15 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test train lint bench docs clean links
+.PHONY: help test train lint bench ladder strength docs clean links
 
 help:
 	@echo "make test    run the tests; TESTS=tests/engine for some of them"
 	@echo "make train   train a player; until training is there, a small match"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure the speed of the engine beside others"
+	@echo "make ladder  play the published ladder again (docs/ladder.md)"
+	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make clean   remove .venv and what was built"
 
@@ -36,6 +38,13 @@ lint: $(READY) links
 
 bench: $(READY)
 	$(RUN) -m benchmarks
+
+ladder: $(READY)
+	$(RUN) -m german_whist ladder --config ladder --markdown docs/ladder.md
+
+strength: $(READY)
+	$(RUN) -m german_whist tablebase build --cards 13
+	$(RUN) -m german_whist.training.arena.strength
 
 docs: $(READY)
 	$(RUN) docs/write.py

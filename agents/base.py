@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from ..engine.rules import Match, Rules, load_rules
 from ..engine.state import VIEW
 from ..engine.streams import keyed
 from ..engine.view import View
+
+if TYPE_CHECKING:
+    from .endgame import EndgamePlayer
 
 Array = np.ndarray[Any, Any]
 
@@ -51,10 +54,20 @@ class Agent:
     """Whether it remembers between decisions. If so, `act` is called with `indices`, the number
     of the game behind each view, and `reset` whenever a new hand begins in some of them."""
 
+    _endgame: EndgamePlayer | None = None
+
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         self.rules = load_rules(rules)
         self.match = match
         self.record = self.rules.record(match)
+
+    @property
+    def perfect_endgame(self) -> bool:
+        """Whether it plays every open ending perfectly, so that its exact value may stand for it.
+
+        So is whoever keeps an `EndgamePlayer` as `_endgame`; others override this.
+        """
+        return self._endgame is not None and self._endgame.perfect
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view: an int64 array.

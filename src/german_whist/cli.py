@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from . import __version__
 
 COMMANDS = {
+    "evaluate": "measure a player against others",
+    "ladder": "let players play each other, and rate them",
     "rules": "list the rule sets, or explain one in words",
     "tablebase": "build, verify or describe the table of exact endgames",
 }

@@ -1,0 +1,45 @@
+"""Let players play each other, and rate them: a cross table, and Elo with intervals.
+
+The players are named here or in a config, a YAML file of your own or one that
+comes with the package (--config ladder). What is given here overrides the config.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ..training.arena.config import LadderConfig, load_config
+from ..training.arena.options import (
+    add_run_options,
+    command_line,
+    play_and_tell,
+    records_into,
+    run_options,
+)
+from ..training.arena.run import ladder_arena
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("players", nargs="*", metavar="A", help="players, two or more")
+    parser.add_argument(
+        "--config", metavar="NAME|FILE.yaml", help="players and options from a file"
+    )
+    parser.add_argument("--anchor", metavar="A", help="the player whose rating is set to 1000")
+    add_run_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play, and tell what came of it."""
+    config = load_config(arguments.config) if arguments.config else LadderConfig()
+    words = [*arguments.players]
+    words += ["--config", arguments.config] if arguments.config else []
+    words += ["--anchor", arguments.anchor] if arguments.anchor else []
+    command = command_line("ladder", arguments, words)
+    players = arguments.players or list(config.players)
+    with records_into(arguments.records) as records:
+        options = {**config.options(), **run_options(arguments, records)}
+        anchor = arguments.anchor or (config.anchor if config.anchor in players else None)
+        rules = arguments.rules or config.rules
+        arena = ladder_arena(players, rules, anchor=anchor, **options)
+        return play_and_tell(arena, arguments, command, config.title, config.about)[1]

@@ -1,0 +1,89 @@
+"""Ladders as YAML files: who plays, by which rules, how long and from which seed."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ...engine.files import read_yaml_mapping
+from ...engine.rules import Match
+
+
+@dataclass(frozen=True)
+class LadderConfig:
+    """What `german-whist ladder --config` reads."""
+
+    players: tuple[str, ...] = ()
+    rules: Any = "classic"
+    hands: int | None = None
+    until: float | None = None
+    """In percent, as `until: 0.5`."""
+    match: int | None = None
+    best_of: int | None = None
+    seed: int | None = None
+    anchor: str | None = None
+    """The player whose rating is set to 1000."""
+    title: str = "Ladder"
+    about: str = ""
+
+    def options(self) -> dict[str, Any]:
+        """The options of the run that are set."""
+        found: dict[str, Any] = {"hands": self.hands, "seed": self.seed}
+        if self.until is not None:
+            found["until"] = self.until / 100
+        if self.match is not None or self.best_of is not None:
+            found["match"] = Match(target=self.match, best_of=self.best_of)
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _folder() -> Any:
+    return files(__package__.split(".")[0] + ".configs") / "arena"
+
+
+def config_names() -> list[str]:
+    """The ladders that come with the package."""
+    return sorted(
+        each.name.removesuffix(".yaml")
+        for each in _folder().iterdir()
+        if each.name.endswith(".yaml")
+    )
+
+
+def load_config(wanted: str | Path) -> LadderConfig:
+    """A ladder by its name, or from a YAML file."""
+    if str(wanted) in config_names():
+        path = Path(str(_folder() / f"{wanted}.yaml"))
+    elif Path(wanted).suffix in (".yaml", ".yml"):
+        path = Path(wanted)
+    else:
+        raise ValueError(
+            f"{str(wanted)!r} is not a ladder: give the path of a .yaml file, or one of "
+            f"{', '.join(config_names())}"
+        )
+    return config_from_mapping(read_yaml_mapping(path), str(path))
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "rules": (str, dict), "hands": (int,), "until": (int, float), "match": (int,),
+    "best_of": (int,), "seed": (int,), "anchor": (str,), "title": (str,), "about": (str,),
+}  # fmt: skip
+
+
+def config_from_mapping(values: dict[str, Any], source: str) -> LadderConfig:
+    """A ladder from the fields of a file; unknown names and wrong values are refused."""
+    known = [each.name for each in fields(LadderConfig)]
+    for name, value in values.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            meant = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
+            raise ValueError(f"{source}: {name!r} is not a part of a ladder{meant}")
+        if name == "players":
+            if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+                raise ValueError(f"{source}: players are {value!r}: a list of names is needed")
+        elif isinstance(value, bool) or not isinstance(value, _TYPES[name]):
+            kinds = " or ".join(each.__name__ for each in _TYPES[name])
+            raise ValueError(f"{source}: {name} is {value!r}: it has to be {kinds}")
+    return LadderConfig(**{**values, "players": tuple(values.get("players", ()))})

@@ -1,0 +1,150 @@
+"""What the commands `evaluate` and `ladder` share: options, the run itself, and its files."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...engine.files import written_whole
+from ...engine.rules import Match
+from .machine import machine_text, package_version
+from .page import as_html
+from .progress import ProgressLine
+from .report import as_csv, as_markdown, as_text
+from .results import Result
+from .run import DEFAULT_HANDS, Arena, Records
+
+STOPPED = 130
+_FILES = ("json", "csv", "records", "html", "markdown")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """What is played, how long, and where the results go."""
+    parser.add_argument(
+        "--hands", type=int, metavar="N",
+        help="hands a pairing, half of them with the seats exchanged; matches, with --match "
+        f"(default {DEFAULT_HANDS}, or with --until no limit)",
+    )  # fmt: skip
+    parser.add_argument("--rules", metavar="NAME|FILE.yaml", help="rule set (default: classic)")
+    parser.add_argument(
+        "--match", type=match_of, metavar="POINTS|best-of-N",
+        help="play matches to so many points, or best of N hands",
+    )  # fmt: skip
+    parser.add_argument(
+        "--until", type=precision_of, metavar="0.5%",
+        help="go on until half of the win rate's 95 %% interval is no longer than this",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, metavar="S", help="of deals and players (default: 0)")
+    parser.add_argument(
+        "--workers", type=int, metavar="W", default=1,
+        help="processes; they do not change the result (default: 1; 0: one per core)",
+    )  # fmt: skip
+    files = parser.add_argument_group("files")
+    files.add_argument("--json", type=Path, metavar="FILE", help="the whole result")
+    files.add_argument("--csv", type=Path, metavar="FILE", help="a line for each pairing")
+    files.add_argument(
+        "--records", type=Path, metavar="FILE",
+        help="every hand as a game record; endings are then played out",
+    )  # fmt: skip
+    files.add_argument("--html", type=Path, metavar="FILE", help="a page with plots")
+    files.add_argument("--markdown", type=Path, metavar="FILE", help="a page of documentation")
+
+
+def match_of(text: str) -> Match:
+    """A match as it is written on the command line: `25` or `best-of-5`."""
+    try:
+        if text.startswith("best-of-"):
+            return Match(best_of=int(text.removeprefix("best-of-")))
+        return Match(target=int(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a match: give points, as 25, or best-of-5 ({error})"
+        ) from None
+
+
+def precision_of(text: str) -> float:
+    """A precision as it is written on the command line: `0.5%`."""
+    try:
+        value = float(text.strip().rstrip("%")) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a precision such as 0.5%") from None
+    if not 0 < value < 0.5:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} has to be more than 0 and less than 50 %, as in 0.5%"
+        )
+    return value
+
+
+def run_options(arguments: argparse.Namespace, records: Records | None) -> dict[str, Any]:
+    """The options as `Arena` takes them; what was not given is left out."""
+    given = {
+        name: getattr(arguments, name)
+        for name in ("hands", "until", "match", "seed")
+        if getattr(arguments, name) is not None
+    }
+    workers = arguments.workers if arguments.workers != 0 else os.cpu_count() or 1
+    return {**given, "workers": workers, "records": records}
+
+
+def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:
+    """The command that makes a result again."""
+    parts = ["german-whist", name, *words]
+    for option in ("rules", "hands", "match", "until", "seed", *_FILES):
+        value = getattr(arguments, option)
+        if value is None:
+            continue
+        if isinstance(value, Match):
+            value = value.target or f"best-of-{value.best_of}"
+        elif option == "until":
+            value = f"{100 * value:g}%"
+        parts += [f"--{option}", str(value)]
+    if arguments.workers != 1:
+        parts += ["--workers", str(arguments.workers)]
+    return shlex.join(parts)
+
+
+@contextmanager
+def records_into(path: Path | None) -> Iterator[Records | None]:
+    """Where the lines of game records go: a file that is there whole, or not at all."""
+    if path is None:
+        yield None
+        return
+    with written_whole(path, "w") as file:
+        yield lambda line: file.write(line + "\n")
+
+
+def play_and_tell(
+    arena: Arena, arguments: argparse.Namespace, command: str, heading: str, about: str = ""
+) -> tuple[Result, int]:
+    """Play a run, print its report and write its files; returns the exit status too."""
+    progress = ProgressLine(sys.stderr)
+    try:
+        result = arena.play(progress)
+    finally:
+        progress.close()
+    result = replace(result, command=command, machine=machine_text(), version=package_version())
+    status = 0 if result.complete else STOPPED if arena.interrupted else 1
+    if not result.pairings:
+        print("\n".join(result.notes), file=sys.stderr)
+        return result, status
+    print(as_text(result))
+    texts = {
+        "json": result.text,
+        "csv": lambda: as_csv(result),
+        "html": lambda: as_html(result, arena.setting.rules),
+        "markdown": lambda: as_markdown(result, heading, about),
+    }
+    for name, text in texts.items():
+        path = getattr(arguments, name)
+        if path is not None:
+            with written_whole(path, "w") as file:
+                file.write(text())
+            print(f"wrote {path}", file=sys.stderr)
+    return result, status

@@ -1,0 +1,84 @@
+"""How a run is going: a bar with the running result on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TextIO
+
+from .report import duration, percent_with_reach
+from .run import Arena
+
+_BAR = 20
+_SECONDS_A_LINE = 10.0
+_SECONDS_A_FRAME = 0.1
+
+
+class ProgressLine:
+    """Shows a run that goes on; give it to `Arena.play`, and call `close` at the end."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._alive = out.isatty()
+        self._shown_at = time.monotonic()
+        self._drawn = False
+
+    def __call__(self, arena: Arena) -> None:
+        """Show where the run is, if it is time."""
+        now = time.monotonic()
+        pause = _SECONDS_A_FRAME if self._alive else _SECONDS_A_LINE
+        if now - self._shown_at < pause:
+            return
+        self._shown_at = now
+        if self._alive:
+            width = shutil.get_terminal_size().columns - 1
+            self._out.write("\r" + status_of(arena, bar=True)[:width].ljust(width))
+            self._drawn = True
+        else:
+            self._out.write(status_of(arena, bar=False) + "\n")
+        self._out.flush()
+
+    def close(self) -> None:
+        """Leave the line to what follows."""
+        if self._drawn:
+            width = shutil.get_terminal_size().columns - 1
+            self._out.write("\r" + " " * width + "\r")
+            self._out.flush()
+
+
+def fraction_done(arena: Arena) -> float:
+    """How much of a run is behind it, as far as that can be told."""
+    parts = []
+    for place, course in enumerate(arena.courses):
+        part = course.tally.pairs / arena.pairs
+        if arena.until is not None and course.tally.pairs:
+            # The interval shrinks with the root of the pairs.
+            reach = arena.pairing(place).win_rate.half_width
+            part = max(part, min(1.0, (arena.until / reach) ** 2) if reach else 1.0)
+        parts.append(1.0 if course.done else part)
+    return sum(parts) / len(parts)
+
+
+def status_of(arena: Arena, bar: bool) -> str:
+    """A line on where a run is: how far, the pairing in play, and the time left."""
+    done = fraction_done(arena)
+    units = "matches" if arena.setting.match else "hands"
+    parts = [f"{100 * done:3.0f} %"]
+    if bar:
+        full = round(_BAR * done)
+        parts[0] = f"[{'#' * full}{' ' * (_BAR - full)}] {parts[0]}"
+    parts.append(f"{arena.hands:,} {units}")
+    playing = [place for place, each in enumerate(arena.courses) if each.tally.pairs]
+    for place in playing[-1:] if len(arena.courses) == 1 else _least_sure(arena, playing):
+        each = arena.pairing(place)
+        parts.append(f"{each.player} – {each.opponent} {percent_with_reach(each.win_rate)}")
+    # The first chunks tell more of loading than of playing.
+    if done > 0.02 and arena.seconds > 1:
+        parts.append(f"{duration(arena.seconds * (1 - done) / done)} left")
+    return ", ".join(parts)
+
+
+def _least_sure(arena: Arena, playing: list[int]) -> list[int]:
+    """Of several pairings show the one whose result is least sure."""
+    open_ones = [place for place in playing if not arena.courses[place].done] or playing
+    return sorted(open_ones, key=lambda place: -arena.pairing(place).win_rate.half_width)[:1]

@@ -1,0 +1,306 @@
+"""An arena run in words and tables: for the terminal, as Markdown, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .results import Ladder, Pairing, Result
+from .statistics import Estimate
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table of texts; the first column stands left, the others right."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as `49.8 %`."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def percent_with_reach(share: Estimate) -> str:
+    """A share with half of its interval, as `49.8 ± 0.5 %`."""
+    digits = 1 if share.half_width >= 0.0005 or share.half_width == 0 else 2
+    return f"{100 * share.value:.{digits}f} ± {100 * share.half_width:.{digits}f} %"
+
+
+def number_with_reach(number: Estimate, digits: int = 2) -> str:
+    """A signed figure with half of its interval, as `+0.12 ± 0.04`."""
+    return f"{signed(number.value, digits)} ± {number.half_width:.{digits}f}"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A figure with its sign, which nothing does not have."""
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text if text.strip("+−0.") else text[1:]
+
+
+def milliseconds(value: float | None) -> str:
+    """A time a move with two or three digits that count."""
+    if value is None:
+        return "–"
+    for limit, digits in ((10, 1), (1, 2), (0.1, 3)):
+        if value >= limit:
+            return f"{value:.{digits}f}"
+    return f"{value:.4f}"
+
+
+def title_of(result: Result) -> str:
+    """What was played, in a line."""
+    units = "matches" if result.match else "hands"
+    played = sum(2 * each.pairs for each in result.pairings)
+    what = f"{result.rules}, {result.match}" if result.match else result.rules
+    return f"{what}, seed {result.seed}: {played:,} {units}, every deal twice with seats exchanged"
+
+
+# -- tables
+
+
+def tables_of(result: Result) -> list[Table]:
+    """Everything a report shows in tables."""
+    found = []
+    if result.ladder is not None:
+        found += [ratings_table(result, result.ladder), cross_table(result, result.ladder)]
+    return [*found, pairings_table(result), stages_table(result)]
+
+
+def ratings_table(result: Result, ladder: Ladder) -> Table:
+    """Players by rating."""
+    rows = []
+    for place, (player, elo) in enumerate(ladder.ranked(), 1):
+        rows.append(
+            (
+                f"{place}. {player}",
+                f"{elo.value:.0f}",
+                "–" if player == ladder.anchor else f"± {elo.half_width:.0f}",
+                percent(mean_score(result, player)),
+                milliseconds(mean_ms(result, player)),
+            )
+        )
+    fixed = f"{ladder.anchor} is set to 1000" if ladder.anchor else "the mean is set to 1000"
+    return Table(
+        "Ratings",
+        ("player", "Elo", "95 %", "mean win rate", "ms a move"),
+        tuple(rows),
+        f"Elo by maximum likelihood (Bradley–Terry, a tie as half a win); {fixed}.",
+    )
+
+
+def mean_score(result: Result, player: str) -> float:
+    """The mean win rate of a player over its opponents."""
+    rates = [result.win_rate(player, other) for other in result.players if other != player]
+    values = [rate.value for rate in rates if rate is not None]
+    return sum(values) / len(values) if values else 0.5
+
+
+def mean_ms(result: Result, player: str) -> float | None:
+    """Milliseconds a move of a player over all its pairings."""
+    spent, moves = 0.0, 0
+    for each in result.pairings:
+        for name, stage in zip((each.player, each.opponent), each.stages, strict=True):
+            if name == player and stage.ms_a_move is not None:
+                spent += stage.ms_a_move * stage.moves
+                moves += stage.moves
+    return spent / moves if moves else None
+
+
+def cross_table(result: Result, ladder: Ladder) -> Table:
+    """Win rates of the row's player against the column's."""
+    ranked = [player for player, _ in ladder.ranked()]
+    rows = []
+    for player in ranked:
+        rates = [result.win_rate(player, other) for other in ranked]
+        rows.append(
+            (player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates))
+        )
+    return Table("Cross table", ("win rate in %", *ranked), tuple(rows),
+                 "The row's player against the column's.")  # fmt: skip
+
+
+def pairings_table(result: Result) -> Table:
+    """What every pairing came to."""
+    matches = result.match is not None
+    rows = []
+    for each in result.pairings:
+        cells = [f"{each.player} – {each.opponent}", f"{each.hands:,}"]
+        if matches:
+            cells.append(f"{2 * each.pairs:,}")
+        cells.append(percent_with_reach(each.win_rate))
+        if matches:
+            cells.append(percent_with_reach(each.hand_win_rate))
+        cells += [number_with_reach(each.margin), number_with_reach(each.points)]
+        cells += [percent(each.as_leader), percent(each.as_dealer)]
+        rows.append(tuple(cells))
+    header = ["pairing", "hands"]
+    header += ["matches", "matches won", "hands won"] if matches else ["win rate"]
+    header += ["margin", "points", "as leader", "as dealer"]
+    return Table(
+        "Pairings",
+        tuple(header),
+        tuple(rows),
+        "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. "
+        "Margin: counting tricks a hand. Points: what the rules pay a hand. As leader: hands won "
+        "as non-dealer.",
+    )
+
+
+_STAGES_NOTE = (
+    "Ending's worth: the margin of the endgame under perfect play by both, which the foreplay "
+    "decides. Thrown away: endgame tricks lost against perfect play."
+)
+_STAGES_HEADER = ("player", "upcards won", "ending's worth", "thrown away", "ms a move")
+
+
+def stages_table(result: Result) -> Table:
+    """What the players did in the two stages: in a ladder the means over all opponents."""
+    rows = []
+    if result.ladder is not None:
+        for player, _ in result.ladder.ranked():
+            met = (result.pairing(player, other) for other in result.players if other != player)
+            seen = [each for each in met if each is not None]
+            rows.append(_stages_row(player, seen, result))
+    else:
+        for each in result.pairings:
+            rows.append(_stages_row(f"{each.player} (against {each.opponent})", [each], result))
+            turned = each.turned()
+            rows.append(_stages_row(f"{each.opponent} (against {each.player})", [turned], result))
+    return Table("Stages, a hand", _STAGES_HEADER, tuple(rows), _STAGES_NOTE)
+
+
+def _stages_row(title: str, seen: Sequence[Pairing], result: Result) -> tuple[str, ...]:
+    """The stages of the first player of some pairings."""
+    stages = [each.stages[0] for each in seen]
+    worth = _mean([each.ending_margin for each in seen])
+    thrown = _mean([each.thrown for each in stages])
+    moves = sum(each.moves for each in stages)
+    spent = sum((each.ms_a_move or 0.0) * each.moves for each in stages)
+    return (
+        title,
+        f"{_mean([each.upcards for each in stages]) or 0.0:.2f}",
+        "–" if worth is None else signed(worth),
+        thrown_text(thrown, all(each.perfect for each in stages)),
+        milliseconds(spent / moves if moves else None),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else None
+
+
+def thrown_text(thrown: float | None, perfect: bool) -> str:
+    """Tricks thrown away, or that a player throws none away."""
+    if thrown is None:
+        return "–"
+    return "perfect" if perfect else f"{thrown:.2f}"
+
+
+# -- as text
+
+
+def as_text(result: Result) -> str:
+    """For the terminal."""
+    parts = [title_of(result)]
+    parts += [_text_table(table) for table in tables_of(result)]
+    parts += [f"Note: {note}" for note in result.notes]
+    return "\n\n".join(parts)
+
+
+def _text_table(table: Table) -> str:
+    rows = [table.header, *table.rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
+    lines = [table.title]
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def as_markdown(result: Result, heading: str = "Ladder", about: str = "") -> str:
+    """As a page of documentation, with how to make it again."""
+    parts = [f"# {heading}"]
+    if about:
+        parts.append(about.strip())
+    parts.append(title_of(result)[0].upper() + title_of(result)[1:] + ".")
+    for table in tables_of(result):
+        parts += [f"## {table.title}", _markdown_table(table)]
+        if table.note:
+            parts.append(table.note)
+    parts += list(result.notes)
+    parts += ["## How it was made", "\n".join(origin_of(result))]
+    return "\n\n".join(parts) + "\n"
+
+
+def origin_of(result: Result) -> list[str]:
+    """Command, seed and machine of a run, as lines of a list."""
+    lines = []
+    if result.command:
+        lines.append(f"- Command: `{result.command}`")
+    lines.append(f"- Seed: {result.seed}; version {result.version}")
+    if result.machine:
+        lines.append(f"- Machine: {result.machine}")
+    processes = "1 process" if result.workers == 1 else f"{result.workers} processes"
+    lines.append(f"- Time: {duration(result.seconds)} with {processes}")
+    return lines
+
+
+def duration(seconds: float) -> str:
+    """A time span in the units that people use for it."""
+    if seconds < 90:
+        return f"{seconds:.1f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+def _markdown_table(table: Table) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    marks = ["---", *["---:"] * (len(table.header) - 1)]
+    return "\n".join([line(table.header), line(marks), *map(line, table.rows)])
+
+
+# -- as CSV
+
+
+_CSV_HEADER = (
+    *("player", "opponent", "rules", "match", "seed", "pairs", "hands"),
+    *("win_rate", "win_rate_low", "win_rate_high"),
+    *("hand_win_rate", "hand_win_rate_low", "hand_win_rate_high"),
+    *("margin", "margin_low", "margin_high", "points", "points_low", "points_high"),
+    *("as_leader", "as_dealer", "ending_margin", "exact_endings"),
+    *("upcards", "opponent_upcards", "thrown", "opponent_thrown"),
+    *("forfeits", "opponent_forfeits", "ms_a_move", "opponent_ms_a_move"),
+)
+
+
+def as_csv(result: Result) -> str:
+    """One line for each pairing."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_CSV_HEADER)
+    for each in result.pairings:
+        mine, theirs = each.stages
+        figures = (each.win_rate, each.hand_win_rate, each.margin, each.points)
+        row: list[object] = [each.player, each.opponent, result.rules, result.match or ""]
+        row += [result.seed, each.pairs, each.hands]
+        row += [end for figure in figures for end in (figure.value, figure.low, figure.high)]
+        row += [each.as_leader, each.as_dealer, each.ending_margin, int(each.exact_endings)]
+        row += [mine.upcards, theirs.upcards, mine.thrown, theirs.thrown]
+        row += [_forfeited(each, each.player), _forfeited(each, each.opponent)]
+        row += [mine.ms_a_move, theirs.ms_a_move]
+        writer.writerow(["" if value is None else value for value in row])
+    return out.getvalue()
+
+
+def _forfeited(pairing: Pairing, player: str) -> int:
+    return sum(each.hands for each in pairing.forfeits if each.player == player)

@@ -1,0 +1,309 @@
+"""Runs of the arena: some players against one or all others, to a number of hands or a precision.
+
+All pairings advance side by side, chunk by chunk, on the same deals. What counts
+of a pairing are its first chunks without a gap, and when it is done is decided on
+those alone, so that the number of workers changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from ...agents.base import Agent
+from ...engine.rules import Match, Rules, load_rules
+from ...engine.state import SEATS
+from .play import Chunk, Setting, Tally
+from .results import Ladder, Pairing, Result, ladder_of, pairing_of, strongest_first
+from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
+
+DEFAULT_HANDS = 10_000
+_MOST_CHUNK, _LEAST_CHUNK = 256, 8
+_CHUNKS = 64
+# A precision is not believed before so many pairs were played.
+_LEAST_PAIRS = 128
+_MOST_PAIRS = 1 << 40
+
+RulesLike = str | Path | Rules | Mapping[str, Any]
+Progress = Callable[["Arena"], None]
+Records = Callable[[str], None]
+
+
+@dataclass
+class _Course:
+    """How far a pairing is: what was given out, what came back, and what counts."""
+
+    tally: Tally = field(default_factory=Tally)
+    given: int = 0
+    counted: int = 0
+    waiting: dict[int, Chunk] = field(default_factory=dict)
+    done: bool = False
+
+
+class Arena:
+    """A run of the arena; `evaluate` and `ladder` make one and play it.
+
+    `pairings` names by place in `players` who plays whom. With `hands` every
+    pairing plays so many hands (matches, where a match is played), half of them
+    with the seats exchanged; with `until` it stops as soon as half of the win
+    rate's interval is no longer than that, and `hands` is the most it plays.
+    """
+
+    def __init__(
+        self,
+        players: Sequence[PlayerSpec],
+        pairings: Sequence[tuple[int, int]],
+        rules: RulesLike = "classic",
+        *,
+        hands: int | None = None,
+        until: float | None = None,
+        match: Match | None = None,
+        seed: int = 0,
+        workers: int = 1,
+        anchor: str | None = None,
+        rated: bool = False,
+        play_out: bool = False,
+        records: Records | None = None,
+    ) -> None:
+        self.setting = Setting(
+            load_rules(rules), match, _whole(seed, "seed", 0, 2**64 - 1),
+            records=records is not None, play_out=play_out,
+        )  # fmt: skip
+        self.workers = _whole(workers, "workers", 1, 4096)
+        if until is not None and not 0 < until < 0.5:
+            raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")
+        self.until = until
+        if hands is None and until is None:
+            hands = DEFAULT_HANDS
+        if hands is not None:
+            hands = _whole(hands, "hands", 1, 2 * _MOST_PAIRS)
+        # Half of the hands are the other half with exchanged seats.
+        self.pairs = _MOST_PAIRS if hands is None else -(-hands // SEATS)
+        self.chunk = min(_MOST_CHUNK, max(_LEAST_CHUNK, self.pairs // _CHUNKS))
+        self._specs = tuple((players[i], players[j]) for i, j in pairings)
+        self._bench = Bench(self._specs, self.setting)
+        # Made here as well: what can not play is told at once, and by its own name.
+        self._agents = [self._bench.pair(place) for place in range(len(pairings))]
+        self.names = _names(players, pairings, self._agents)
+        self._places = list(pairings)
+        for name in self.names if rated else ():
+            if self.names.count(name) > 1:
+                raise ValueError(f"{name} stands twice in the ladder: each player once")
+        self.anchor, self._rated = anchor, rated
+        if anchor is not None and anchor not in self.names:
+            raise ValueError(f"anchor is {anchor!r}: it has to be one of {', '.join(self.names)}")
+        if self.workers > 1 and not all(isinstance(each, str) for each in players):
+            raise ValueError(
+                "players that are objects play in this process alone: give their names, or "
+                "workers=1"
+            )
+        self._write = records
+        self.courses = [_Course() for _ in pairings]
+        self._turn = 0
+        self.complete = False
+        self.replaced = 0
+        self.stopped_by: str | None = None
+        self.interrupted = False
+        self._begun = time.monotonic()
+        self.seconds = 0.0
+
+    # -- tasks
+
+    def next_task(self) -> Task | None:
+        """The next chunk of the pairing whose turn it is."""
+        count = len(self.courses)
+        for step in range(count):
+            place = (self._turn + step) % count
+            course = self.courses[place]
+            start = course.given * self.chunk
+            if course.done or start >= self.pairs:
+                continue
+            task = Task(place, course.given, start, min(self.chunk, self.pairs - start))
+            course.given += 1
+            self._turn = place + 1
+            return task
+        return None
+
+    def _take_in(self, task: Task, chunk: Chunk) -> None:
+        """Count a chunk, and those that were waiting for it."""
+        course = self.courses[task.pairing]
+        course.waiting[task.chunk] = chunk
+        while not course.done and course.counted in course.waiting:
+            arrived = course.waiting.pop(course.counted)
+            course.counted += 1
+            course.tally.add(arrived.tally)
+            if self._write is not None:
+                for line in arrived.records:
+                    self._write(line)
+            course.done = self._is_done(task.pairing)
+        if course.done:
+            course.waiting.clear()
+
+    def _is_done(self, place: int) -> bool:
+        tally = self.courses[place].tally
+        if tally.pairs >= self.pairs:
+            return True
+        if self.until is None or tally.pairs < _LEAST_PAIRS:
+            return False
+        return self.pairing(place).win_rate.half_width <= self.until
+
+    # -- the run
+
+    def play(self, progress: Progress | None = None) -> Result:
+        """Play to the end; Ctrl-C ends it early, with what there is."""
+        self._begun = time.monotonic()
+        try:
+            with self._played() as chunks:
+                for task, chunk in chunks:
+                    self._take_in(task, chunk)
+                    self.seconds = time.monotonic() - self._begun
+                    if progress is not None:
+                        progress(self)
+            self.complete = True
+        except KeyboardInterrupt:
+            self.interrupted = True
+            self.stopped_by = "stopped by Ctrl-C"
+        except WorkersLost as error:
+            self.stopped_by = str(error)
+        self.seconds = time.monotonic() - self._begun
+        return self.result()
+
+    @contextmanager
+    def _played(self) -> Iterator[Iterator[tuple[Task, Chunk]]]:
+        if self.workers == 1:
+            yield played_here(self._bench, self)
+            return
+        with Pool(self._specs, self.setting, self.workers) as self.pool:
+            try:
+                yield self.pool.played(self)
+            finally:
+                self.replaced = self.pool.replaced
+
+    # -- what there is
+
+    def pairing(self, place: int) -> Pairing:
+        """The figures of a pairing so far."""
+        i, j = self._places[place]
+        first, second = self._agents[place]
+        perfect = first.perfect_endgame, second.perfect_endgame
+        names = self.names[i], self.names[j]
+        return pairing_of(names, perfect, self.setting, self.courses[place].tally)
+
+    @property
+    def hands(self) -> int:
+        """Hands played so far (matches, where a match is played)."""
+        return SEATS * sum(course.tally.pairs for course in self.courses)
+
+    @property
+    def hands_wanted(self) -> int | None:
+        """Hands to be played in all, if that is known."""
+        if self.until is not None:
+            return None
+        return SEATS * self.pairs * len(self.courses)
+
+    def result(self) -> Result:
+        """Everything found so far."""
+        pairings = tuple(
+            self.pairing(place) for place, course in enumerate(self.courses) if course.tally.pairs
+        )
+        found: Ladder | None = None
+        if self._rated:
+            found = ladder_of(self.names, pairings, self.anchor)
+        if found is not None:
+            pairings = strongest_first(found, pairings)
+        return Result(
+            rules=self.setting.rules.name,
+            match=str(self.setting.match) if self.setting.match else None,
+            seed=self.setting.seed,
+            players=self.names,
+            pairings=pairings,
+            ladder=found,
+            complete=self.complete,
+            until=self.until,
+            notes=tuple(self._notes(pairings, found)),
+            seconds=self.seconds,
+            workers=self.workers,
+        )
+
+    def _notes(self, pairings: tuple[Pairing, ...], found: Ladder | None) -> Iterator[str]:
+        if self.stopped_by is not None:
+            yield f"The run is not complete: {self.stopped_by}."
+        if any(each.exact_endings for each in pairings):
+            yield (
+                "Where both players are perfect in the endgame it was not played: its exact value "
+                "took its place, which is what perfect play comes to."
+            )
+        if self.replaced:
+            died = "A worker process" if self.replaced == 1 else f"{self.replaced} worker processes"
+            yield f"{died} died; the deals were played again."
+        if found is not None and found.ratings.padded:
+            yield (
+                "A player won or lost everything that ties it to the others: ratings were found "
+                "with half a tie added to every pairing."
+            )
+        for each in pairings:
+            yield from (f"{forfeit}." for forfeit in each.forfeits)
+
+
+def _whole(value: object, name: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{name} is {value!r}: it has to be a whole number from {least} to {most}")
+    return value
+
+
+def _names(
+    players: Sequence[PlayerSpec],
+    pairings: Sequence[tuple[int, int]],
+    agents: Sequence[tuple[Agent, Agent]],
+) -> tuple[str, ...]:
+    """What each player is called."""
+    names = [each if isinstance(each, str) else "" for each in players]
+    for places, pair in zip(pairings, agents, strict=True):
+        for place, agent in zip(places, pair, strict=True):
+            names[place] = names[place] or agent.name
+    return tuple(names)
+
+
+def evaluate(
+    player: PlayerSpec,
+    against: PlayerSpec | Sequence[PlayerSpec],
+    rules: RulesLike = "classic",
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Result:
+    """Measure one player against one or more others; options as of `Arena`.
+
+    >>> evaluate("threshold", "random", hands=200).pairings[0].win_rate.value > 0.9
+    True
+    """
+    several = isinstance(against, (list, tuple))
+    others = list(against) if several else [against]
+    pairings = [(0, place) for place in range(1, len(others) + 1)]
+    return Arena([player, *others], pairings, rules, **options).play(progress)
+
+
+def ladder(
+    players: Sequence[PlayerSpec],
+    rules: RulesLike = "classic",
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Result:
+    """Let everybody play everybody, and rate them; options as of `Arena`."""
+    return ladder_arena(players, rules, **options).play(progress)
+
+
+def ladder_arena(
+    players: Sequence[PlayerSpec], rules: RulesLike = "classic", **options: Any
+) -> Arena:
+    """The run behind `ladder`."""
+    if len(players) < 2:
+        raise ValueError("a ladder needs two players or more")
+    pairings = list(combinations(range(len(players)), 2))
+    return Arena(players, pairings, rules, rated=True, **options)

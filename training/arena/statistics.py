@@ -1,0 +1,194 @@
+"""Intervals for what the arena measures, and ratings by maximum likelihood.
+
+A deal played twice with exchanged seats is one observation: its two games hang
+together. All intervals are at 95 %.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+_Z = 1.959963984540054
+ELO_SCALE = 400 / math.log(10)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's length."""
+        return (self.high - self.low) / 2
+
+    def to_json(self) -> dict[str, float]:
+        """The figure and both ends."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+    def scaled(self, factor: float, shift: float = 0.0) -> Estimate:
+        """The same in other units."""
+        ends = sorted((self.low * factor + shift, self.high * factor + shift))
+        return Estimate(self.value * factor + shift, *ends)
+
+
+def quantile(observations: int) -> float:
+    """Student's 97.5 % quantile for the mean of so many observations (Cornish–Fisher)."""
+    if observations < 2:
+        return math.inf
+    free = observations - 1
+    if free < 6:
+        return (12.7062, 4.3027, 3.1824, 2.7764, 2.5706)[free - 1]
+    z = _Z
+    return (
+        z
+        + (z**3 + z) / (4 * free)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * free**3)
+    )
+
+
+def ratio(count: int, x: float, h: float, xx: float, xh: float, hh: float) -> tuple[float, float]:
+    """The ratio of two totals over `count` observations, and its standard error.
+
+    Given are the sums of x and h and of their products. With every h the same this is the mean
+    of x / h.
+    """
+    value = x / h
+    if count < 2:
+        return value, math.inf
+    rest = max(xx - 2 * value * xh + value**2 * hh, 0.0)
+    # Sums of whole numbers cancel exactly or not at all: what is left of rounding is nothing.
+    if rest < 1e-9 * max(xx, value**2 * hh, 1.0):
+        rest = 0.0
+    return value, math.sqrt(rest * count / (count - 1)) / h
+
+
+def mean_estimate(value: float, error: float, count: int) -> Estimate:
+    """A mean with its interval."""
+    if math.isinf(error):
+        return Estimate(value, -math.inf, math.inf)
+    reach = quantile(count) * error
+    return Estimate(value, value - reach, value + reach)
+
+
+def share_estimate(share: float, error: float, count: int) -> Estimate:
+    """A share between 0 and 1 with Wilson's interval, for as many independent trials as fit.
+
+    The standard error over pairs says how many independent trials they are worth; where no
+    pair was lost, or none won, each pair counts as one.
+    """
+    if math.isinf(error):
+        return Estimate(share, 0.0, 1.0)
+    spread = share * (1 - share)
+    if spread > 0 and error == 0:
+        return Estimate(share, share, share)
+    trials = spread / error**2 if spread > 0 else float(count)
+    z2 = quantile(count) ** 2
+    middle = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    reach = math.sqrt(z2 * (spread / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
+    # At the ends rounding must not move an end past the share itself.
+    return Estimate(
+        share, min(max(0.0, middle - reach), share), max(min(1.0, middle + reach), share)
+    )
+
+
+# -- ratings
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Elo ratings in the order of the players."""
+
+    elo: tuple[Estimate, ...]
+    padded: bool
+    """Some players won, or lost, everything against the others: their ratings, which would be
+    without bound, were found with half a tie added to every pairing."""
+
+
+def fit_ratings(
+    games: Array, scores: Array, variances: Array | None = None, anchor: int | None = None,
+    base: float = 1000.0,
+) -> Ratings:  # fmt: skip
+    """Bradley–Terry ratings by maximum likelihood; ties count as half a win.
+
+    `games[i, j]` is how many games i and j played, `scores[i, j]` what i scored in them.
+    `variances[i, j]` is the variance of that score as measured; by default the games count as
+    independent wins and losses. The anchor, or without one the mean of all, is rated `base`.
+    Intervals are those of the likelihood's curvature, widened or narrowed by the measured
+    variances.
+    """
+    games, scores = np.asarray(games, float), np.asarray(scores, float)
+    count = len(games)
+    padded = not tied_together(scores)
+    if padded:
+        met = games > 0
+        games, scores = games + 0.5 * met, scores + 0.25 * met
+    strength = _most_likely(games, scores)
+    chance = _chances(strength)
+    weights = games * chance * (1 - chance)
+    np.fill_diagonal(weights, 0)
+    spread = weights if variances is None else np.asarray(variances, float)
+    information, noise = _laplacian(weights), _laplacian(spread)
+    inverse = np.linalg.pinv(information)
+    covariance = inverse @ noise @ inverse
+    # Ratings are differences: to the anchor, or to the mean.
+    against = np.full(count, 1 / count) if anchor is None else np.eye(count)[anchor]
+    contrast = np.eye(count) - against[None, :]
+    values = contrast @ strength * ELO_SCALE + base
+    errors = np.sqrt(np.maximum(np.diag(contrast @ covariance @ contrast.T), 0)) * ELO_SCALE
+    elo = tuple(
+        Estimate(float(value), float(value - _Z * error), float(value + _Z * error))
+        for value, error in zip(values, errors, strict=True)
+    )
+    return Ratings(elo, padded)
+
+
+def _chances(strength: Array) -> Array:
+    """How likely each wins against each."""
+    return (1 + np.tanh((strength[:, None] - strength[None, :]) / 2)) / 2
+
+
+def _laplacian(weights: Array) -> Array:
+    return np.diag(weights.sum(axis=1)) - weights
+
+
+def tied_together(scores: Array) -> bool:
+    """Whether everybody scored, by steps, against everybody: else some rating has no bound."""
+    reach = (np.asarray(scores) > 0) | np.eye(len(scores), dtype=bool)
+    for _ in range(len(scores)):
+        reach = (reach.astype(int) @ reach.astype(int)) > 0
+    return bool(reach.all())
+
+
+def _most_likely(games: Array, scores: Array) -> Array:
+    """The strengths that make the scores most likely, by Newton's method with halved steps."""
+    strength = np.zeros(len(games))
+
+    def likelihood(at: Array) -> float:
+        return float(-(scores * np.logaddexp(0, at[None, :] - at[:, None])).sum())
+
+    for _ in range(200):
+        chance = _chances(strength)
+        slope = (scores - games * chance).sum(axis=1) - np.diag(scores - games * chance)
+        weights = games * chance * (1 - chance)
+        np.fill_diagonal(weights, 0)
+        step = np.linalg.pinv(_laplacian(weights)) @ slope
+        now = likelihood(strength)
+        for _ in range(50):
+            if likelihood(strength + step) >= now - 1e-9 * abs(now):
+                break
+            step /= 2
+        strength = strength + step
+        if np.abs(step).max() < 1e-10:
+            break
+    return strength - strength.mean()

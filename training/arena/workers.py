@@ -1,0 +1,242 @@
+"""Who plays the chunks: this process, or several spawned ones whose deaths cost nothing.
+
+A task is a chunk of deals between two named players. Every worker process gets
+one task at a time over a pipe of its own; when it dies, a new one takes its
+place and the task is given out again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol
+
+from ...agents.base import Agent, as_agent
+from .play import Chunk, Setting, play_chunk, warm_up_arena
+
+PlayerSpec = Any
+"""A player as it is given: a name, or for one process alone whatever `as_agent` takes."""
+
+_MOST_DEATHS = 3
+_THREAD_SETTINGS = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+    *("VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"),
+)
+
+
+class WorkersLost(RuntimeError):
+    """Worker processes die again and again, so the run can not go on."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A chunk to be played: which pairing, which of its chunks, and which deals."""
+
+    pairing: int
+    chunk: int
+    start: int
+    pairs: int
+
+
+class TaskSource(Protocol):
+    """Where tasks come from: asked again whenever somebody is idle."""
+
+    def next_task(self) -> Task | None:
+        """The next task, or None when there is nothing more to give out."""
+        ...
+
+
+class Bench:
+    """The players of a run in one process, made when first needed."""
+
+    def __init__(
+        self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting
+    ) -> None:
+        self._specs = players
+        self._setting = setting
+        self._made: dict[tuple[int, Any], Agent] = {}
+        self._warm: set[int] = set()
+
+    def pair(self, pairing: int) -> tuple[Agent, Agent]:
+        """The two players of a pairing."""
+        first, second = self._specs[pairing]
+        return self._agent(first, 0), self._agent(second, 1)
+
+    def _agent(self, spec: PlayerSpec, side: int) -> Agent:
+        # One that remembers between its moves is made for each side of the table.
+        for known_side in (0, side):
+            known = self._made.get((known_side, _key_of(spec)))
+            if known is not None and (known_side == side or not known.keeps_state):
+                return known
+        agent = as_agent(spec, self._setting.rules, match=self._setting.match)
+        if isinstance(spec, str):
+            agent.name = spec
+        self._made[side, _key_of(spec)] = agent
+        return agent
+
+    def play(self, task: Task) -> Chunk:
+        """Play a chunk."""
+        players = self.pair(task.pairing)
+        if task.pairing not in self._warm:
+            self._warm.add(task.pairing)
+            warm_up_arena(players, self._setting)
+        return play_chunk(players, self._setting, task.start, task.pairs)
+
+
+def _key_of(spec: PlayerSpec) -> object:
+    return spec if isinstance(spec, str) else id(spec)
+
+
+def played_here(bench: Bench, source: TaskSource) -> Iterator[tuple[Task, Chunk]]:
+    """Play all tasks in this process."""
+    while (task := source.next_task()) is not None:
+        yield task, bench.play(task)
+
+
+# -- in several processes
+
+
+def _work(
+    pipe: Connection, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting
+) -> None:
+    """A worker's life: tasks in, chunks out, until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    bench = Bench(players, setting)
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            task = pipe.recv()
+            try:
+                answer: Any = bench.play(task)
+            except Exception as error:  # what the players do is caught where they are asked
+                answer = f"{type(error).__name__}: {error}"
+            pipe.send((task, answer))
+
+
+@contextmanager
+def _quiet_start() -> Iterator[None]:
+    """One thread per worker, and Ctrl-C left to this process."""
+    before = {name: os.environ.get(name) for name in _THREAD_SETTINGS}
+    os.environ.update(dict.fromkeys(_THREAD_SETTINGS, "1"))
+    masks = hasattr(signal, "pthread_sigmask")
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+@dataclass
+class _Worker:
+    process: Any
+    pipe: Connection
+    task: Task | None = None
+
+
+class Pool:
+    """Worker processes that play tasks; a context, at whose end they are gone."""
+
+    def __init__(
+        self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting, workers: int
+    ) -> None:
+        self._arguments = (players, setting)
+        self._count = workers
+        self._context = multiprocessing.get_context("spawn")
+        self._workers: list[_Worker] = []
+        self._again: deque[Task] = deque()
+        self._deaths: dict[Task, int] = {}
+        self.replaced = 0
+        """How many workers died and were replaced."""
+
+    def __enter__(self) -> Pool:
+        self._workers = [self._start() for _ in range(self._count)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.pipe.close()
+            worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join()
+            worker.process.close()
+        self._workers = []
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes at work."""
+        return [worker.process.pid for worker in self._workers]
+
+    def _start(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        with _quiet_start():
+            process = self._context.Process(
+                target=_work, args=(theirs, *self._arguments), daemon=True
+            )
+            process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    def played(self, source: TaskSource) -> Iterator[tuple[Task, Chunk]]:
+        """Give out the tasks; chunks come as they are finished, in no order."""
+        while True:
+            for worker in self._workers:
+                if worker.task is None:
+                    self._give(worker, source)
+            busy = [worker for worker in self._workers if worker.task is not None]
+            if not busy:
+                return
+            ready = wait([worker.pipe for worker in busy])
+            for worker in busy:
+                if worker.pipe in ready and (done := self._received(worker)) is not None:
+                    yield done
+
+    def _give(self, worker: _Worker, source: TaskSource) -> None:
+        task = self._again.popleft() if self._again else source.next_task()
+        worker.task = task
+        if task is not None:
+            # A pipe that is broken here is noticed, and mended, when it is read.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                worker.pipe.send(task)
+
+    def _received(self, worker: _Worker) -> tuple[Task, Chunk] | None:
+        try:
+            task, answer = worker.pipe.recv()
+        except (EOFError, ConnectionResetError, OSError):
+            self._replace(worker)
+            return None
+        worker.task = None
+        if isinstance(answer, str):
+            raise ValueError(answer)
+        return task, answer
+
+    def _replace(self, worker: _Worker) -> None:
+        """A worker died: its task is given out again, to a new one."""
+        task = worker.task
+        assert task is not None
+        worker.pipe.close()
+        worker.process.join()
+        code = worker.process.exitcode
+        self.replaced += 1
+        self._deaths[task] = self._deaths.get(task, 0) + 1
+        if self._deaths[task] >= _MOST_DEATHS:
+            raise WorkersLost(
+                f"{_MOST_DEATHS} worker processes in a row died (exit status {code}) while they "
+                f"played the deals {task.start} to {task.start + task.pairs - 1}; with "
+                "workers=1 they are played in this process, where the cause may show. A script "
+                'that starts workers needs the line: if __name__ == "__main__":'
+            )
+        self._again.append(task)
+        worker.process.close()
+        fresh = self._start()
+        worker.process, worker.pipe, worker.task = fresh.process, fresh.pipe, None
