@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
+
 from german_whist.engine import endgame
 from german_whist.engine.endgame.build import Progress, fill_layer
 from german_whist.engine.endgame.layout import MOST_CARDS, layer_bytes, layer_size

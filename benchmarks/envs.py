@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from german_whist import german_whist_v0
 from german_whist.envs import GermanWhistVectorEnv, SelfPlayEnv
 
@@ -165,8 +166,9 @@ def _self_play_speed() -> float:
 
 def _sb3_rows() -> list[Row]:
     try:
-        from german_whist.envs.sb3 import GermanWhistVecEnv
         from sb3_contrib.common.maskable.utils import get_action_masks
+
+        from german_whist.envs.sb3 import GermanWhistVecEnv
     except ImportError:
         return []
     env = GermanWhistVecEnv(GAMES)

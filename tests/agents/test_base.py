@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from german_whist import Game, Games, named_rules
 from german_whist.agents import (
     Agent,

@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from german_whist.engine.game import IllegalAction
-from german_whist.envs import GermanWhistEnv
-from german_whist.envs.sb3 import GermanWhistVecEnv
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -17,6 +14,10 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 from walks import NAMES, OPTIONS, OnlyLegal, label, picks
+
+from german_whist.engine.game import IllegalAction
+from german_whist.envs import GermanWhistEnv
+from german_whist.envs.sb3 import GermanWhistVecEnv
 
 
 # A matrix of events looks like an image to the checker, which advises on its size and type.
