@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .measure import Row, machine, table
 
-ROOMS = ("engine", "arena")
+ROOMS = ("engine", "endgame", "envs", "agents", "arena")
 
 
 def main() -> None:
