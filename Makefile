@@ -8,23 +8,25 @@ READY := $(VENV)/.ready
 UNFINISHED := $(VENV)/.unfinished
 PIP := $(RUN) -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-# A virtual environment that was moved, or whose Python is gone, is not ready.
+# A virtual environment that was moved, or whose Python is gone, is made anew.
 ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null),$(CURDIR) runs)
-$(shell rm -f $(READY))
+$(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test train lint bench docs clean links
+.PHONY: help test train lint bench ladder strength docs clean links
 
 help:
-	@echo "make test    run the tests"
+	@echo "make test    run the tests; TESTS=tests/engine for some of them"
 	@echo "make train   train a player; until training is there, a small match"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure the speed of the engine beside others"
+	@echo "make ladder  play the published ladder again (docs/ladder.md)"
+	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make clean   remove .venv and what was built"
 
 test: $(READY)
-	$(RUN) -m pytest
+	$(RUN) -m pytest $(TESTS)
 
 train: $(READY)
 	$(RUN) -m german_whist.training.first_match
@@ -36,6 +38,13 @@ lint: $(READY) links
 
 bench: $(READY)
 	$(RUN) -m benchmarks
+
+ladder: $(READY)
+	$(RUN) -m german_whist ladder --config ladder --markdown docs/ladder.md
+
+strength: $(READY)
+	$(RUN) -m german_whist tablebase build --cards 13
+	$(RUN) -m german_whist.training.arena.strength
 
 docs: $(READY)
 	$(RUN) docs/write.py
@@ -49,12 +58,13 @@ clean:
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.11")'
 	@if [ -e $(UNFINISHED) ] || ! $(RUN) -m pip --version >/dev/null 2>&1; then \
-	    echo "making $(VENV)"; rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); fi
+	    echo "making $(VENV)"; rm -rf $(VENV); mkdir -p $(VENV); touch $(UNFINISHED); \
+	    $(PYTHON) -m venv $(VENV); fi
 	@touch $(UNFINISHED)
 	@echo "installing what constraints.txt pins (some minutes the first time)"
 	@$(PIP) pip setuptools wheel
 	@$(PIP) torch
-	@$(PIP) --no-build-isolation --editable '.[train,table,dev]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,dev]'
 	@rm $(UNFINISHED)
 	@echo $(CURDIR) > $(READY)
 

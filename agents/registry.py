@@ -54,6 +54,22 @@ def _own(name: str, module: str, factory: str, about: str, usage: str | None = N
 _own("random", "random", "RandomAgent", "any legal card, all hand long")
 _own("random-exact", "random", "RandomExactAgent", "random foreplay, perfect endgame")
 _own("threshold", "threshold", "ThresholdAgent", "the classic rules of thumb, perfect endgame")
+_own("value", "value", "ValueAgent", "weighs the upcard against the cost of it", "value:13")
+_own("counting", "counting", "CountingAgent", "counts cards, voids and known cards")
+_own(
+    *("flat-mc", "flat_mc", "FlatMcAgent"),
+    "tries each card in sampled worlds",
+    "flat-mc:64[,voids] or flat-mc:5ms",
+)
+_own(
+    *("ismcts", "ismcts", "IsmctsAgent"),
+    "searches a tree of what both may know",
+    "ismcts:2000 or ismcts:5ms",
+)
+_own("easy", "levels", "Easy", "rules of thumb and a short memory")
+_own("medium", "levels", "Medium", "a careful player who forgets")
+_own("hard", "levels", "Hard", "search and a perfect memory")
+_own("human", "human", "HumanAgent", "you, at the terminal")
 _own(
     *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),
     usage="network:PATH[,sample][,endgame=network]",
@@ -109,6 +125,8 @@ def _load(source: str | Factory) -> Factory:
         raise ValueError(f"{source}: there is no module {error.name}") from None
     except AttributeError:
         raise ValueError(f"{source}: {module} has no {name!r}") from None
+    if not callable(found) and not isinstance(found, Agent):
+        raise ValueError(f"{source} is a {type(found).__name__}, which is not an agent")
     return found
 
 

@@ -16,12 +16,13 @@ Other rule sets are read so:
 - *Two cards face up*: it wants the trick if it wants either of them.
 - *Choosing*: of two faced cards the one it values more, a trump counting 13 ranks more;
   between the upcard and the hidden card, the upcard if it wants it.
-- *Low contracts*: a low card outside trumps is what helps, so it wants a five or lower
+- *Low contracts*: a low card outside trumps is what helps, so it wants an eight or lower
   that is no trump, and chooses the card it values least. It wins with its highest
   winner, and loses with its highest loser, which both get rid of dangerous cards; it leads
   its highest card to win a trick and its lowest to lose it.
 - *No trumps*: no card is a trump.
-- *Every trick counts, and races*: the rule as it stands in the foreplay.
+- *Every trick counts*: the rule as it stands; wanting every trick is weaker.
+- *Races in which every trick counts*: it wants every trick, and in a low contract none.
 - *An endgame that can not be known* (cards set aside): it wants every trick, and in a low
   contract none.
 """
@@ -42,38 +43,42 @@ from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer
 
 _QUEEN = 10
-_FIVE = 3
+_EIGHT = 6
 _HIDDEN = 52
+_ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 
 @jit
-def trumps_of(view: Record) -> np.uint64:
+def trumps_of(trump: int) -> np.uint64:
     """The trump suit as a set; no cards when there are no trumps."""
-    return NO_CARDS if view.trump == NO_TRUMP else suit_set(view.trump)
+    return NO_CARDS if trump == NO_TRUMP else suit_set(trump)
+
+
+@jit
+def ranks_of(cards: np.uint64) -> np.uint64:
+    """The ranks that a set has in any suit, as 13 bits."""
+    halves = cards | (cards >> np.uint64(26))
+    return (halves | (halves >> np.uint64(13))) & SUIT_BITS
+
+
+@jit
+def _first_suit_with(cards: np.uint64, rank: int) -> int:
+    of_rank = (cards >> np.uint64(rank)) & _ONE_A_SUIT
+    return suit_of(lowest(of_rank))
 
 
 @jit
 def lowest_rank(cards: np.uint64) -> int:
     """The card of lowest rank in a set that is not empty, the first suit of equals."""
-    best, best_rank = -1, 13
-    for suit in range(4):
-        part = (cards >> np.uint64(13 * suit)) & SUIT_BITS
-        if part != NO_CARDS and lowest(part) < best_rank:
-            best_rank = lowest(part)
-            best = 13 * suit + best_rank
-    return best
+    rank = lowest(ranks_of(cards))
+    return 13 * _first_suit_with(cards, rank) + rank
 
 
 @jit
 def highest_rank(cards: np.uint64) -> int:
     """The card of highest rank in a set that is not empty, the first suit of equals."""
-    best, best_rank = -1, -1
-    for suit in range(4):
-        part = (cards >> np.uint64(13 * suit)) & SUIT_BITS
-        if part != NO_CARDS and highest(part) > best_rank:
-            best_rank = highest(part)
-            best = 13 * suit + best_rank
-    return best
+    rank = highest(ranks_of(cards))
+    return 13 * _first_suit_with(cards, rank) + rank
 
 
 @jit
@@ -91,20 +96,19 @@ def winners_over(cards: np.uint64, led: int, trump: int) -> np.uint64:
 def _wants_card(card: int, trump: int, low: bool) -> bool:
     is_trump = suit_of(card) == trump
     if low:
-        return not is_trump and card % 13 <= _FIVE
+        return not is_trump and card % 13 <= _EIGHT
     return is_trump or card % 13 >= _QUEEN
 
 
 @jit
-def _wants_trick(view: Record) -> bool:
-    low = view.low == 1
-    if view.stock_left == 0:
+def _wants_trick(
+    rules: Record, stock_left: int, upper: int, lower: int, trump: int, low: bool
+) -> bool:
+    if stock_left == 0 or (rules.race > 0 and rules.counts_all == 1):
         return not low
-    for place in range(2):
-        card = np.int64(view.upcards[place])
-        if card != NO_CARD and _wants_card(card, np.int64(view.trump), low):
-            return True
-    return False
+    if upper != NO_CARD and _wants_card(upper, trump, low):
+        return True
+    return lower != NO_CARD and _wants_card(lower, trump, low)
 
 
 @jit
@@ -113,10 +117,7 @@ def _value(card: int, trump: int) -> int:
 
 
 @jit
-def _chosen(view: Record) -> int:
-    trump = np.int64(view.trump)
-    low = view.low == 1
-    upper, lower = np.int64(view.upcards[0]), np.int64(view.upcards[1])
+def _chosen(upper: int, lower: int, trump: int, low: bool) -> int:
     if lower == NO_CARD:
         return upper if _wants_card(upper, trump, low) else _HIDDEN
     upper_is_worth_more = _value(upper, trump) >= _value(lower, trump)
@@ -138,22 +139,50 @@ def _followed_low(legal: np.uint64, winners: np.uint64, wants: bool) -> int:
 
 
 @jit
-def threshold_action(rules: Record, view: Record) -> int:
-    """What the rules of thumb play."""
-    if view.phase == CHOOSE:
-        return _chosen(view)
-    legal = legal_in_view(rules, view)
-    trumps = trumps_of(view)
-    wants = _wants_trick(view)
-    if view.phase == LEAD:
+def rule_of_thumb(
+    rules: Record,
+    phase: int,
+    legal: np.uint64,
+    led: int,
+    upper: int,
+    lower: int,
+    stock_left: int,
+    trump: int,
+    low: bool,
+) -> int:
+    """What the rules of thumb play, from the few things they look at.
+
+    `upper` and `lower` are the faced stock cards, or NO_CARD.
+    """
+    if phase == CHOOSE:
+        return _chosen(upper, lower, trump, low)
+    trumps = trumps_of(trump)
+    wants = _wants_trick(rules, stock_left, upper, lower, trump, low)
+    if phase == LEAD:
         pool = _outside(legal, trumps)
         return highest_rank(pool) if wants else lowest_rank(pool)
-    winners = winners_over(legal, np.int64(view.led), np.int64(view.trump))
-    if view.low == 1:
+    winners = winners_over(legal, led, trump)
+    if low:
         return _followed_low(legal, winners, wants)
     if wants and winners != NO_CARDS:
         return lowest_rank(_outside(winners, trumps))
     return lowest_rank(_outside(legal, trumps))
+
+
+@jit
+def threshold_action(rules: Record, view: Record) -> int:
+    """What the rules of thumb play in a view."""
+    return rule_of_thumb(
+        rules,
+        np.int64(view.phase),
+        legal_in_view(rules, view),
+        np.int64(view.led),
+        np.int64(view.upcards[0]),
+        np.int64(view.upcards[1]),
+        np.int64(view.stock_left),
+        np.int64(view.trump),
+        view.low == 1,
+    )
 
 
 @jit
@@ -182,4 +211,4 @@ class ThresholdAgent(Agent):
         return actions
 
 
-__all__ = ["ThresholdAgent", "threshold_action", "threshold_actions"]
+__all__ = ["ThresholdAgent", "rule_of_thumb", "threshold_action", "threshold_actions"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .measure import Row, machine, table
 
-ROOMS = ("engine",)
+ROOMS = ("engine", "endgame", "envs", "agents", "arena")
 
 
 def main() -> None:

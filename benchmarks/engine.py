@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from german_whist.engine.rollout import random_hands
 
 from german_whist import Game, Games, load_rules
+from german_whist.engine.rollout import random_hands
 
 from .measure import Row, rate, seconds
 

@@ -19,6 +19,7 @@ from ..engine.state import NO_CARD, VIEW
 from .batch import Array, Batch, checked_count, prepare
 from .kernels import first_illegal_answer, waiting
 from .options import Options, checked_seat
+from .painter import Painter
 
 RANDOM_SEAT = "random"
 
@@ -118,6 +119,12 @@ class Against:
         return Outcome(
             self.observations, self.masks, rewards, ended, ended_indices, final_observations
         )
+
+    def paint(self, index: int, painter: Painter, *, open_hands: bool) -> Any:
+        """A picture of one table from the learner's seat."""
+        names = ("learner", self.opponent.name)
+        seat = int(self.seats[index])
+        return painter.paint(self.batch.game(index), seat, names, open_hands=open_hands)
 
     def _play_opponent(self, ends: _Ends | None = None) -> None:
         """Let the opponent play wherever it is to move, as often as it is."""

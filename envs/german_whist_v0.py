@@ -1,4 +1,98 @@
-"""German Whist as a PettingZoo environment (documentation page follows)."""
+"""German Whist as a PettingZoo AEC environment.
+
+| | |
+|---|---|
+| Import | `from german_whist import german_whist_v0` |
+| Agents | `player_0`, `player_1` |
+| Actions | discrete, 52; 53 in rule sets with the hidden choice |
+| Observations | `{"observation": int8 vector or rows, "action_mask": int8}` |
+| Parallel API | no |
+| Rewards | of one agent the negative of the other's |
+
+Two players play tricks for the cards of a stock, then the tricks that count. What
+either may know is all that it sees: see `RULES` by `german-whist rules`.
+
+```python
+env = german_whist_v0.env(rules="classic")
+env.reset(seed=42)
+for agent in env.agent_iter():
+    observation, reward, termination, truncation, info = env.last()
+    if termination or truncation:
+        action = None
+    else:
+        action = env.action_space(agent).sample(observation["action_mask"])
+    env.step(action)
+env.close()
+```
+
+### Actions
+
+| action | meaning |
+|---|---|
+| 0 to 51 | play that card, or take it from the stock: `suit * 13 + rank`, clubs first, two lowest |
+| 52 | take the hidden card; only where the winner chooses between it and the upcard |
+
+The winner of a trick leads the next, so an agent often moves twice in a row. A mask is
+zero for whoever is not to move and after the end. With `layout="trump-first"` actions and
+masks carry the suits as the observation shows them.
+
+### Observations
+
+`observation="vector"`, layout version [LAYOUT_VERSION], one int8 vector with zeros and ones:
+
+[LAYOUT_TABLE]
+
+`observation="history"`: all that the player has seen, in order, one row `(kind, who, card,
+trick)` per event and zeros after the last:
+
+[HISTORY_TABLE]
+
+### Rewards and the end
+
+An episode ends for both agents at once, with `termination`; nothing is truncated. Rewards
+come when they are earned: with the trick, the hand, or the match.
+
+| `reward` | pays |
+|---|---|
+| `points` (default) | what the rule set pays for the hand |
+| `win` | 1 for winning the hand, and with horizon `match` for winning the match |
+| `margin` | the difference of counting tricks |
+| `tricks` | 1 for every counting trick, as it is taken |
+
+In a low contract the signs of `win`, `margin` and `tricks` are such that fewer tricks are
+better.
+
+An illegal action is no way out. `env()` ends the episode against the offender by
+PettingZoo's `TerminateIllegalWrapper`: it is paid so little that its total, with all it
+has been paid before, is no better than the worst legal result, and the other agent gets 0
+for that step, as that wrapper has it; `truncation` is then set too. `raw_env()` raises
+`IllegalAction` with a sentence and stays as it was. What is no action at all (a float, a
+number out of range) is refused with a sentence by both.
+
+### Options
+
+| option | values |
+|---|---|
+| `rules` | a name (`classic`, `draft`, ...), a `Rules`, a mapping, or the path of a YAML file |
+| `reward` | `points`, `win`, `margin`, `tricks` |
+| `layout` | `raw`, the real suits; `trump-first`, suits relabelled, actions and mask to match |
+| `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays what the ending \
+is worth with best play; `match` |
+| `match` | with horizon `match`: points to play to (default 25), or a `Match` |
+| `observation` | `vector`, `history` |
+| `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
+| `render_view` | `"open"`, both hands; 0 or 1, what that seat may know |
+
+`reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
+the deals of `Game` and `Games`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal,
+the cards in dealing order, non-dealer first, then the stock from the top;
+`{"number": n}` picks a deal of the seed. `env.unwrapped.view(agent)` is the agent's `View`.
+
+### Versions
+
+- v0: the first. It becomes v1 when the same seed and actions could give other observations,
+  rewards or deals.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +106,31 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper, TerminateIllegalWra
 from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.compiled import warm_up
 from ..engine.game import Game, IllegalAction
+from ..engine.history import HISTORY_ABOUT
+from ..engine.layout import LAYOUT
 from ..engine.rules import Match
 from ..engine.state import OVER, VIEW
 from ..engine.view import View
 from .batch import Batch, checked_action
 from .endings import best_tricks
 from .kernels import ENDED, ENDING, close_one, show_one, step_one
-from .options import RENDER_MODES, RulesLike, checked_render_mode, options_from
+from .options import (
+    RENDER_MODES,
+    RulesLike,
+    checked_render_mode,
+    checked_render_view,
+    options_from,
+)
+from .painter import OPEN, Painter, warn_without_render_mode
 
 AGENTS = ("player_0", "player_1")
+
+if __doc__:
+    __doc__ = (
+        __doc__.replace("[LAYOUT_VERSION]", str(LAYOUT.version))
+        .replace("[LAYOUT_TABLE]", LAYOUT.table())
+        .replace("[HISTORY_TABLE]", HISTORY_ABOUT)
+    )
 
 
 def env(**options: Any) -> OrderEnforcingWrapper[str, Any, Any]:
@@ -70,6 +180,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         observation: str = "vector",
         match: Match | int | None = None,
         render_mode: str | None = None,
+        render_view: str | int = OPEN,
     ) -> None:
         super().__init__()
         self.options = options_from(
@@ -81,6 +192,8 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
             match=match,
         )
         self.render_mode = checked_render_mode(render_mode)
+        self._render_view = checked_render_view(render_view, (OPEN, 0, 1))
+        self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
         self.rules = self.options.rules
         self.worst = self.options.worst
         self.possible_agents = list(AGENTS)
@@ -101,7 +214,6 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         self._seed = np.uint64(0)
         self._ready: tuple[Any, Any] | None = None
         self.agents = []
-        self._painter: Any = None
         warm_up("environment", "envs", _compile_all)
 
     # -- spaces
@@ -162,29 +274,28 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         if self.is_over:
             self._was_dead_step(action)
             return
+        if type(action) is not int:
+            action = checked_action(action)
+        if not 0 <= action < self._actions:
+            self.check_action(action)
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
         paid = self._paid_now
-        try:
-            code = step_one(
-                self._rules,
-                self._pays,
-                self._setting,
-                self._records,
-                self._seed,
-                action,
-                self._views,
-                self._order,
-                observation,
-                mask,
-                paid,
-            )
-        except TypeError:
-            self.check_action(action)
-            raise
+        code = step_one(
+            self._rules,
+            self._pays,
+            self._setting,
+            self._records,
+            self._seed,
+            action,
+            self._views,
+            self._order,
+            observation,
+            mask,
+            paid,
+        )
         if code < 0:
-            self.check_action(action)
-            raise IllegalAction(self._why_illegal(int(action)))
+            raise IllegalAction(self._why_illegal(action))
         led_to = code & 7
         self._cumulative_rewards[agent] = 0.0
         if led_to >= ENDED:
@@ -303,10 +414,19 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
     # -- pictures
 
     def render(self) -> Any:
-        """The table in the environment's render mode."""
+        """The table in the environment's render mode; nothing without one."""
+        if self._painter is None:
+            warn_without_render_mode()
+            return None
+        opened = self._render_view == OPEN
+        seat = 0 if opened else int(self._render_view)
+        names = (AGENTS[seat], AGENTS[1 - seat])
+        return self._painter.paint(self.game(), seat, names, open_hands=opened)
 
     def close(self) -> None:
         """Close the window, if there is one."""
+        if self._painter is not None:
+            self._painter.close()
 
 
 def _compile_all() -> None:

@@ -19,7 +19,15 @@ from ..engine.rules import Match
 from ..engine.view import View
 from .against import RANDOM_SEAT, Against, Outcome
 from .batch import checked_action
-from .options import RENDER_MODES, Options, RulesLike, checked_render_mode, options_from
+from .options import (
+    RENDER_MODES,
+    Options,
+    RulesLike,
+    checked_render_mode,
+    checked_render_view,
+    options_from,
+)
+from .painter import OPEN, SEAT, Painter, warn_without_render_mode
 
 
 def _space(options: Options, mask_in_observation: bool) -> gymnasium.Space[Any]:
@@ -31,7 +39,8 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
 
     The keyword options are those of `german_whist_v0`, and: `opponent`, an agent by
     name, an Agent, or a function of views and random streams; `seat`, `0`, `1` or
-    `"random"`; `mask_in_observation`, for a dict observation that holds the mask.
+    `"random"`; `mask_in_observation`, for a dict observation that holds the mask;
+    `render_view`, `"seat"` for what the learner may know or `"open"` for both hands.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
@@ -52,6 +61,7 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         observation: str = "vector",
         match: Match | int | None = None,
         render_mode: str | None = None,
+        render_view: str = SEAT,
     ) -> None:
         self.options = options_from(
             rules,
@@ -67,8 +77,9 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         self.observation_space = _space(self.options, mask_in_observation)
         self.action_space = self.options.action_space()
         self.render_mode = checked_render_mode(render_mode)
+        self._render_view = checked_render_view(render_view, (SEAT, OPEN))
+        self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
         self._over = False
-        self._painter: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -116,11 +127,16 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         return self._against.batch.view(0, self.seat)
 
     def render(self) -> Any:
-        """The table in the environment's render mode, from the learner's seat."""
-        return None
+        """The table in the environment's render mode; nothing without one."""
+        if self._painter is None:
+            warn_without_render_mode()
+            return None
+        return self._against.paint(0, self._painter, open_hands=self._render_view == OPEN)
 
     def close(self) -> None:
         """Close the window, if there is one."""
+        if self._painter is not None:
+            self._painter.close()
 
     def _show_people(self) -> None:
         if self.render_mode == "human":
@@ -165,6 +181,7 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         observation: str = "vector",
         match: Match | int | None = None,
         render_mode: str | None = None,
+        render_view: str = SEAT,
     ) -> None:
         self.options = options_from(
             rules,
@@ -178,6 +195,8 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         self._against = Against(self.options, num_envs, opponent, seat, copy=copy)
         self.num_envs = self._against.n
         self.render_mode = checked_render_mode(render_mode)
+        self._render_view = checked_render_view(render_view, (SEAT, OPEN))
+        self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
         self._mask_in_observation = mask_in_observation
         self.single_observation_space = _space(self.options, mask_in_observation)
         self.single_action_space = self.options.action_space()
@@ -216,8 +235,19 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         self._against.replace_opponent(agent)
 
     def render(self) -> tuple[Any, ...] | None:
-        """Each table in the environment's render mode, from the learner's seat."""
-        return None
+        """Each table in the environment's render mode; `human` shows the first in a window."""
+        if self._painter is None:
+            warn_without_render_mode()
+            return None
+        opened = self._render_view == OPEN
+        where = range(1 if self.render_mode == "human" else self.num_envs)
+        pictures = [self._against.paint(i, self._painter, open_hands=opened) for i in where]
+        return None if self.render_mode == "human" else tuple(pictures)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window, if there is one."""
+        if self._painter is not None:
+            self._painter.close()
 
     def _observations(self) -> Any:
         if self._mask_in_observation:

@@ -170,6 +170,14 @@ def checked_render_mode(value: str | None) -> str | None:
     return value
 
 
+def checked_render_view(value: object, allowed: tuple[object, ...]) -> Any:
+    """Whose view pictures show."""
+    if isinstance(value, bool) or value not in allowed:
+        shown = " or ".join(repr(each) for each in allowed)
+        raise ValueError(f"render_view is {value!r}: it has to be {shown}")
+    return value
+
+
 def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1)) -> Any:
     """A seat number, or what else is allowed in its place."""
     if isinstance(value, bool) or value not in allowed:
@@ -192,6 +200,7 @@ __all__ = [
     "Options",
     "RulesLike",
     "checked_render_mode",
+    "checked_render_view",
     "checked_seat",
     "options_from",
 ]

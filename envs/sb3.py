@@ -17,7 +17,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from ..agents.base import Agent
 from ..engine.rules import Match
 from .against import RANDOM_SEAT, Against, Outcome
-from .options import RulesLike, checked_render_mode, options_from
+from .options import RulesLike, checked_render_mode, checked_render_view, options_from
+from .painter import OPEN, SEAT, Painter
 
 # What `get_attr` finds; the environments of a batch have these in common.
 _ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "spec")
@@ -45,6 +46,7 @@ class GermanWhistVecEnv(VecEnv):
         observation: str = "vector",
         match: Match | int | None = None,
         render_mode: str | None = None,
+        render_view: str = SEAT,
     ) -> None:
         """The options are those of `GermanWhistEnv`."""
         self.options = options_from(
@@ -58,6 +60,8 @@ class GermanWhistVecEnv(VecEnv):
         self.rules = self.options.rules
         self.spec = None
         self.render_mode = checked_render_mode(render_mode)
+        self._render_view = checked_render_view(render_view, (SEAT, OPEN))
+        self._painter = Painter(render_mode) if render_mode else None
         self._mask_in_observation = mask_in_observation
         self._against = Against(self.options, n_envs, opponent, seat)
         space = self.options.dict_space() if mask_in_observation else self.options.observation_box()
@@ -161,7 +165,9 @@ class GermanWhistVecEnv(VecEnv):
             masks = self.action_masks()
             return list(masks if indices is None else masks[where])
         if method_name == "render":
-            return [self._picture(index) for index in where]
+            # A window shows one table.
+            shown = where[:1] if self.render_mode == "human" else where
+            return [self._picture(index) for index in shown]
         raise AttributeError(f"the environments have no method {method_name!r}")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
@@ -173,7 +179,12 @@ class GermanWhistVecEnv(VecEnv):
         return [self._picture(index) for index in range(self.num_envs)]
 
     def _picture(self, index: int) -> Any:
-        return None
+        if self._painter is None:
+            return None
+        opened = self._render_view == OPEN
+        return self._against.paint(index, self._painter, open_hands=opened)
 
     def close(self) -> None:
         """Close the window, if there is one."""
+        if self._painter is not None:
+            self._painter.close()

@@ -11,6 +11,7 @@ import random
 import sys
 
 import numpy as np
+
 from german_whist.engine.compiled import COMPILED
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
 from german_whist.engine.game import Game
 from german_whist.engine.history import (
     CARD_NONE,

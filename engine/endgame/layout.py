@@ -214,44 +214,61 @@ def suit_of(lay: Any, c: int, card: int) -> int:
     return suit
 
 
-@jit
-def place(
-    lay: Any, mine: np.uint64, theirs: np.uint64, trump: int, cards: np.ndarray
-) -> tuple[int, np.uint64]:
-    """The class and the pattern of two hands, `mine` on lead; `cards` gets each bit's card id."""
-    every = mine | theirs
-    order = np.uint64(0x3210)
-    if 0 < trump < 4:  # trumps first: their suit and clubs change places
-        order ^= np.uint64(trump) | (np.uint64(trump) << np.uint64(4 * trump))
-    # Sort the lengths of the side suits, each with its suit in the lowest two bits.
-    a = _sized(every, order)
-    b = _sized(every, order >> np.uint64(4))
-    c = _sized(every, order >> np.uint64(8))
-    d = _sized(every, order >> np.uint64(12))
-    b, c = min(b, c), max(b, c)
-    c, d = min(c, d), max(c, d)
-    b, c = min(b, c), max(b, c)
-    if not lay.trumps:
-        a, b = min(a, b), max(a, b)
-        b, c = min(b, c), max(b, c)
-        c, d = min(c, d), max(c, d)
-    order = np.uint64((a & 3) | (b & 3) << 4 | (c & 3) << 8 | (d & 3) << 12)
-    pattern = NO_CARDS
-    at = 0
-    for s in range(4):
-        suit = (order >> np.uint64(4 * s)) & np.uint64(3)
-        left = every & (SUIT_BITS << (np.uint64(13) * suit))
-        while left:
-            card = lowest(left)
-            left &= left - ONE
-            cards[at] = card
-            pattern |= ((mine >> np.uint64(card)) & ONE) << np.uint64(at)
-            at += 1
-    return np.int64(lay.find[a >> 2, b >> 2, c >> 2, d >> 2]), pattern
-
-
 @inlined
 def _sized(every: np.uint64, suit: np.uint64) -> int:
     suit &= np.uint64(3)
     length = popcount((every >> (np.uint64(13) * suit)) & SUIT_BITS)
     return 4 * length + np.int64(suit)
+
+
+@inlined
+def _moved(cards: np.uint64, suit: int, to: int) -> np.uint64:
+    return ((cards >> np.uint64(13 * (suit & 3))) & SUIT_BITS) << np.uint64(13 * to)
+
+
+@jit
+def pattern_of(
+    find: np.ndarray, trumps: int, mine: np.uint64, theirs: np.uint64, trump: int
+) -> tuple[int, np.uint64, int]:
+    """The class and the pattern of two hands, `mine` on lead, and the suits in class order.
+
+    Takes of the layout no more than it needs, which makes it cheap to call; the
+    suits are given as two bits each, first suit lowest.
+    """
+    every = mine | theirs
+    first = np.uint64(trump if 0 < trump < 4 else 0)
+    a = _sized(every, first)
+    b = _sized(every, np.uint64(0) if first == 1 else np.uint64(1))
+    c = _sized(every, np.uint64(0) if first == 2 else np.uint64(2))
+    d = _sized(every, np.uint64(0) if first == 3 else np.uint64(3))
+    b, c = min(b, c), max(b, c)
+    c, d = min(c, d), max(c, d)
+    b, c = min(b, c), max(b, c)
+    if not trumps:
+        a, b = min(a, b), max(a, b)
+        b, c = min(b, c), max(b, c)
+        c, d = min(c, d), max(c, d)
+    every = _moved(every, a, 0) | _moved(every, b, 1) | _moved(every, c, 2) | _moved(every, d, 3)
+    own = _moved(mine, a, 0) | _moved(mine, b, 1) | _moved(mine, c, 2) | _moved(mine, d, 3)
+    pattern = NO_CARDS
+    while own:
+        pattern |= ONE << np.uint64(popcount(every & ((ONE << np.uint64(lowest(own))) - ONE)))
+        own &= own - ONE
+    suits = a & 3 | (b & 3) << 2 | (c & 3) << 4 | (d & 3) << 6
+    return np.int64(find[a >> 2, b >> 2, c >> 2, d >> 2]), pattern, suits
+
+
+@jit
+def place(
+    lay: Any, mine: np.uint64, theirs: np.uint64, trump: int, cards: np.ndarray
+) -> tuple[int, np.uint64]:
+    """The class and the pattern of two hands; `cards` gets the card id of each of its bits."""
+    c, pattern, suits = pattern_of(lay.find, lay.trumps, mine, theirs, trump)
+    at = 0
+    for s in range(4):
+        left = (mine | theirs) & (SUIT_BITS << np.uint64(13 * ((suits >> 2 * s) & 3)))
+        while left:
+            cards[at] = lowest(left)
+            left &= left - ONE
+            at += 1
+    return c, pattern

@@ -22,7 +22,7 @@ from .layout import (
     Layout,
     after_trick,
     entry,
-    place,
+    pattern_of,
     rank_of,
     run_bottoms,
     suit_of,
@@ -315,14 +315,18 @@ def points(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64) -> int
     return best
 
 
-@jit
+@inlined
 def solve(tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: int) -> int:
     """The tricks that the player on lead, who holds `mine`, takes with best play by both.
 
     Hands are sets of card ids and equally long; `trump` is a suit, or any
     other number (4 by custom) with tables for no trumps.
     """
-    c, pattern = place(tables.lay, mine, theirs, trump, scratch.cards)
+    lay = tables.lay
+    c, pattern, _ = pattern_of(lay.find, lay.trumps, mine, theirs, trump)
     n = popcount(mine)
-    reached = points(tables, scratch, n, c, pattern)
+    if n <= tables.cards:
+        reached = stored(tables, n, c, pattern)
+    else:
+        reached = points(tables, scratch, n, c, pattern)
     return n - reached if tables.low else reached

@@ -1,4 +1,5 @@
-# pyright: strict, reportUnsupportedDunderAll=false
+# pyright: strict, reportUnsupportedDunderAll=false, reportMissingTypeStubs=false
+# pyright: reportUnknownMemberType=false
 """German Whist for reinforcement learning: engine, environments, players, training, a table.
 
 Public names are loaded when they are first used, so importing the package costs

@@ -14,6 +14,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+
 from german_whist.engine.game import Game
 from german_whist.engine.rules import Match, named_rules
 from german_whist.engine.view import View

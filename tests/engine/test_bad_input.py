@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from german_whist.engine.cards import CARDS
 from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.games import Games

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from german_whist.engine.cards import (
     CARDS,
     SUITS,

@@ -4,6 +4,8 @@ import random
 
 import numpy as np
 import pytest
+from plain_endgame import PlainEnding, PlainRace, random_ending, without
+
 from german_whist.engine.endgame import (
     best_card_compiled,
     new_scratch,
@@ -15,7 +17,6 @@ from german_whist.engine.endgame import (
     solve_race_moves,
     tables_in_memory,
 )
-from plain_endgame import PlainEnding, PlainRace, random_ending, without
 
 NONE = 4
 KINDS = [(True, False), (True, True), (False, False), (False, True)]

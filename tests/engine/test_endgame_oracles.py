@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+
 from german_whist.engine.endgame import new_scratch, solve, tables_in_memory
 from german_whist.engine.endgame.generator import check_classes
 from german_whist.engine.endgame.layout import layer_bytes, layer_size, layout

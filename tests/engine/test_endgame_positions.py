@@ -4,12 +4,13 @@ import random
 
 import numpy as np
 import pytest
+from plain_endgame import PlainEnding, random_ending, without
+
 from german_whist.engine import endgame
 from german_whist.engine.cards import card, card_set
 from german_whist.engine.endgame import solver
 from german_whist.engine.game import Game
 from german_whist.engine.rules import Rules
-from plain_endgame import PlainEnding, random_ending, without
 
 
 @pytest.fixture(autouse=True)

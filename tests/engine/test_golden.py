@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
+
 from german_whist.engine.cards import text_of
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
 from german_whist.engine.streams import below, fraction, keyed
-from scipy.stats import chisquare
 
 # Rules, seed, number, dealer, the deal, then counting tricks and pays of a fixed way of play.
 GOLDEN = [

@@ -11,6 +11,7 @@ from pathlib import Path
 import digest_of_play
 import pytest
 from digest_of_play import digests
+
 from german_whist.engine.compiled import COMPILED
 
 

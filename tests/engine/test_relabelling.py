@@ -7,11 +7,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
 from german_whist.engine.layout import LAYOUT, LAYOUTS
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support import EVERY_SET, STYLES, chosen_action, engine_rules
 
 SEEDS = st.integers(0, 2**32)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from german_whist.engine.game import Game
-from german_whist.engine.rules import Match
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from german_whist.engine.game import Game
+from german_whist.engine.rules import Match
 from support import EVERY_SET, engine_rules
 
 State = tuple[bytes, tuple[int, ...], str, "int | None", tuple[int, ...]]

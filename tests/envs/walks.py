@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import gymnasium
 import numpy as np
+
 from german_whist import named_rules
 from support import ODD
 
@@ -57,4 +59,23 @@ def picks(masks: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[A
     return np.array([pick(mask, rng) for mask in masks])
 
 
-__all__ = ["NAMES", "OPTIONS", "api_test", "label", "pick", "picks", "render_test", "seed_test"]
+class OnlyLegal(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose every action stands for a legal one, for checkers that sample them."""
+
+    def step(self, action: Any) -> Any:
+        """Play the legal action that this one stands for."""
+        legal = np.flatnonzero(self.env.get_wrapper_attr("action_masks")())
+        return self.env.step(int(legal[action % len(legal)]))
+
+
+__all__ = [
+    "NAMES",
+    "OPTIONS",
+    "OnlyLegal",
+    "api_test",
+    "label",
+    "pick",
+    "picks",
+    "render_test",
+    "seed_test",
+]

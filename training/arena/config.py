@@ -40,13 +40,15 @@ class LadderConfig:
 
 
 def _folder() -> Any:
-    return files(__package__.split(".")[0] + ".configs") / "arena"
+    return files(__name__.partition(".")[0] + ".configs") / "arena"
 
 
 def config_names() -> list[str]:
     """The ladders that come with the package."""
     return sorted(
-        each.name.removesuffix(".yaml") for each in _folder().iterdir() if each.name.endswith(".yaml")
+        each.name.removesuffix(".yaml")
+        for each in _folder().iterdir()
+        if each.name.endswith(".yaml")
     )
 
 

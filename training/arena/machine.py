@@ -18,8 +18,10 @@ def machine_text() -> str:
     return ", ".join(
         (
             f"{_processor()}, {os.cpu_count()} cores",
-            f"{platform.system()}",
-            f"Python {platform.python_version()}, NumPy {np.__version__}, Numba {numba.__version__}",
+            platform.system(),
+            f"Python {platform.python_version()}",
+            f"NumPy {np.__version__}",
+            f"Numba {numba.__version__}",
             f"endings of up to {tables().cards} cards from the table",
         )
     )

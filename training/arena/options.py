@@ -130,9 +130,10 @@ def play_and_tell(
     finally:
         progress.close()
     result = replace(result, command=command, machine=machine_text(), version=package_version())
+    status = 0 if result.complete else STOPPED if arena.interrupted else 1
     if not result.pairings:
-        print("stopped before the first result", file=sys.stderr)
-        return result, STOPPED
+        print("\n".join(result.notes), file=sys.stderr)
+        return result, status
     print(as_text(result))
     texts = {
         "json": result.text,
@@ -146,4 +147,4 @@ def play_and_tell(
             with written_whole(path, "w") as file:
                 file.write(text())
             print(f"wrote {path}", file=sys.stderr)
-    return result, 0 if result.complete else STOPPED
+    return result, status

@@ -30,6 +30,7 @@ th, td { padding: 4px 12px; text-align: right; border-bottom: 1px solid var(--ru
   white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; } th:first-child, td:first-child { text-align: left;
   padding-left: 0; }
+summary { cursor: pointer; }
 .note { border-left: 3px solid var(--ahead); padding: 2px 0 2px 12px; }
 code { font: 13px ui-monospace, Menlo, Consolas, monospace; }
 svg { max-width: 100%; height: auto; display: block; }
@@ -41,7 +42,8 @@ svg .whisker { stroke: var(--ink); stroke-width: 1.6; } svg .dot { fill: var(--a
 svg .ahead { fill: var(--ahead); } svg .behind { fill: var(--behind); }
 svg rect { fill-opacity: .72; } svg rect.whole { fill-opacity: 1; }
 svg rect.empty { fill: var(--rule); fill-opacity: .35; }
-svg .cell { font-variant-numeric: tabular-nums; } svg .strong { fill: var(--card); font-weight: 600; }
+svg .cell { font-variant-numeric: tabular-nums; }
+svg .strong { fill: var(--card); font-weight: 600; }
 svg .curve { fill: none; stroke-width: 2; } svg .curve.trumps { stroke: var(--ahead); }
 svg .curve.high { stroke: var(--third); } svg .on.trumps { fill: var(--ahead); }
 svg .on.high { fill: var(--third); }
@@ -65,7 +67,8 @@ def as_html(result: Result, rules: Rules) -> str:
     if result.pairings:
         parts += ["<h2>Win rates with 95 % intervals</h2>", _card(plots.win_rates(result))]
         parts += ["<h2>Where in the hand the margin arises</h2>", _KEY]
-        parts += [_course(each, rules) for each in result.pairings]
+        few = len(result.pairings) <= _OPEN_AT_FIRST
+        parts += [_course(each, rules, few) for each in result.pairings]
     parts += ["<h2>In figures</h2>", *map(_table, tables_of(result))]
     parts += ["<h2>How it was made</h2>", *_origin(result)]
     return (
@@ -75,6 +78,8 @@ def as_html(result: Result, rules: Rules) -> str:
         f"<body><main>{''.join(parts)}</main></body></html>\n"
     )
 
+
+_OPEN_AT_FIRST = 6
 
 _KEY = (
     '<p class="soft">Everything is seen from the first player of a pairing. The margin is the '
@@ -87,23 +92,25 @@ def _card(inner: str) -> str:
     return f'<section class="card">{inner}</section>'
 
 
-def _course(pairing: Pairing, rules: Rules) -> str:
+def _course(pairing: Pairing, rules: Rules, opened: bool) -> str:
     foreplay = rules.foreplay_tricks
     head = (
-        f"<h3>{escape(pairing.player)} – {escape(pairing.opponent)}: "
-        f"{percent_with_reach(pairing.win_rate)}, margin {number_with_reach(pairing.margin)}</h3>"
+        f"<summary><b>{escape(pairing.player)} – {escape(pairing.opponent)}</b>: "
+        f"{percent_with_reach(pairing.win_rate)}, margin {number_with_reach(pairing.margin)}"
+        "</summary>"
     )
     keys = (
         '<span class="key" style="background:var(--ahead)"></span>trumps &nbsp; '
         '<span class="key" style="background:var(--third)"></span>queens, kings and aces'
     )
     return _card(
-        head
+        ("<details open>" if opened else "<details>")
+        + head
         + plots.margin_parts(pairing, rules.counts == "all")
         + '<div class="side">'
         + _figure(plots.tricks_won(pairing, foreplay), "share of the tricks won, by their number")
         + _figure(plots.cards_held(pairing, foreplay), f"more cards held than the other: {keys}")
-        + "</div>"
+        + "</div></details>"
     )
 
 

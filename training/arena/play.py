@@ -106,9 +106,7 @@ class Chunk:
     records: list[str] = field(default_factory=list)
 
 
-def play_chunk(
-    players: tuple[Agent, Agent], setting: Setting, start: int, pairs: int
-) -> Chunk:
+def play_chunk(players: tuple[Agent, Agent], setting: Setting, start: int, pairs: int) -> Chunk:
     """Play pairs of games from the deal (or match) number `start` on."""
     if players[0] is players[1] and players[0].keeps_state:
         raise ValueError(
@@ -128,9 +126,7 @@ class _Hall:
         self.setting = setting
         self.perfect = np.array([each.perfect_endgame for each in players])
         self.exact = bool(
-            setting.solvable
-            and self.perfect.all()
-            and not (setting.play_out or setting.records)
+            setting.solvable and self.perfect.all() and not (setting.play_out or setting.records)
         )
         self.tally = Tally(pairs=pairs, exact=self.exact)
         self.lines: list[str] = []
@@ -160,9 +156,11 @@ class _Hall:
         left = len(self.games)
         while left:
             for player in range(len(self.players)):
-                self._move(player)
                 if self.exact:
                     kernels.end_exactly(self.rules, self.games, *self.known)
+                self._move(player)
+            if self.exact:
+                kernels.end_exactly(self.rules, self.games, *self.known)
             left -= self._count()
         if self.setting.match is not None:
             kernels.score_matches(self.rules, self.games, self.seats, self.totals)
@@ -336,7 +334,9 @@ def _choice(game: Any, rules: Rules, trick: int) -> int | None:
 def _score_before(game: Any, match: Match, pays: tuple[int, int]) -> MatchScore:
     return MatchScore(
         match=match,
-        points=tuple(int(now) - max(paid, 0) for now, paid in zip(game["points"], pays, strict=True)),
+        points=tuple(
+            int(now) - max(paid, 0) for now, paid in zip(game["points"], pays, strict=True)
+        ),
         hands_won=tuple(
             int(now) - (paid > 0) for now, paid in zip(game["hands_won"], pays, strict=True)
         ),

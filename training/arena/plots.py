@@ -7,9 +7,10 @@ its light or dark look.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
+from .report import percent_with_reach, signed
 from .results import Pairing, Result
 from .statistics import Estimate
 
@@ -80,6 +81,11 @@ def round_steps(low: float, high: float, about: int = 6) -> list[float]:
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+def signed_step(step: float) -> str:
+    """A round number of a scale, with its sign."""
+    return f"{step:+g}".replace("-", "−") if round(step, 9) else "0"
+
+
 def intervals(
     rows: Sequence[tuple[str, Estimate]], middle: float, unit: str, label: str, digits: int = 1
 ) -> str:
@@ -103,7 +109,9 @@ def intervals(
     picture.line(at(middle), 8, at(middle), height - 30, "middle")
     for place, (name, each) in enumerate(rows):
         y = 8 + _ROW * (place + 0.5)
-        words = f"{each.value:.{digits}f}{unit} ± {each.half_width:.{digits}f}"
+        words = f"{each.value:.{digits}f}{unit}"
+        if each.half_width:
+            words += f" ± {each.half_width:.{digits}f}"
         picture.text(names, y, name, "name", "end")
         picture.line(at(each.low), y, at(each.high), y, "whisker")
         for end in (each.low, each.high):
@@ -141,7 +149,7 @@ def heat_map(result: Result, players: Sequence[str]) -> str:
                 continue
             lead = max(-1.0, min(1.0, 2 * rate.value - 1))
             kind = "ahead" if lead >= 0 else "behind"
-            tip = f"{player} wins {100 * rate.value:.2f} ± {100 * rate.half_width:.2f} % of its games against {other}"
+            tip = f"{player} against {other}: {percent_with_reach(rate)}"
             style = f"fill-opacity:{0.04 + 0.86 * abs(lead) ** 0.8:.3f}"
             picture.bar(x + 1, y + 1, cell - 2, high - 2, kind, tip, style)
             shade = "cell strong" if abs(lead) > 0.6 else "cell"
@@ -186,13 +194,13 @@ def margin_parts(pairing: Pairing, counts_all: bool) -> str:
 
     for step in round_steps(low, high):
         picture.line(at(step), 6, at(step), height - 28, "grid")
-        picture.text(at(step), height - 14, f"{step:+g}" if step else "0", "axis", "middle")
+        picture.text(at(step), height - 14, signed_step(step), "axis", "middle")
     for place, (name, value) in enumerate(rows):
         y = 6 + _ROW * (place + 0.5)
         kind = ("ahead" if value >= 0 else "behind") + (" whole" if place == len(rows) - 1 else "")
         picture.text(names, y, name, "name", "end")
         picture.bar(min(at(0), at(value)), y - 8, abs(at(value) - at(0)), 16, kind)
-        picture.text(right + 12, y, f"{value:+.2f}", "value")
+        picture.text(right + 12, y, signed(value), "value")
     picture.line(at(0), 6, at(0), height - 28, "middle")
     return str(picture)
 
@@ -216,14 +224,16 @@ def tricks_won(pairing: Pairing, foreplay: int) -> str:
 def cards_held(pairing: Pairing, foreplay: int) -> str:
     """How many more trumps and high cards player one holds as each trick begins."""
     course = pairing.course
-    count = max((place + 1 for place, each in enumerate(course.trumps) if each is not None), default=1)
+    count = max(
+        (place + 1 for place, each in enumerate(course.trumps) if each is not None), default=1
+    )
     picture = _Steps(count, "Cards held")
     lines = {
         "trumps": [each or 0.0 for each in course.trumps[:count]],
         "high": [each or 0.0 for each in course.high_cards[:count]],
     }
     values = [value for line in lines.values() for value in line]
-    picture.scale(min(*values, -0.2), max(*values, 0.2), lambda value: f"{value:+g}" if value else "0")
+    picture.scale(min(*values, -0.2), max(*values, 0.2), signed_step)
     picture.stage_ends(foreplay)
     for kind, line in lines.items():
         picture.curve(line, kind)
@@ -233,7 +243,7 @@ def cards_held(pairing: Pairing, foreplay: int) -> str:
 class _Steps:
     """A plot over the tricks of a hand."""
 
-    _LEFT, _TOP, _HEIGHT, _STEP = 56.0, 12.0, 150.0, 17.0
+    _LEFT, _TOP, _HEIGHT, _STEP = 56.0, 12.0, 150.0, 15.5
 
     def __init__(self, count: int, label: str) -> None:
         self._count = count
@@ -241,7 +251,7 @@ class _Steps:
         self._step = (self._right - self._LEFT) / count
         self.drawing = Drawing(self._right + 12, self._TOP + self._HEIGHT + 34, label)
 
-    def scale(self, low: float, high: float, words) -> None:  # type: ignore[no-untyped-def]
+    def scale(self, low: float, high: float, words: Callable[[float], str]) -> None:
         """Fix the scale, and draw it."""
         pad = 0.08 * (high - low)
         self._low, self._high = low - pad, high + pad

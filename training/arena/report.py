@@ -34,12 +34,13 @@ def percent_with_reach(share: Estimate) -> str:
 
 def number_with_reach(number: Estimate, digits: int = 2) -> str:
     """A signed figure with half of its interval, as `+0.12 ± 0.04`."""
-    return f"{_signed(number.value, digits)} ± {number.half_width:.{digits}f}"
+    return f"{signed(number.value, digits)} ± {number.half_width:.{digits}f}"
 
 
-def _signed(value: float, digits: int = 2) -> str:
-    text = f"{value:+.{digits}f}"
-    return text if float(text) else text[1:]
+def signed(value: float, digits: int = 2) -> str:
+    """A figure with its sign, which nothing does not have."""
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text if text.strip("+−0.") else text[1:]
 
 
 def milliseconds(value: float | None) -> str:
@@ -85,8 +86,12 @@ def ratings_table(result: Result, ladder: Ladder) -> Table:
             )
         )
     fixed = f"{ladder.anchor} is set to 1000" if ladder.anchor else "the mean is set to 1000"
-    return Table("Ratings", ("player", "Elo", "95 %", "mean win rate", "ms a move"), tuple(rows),
-                 f"Elo by maximum likelihood (Bradley–Terry, a tie as half a win); {fixed}.")  # fmt: skip
+    return Table(
+        "Ratings",
+        ("player", "Elo", "95 %", "mean win rate", "ms a move"),
+        tuple(rows),
+        f"Elo by maximum likelihood (Bradley–Terry, a tie as half a win); {fixed}.",
+    )
 
 
 def mean_score(result: Result, player: str) -> float:
@@ -113,7 +118,9 @@ def cross_table(result: Result, ladder: Ladder) -> Table:
     rows = []
     for player in ranked:
         rates = [result.win_rate(player, other) for other in ranked]
-        rows.append((player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates)))
+        rows.append(
+            (player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates))
+        )
     return Table("Cross table", ("win rate in %", *ranked), tuple(rows),
                  "The row's player against the column's.")  # fmt: skip
 
@@ -136,42 +143,57 @@ def pairings_table(result: Result) -> Table:
     header += ["matches", "matches won", "hands won"] if matches else ["win rate"]
     header += ["margin", "points", "as leader", "as dealer"]
     return Table(
-        "Pairings", tuple(header), tuple(rows),
-        "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. Margin: "
-        "counting tricks a hand. Points: what the rules pay a hand. As leader: hands won as "
-        "non-dealer.",
-    )  # fmt: skip
-
-
-def stages_table(result: Result) -> Table:
-    """What the players did in the two stages."""
-    rows = []
-    for each in result.pairings:
-        for place, name in enumerate((each.player, each.opponent)):
-            stage = each.stages[place]
-            other = each.opponent if place == 0 else each.player
-            rows.append(
-                (
-                    f"{name} (against {other})",
-                    f"{stage.upcards:.2f}",
-                    _ending_margin(each, place),
-                    thrown_text(stage.thrown, stage.perfect),
-                    milliseconds(stage.ms_a_move),
-                )
-            )
-    return Table(
-        "Stages, a hand",
-        ("player", "upcards won", "ending's worth", "thrown away", "ms a move"),
+        "Pairings",
+        tuple(header),
         tuple(rows),
-        "Ending's worth: the margin of the endgame under perfect play by both, which the foreplay "
-        "decides. Thrown away: endgame tricks lost against perfect play.",
+        "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. "
+        "Margin: counting tricks a hand. Points: what the rules pay a hand. As leader: hands won "
+        "as non-dealer.",
     )
 
 
-def _ending_margin(pairing: Pairing, place: int) -> str:
-    if pairing.ending_margin is None:
-        return "–"
-    return _signed(pairing.ending_margin if place == 0 else -pairing.ending_margin)
+_STAGES_NOTE = (
+    "Ending's worth: the margin of the endgame under perfect play by both, which the foreplay "
+    "decides. Thrown away: endgame tricks lost against perfect play."
+)
+_STAGES_HEADER = ("player", "upcards won", "ending's worth", "thrown away", "ms a move")
+
+
+def stages_table(result: Result) -> Table:
+    """What the players did in the two stages: in a ladder the means over all opponents."""
+    rows = []
+    if result.ladder is not None:
+        for player, _ in result.ladder.ranked():
+            met = (result.pairing(player, other) for other in result.players if other != player)
+            seen = [each for each in met if each is not None]
+            rows.append(_stages_row(player, seen, result))
+    else:
+        for each in result.pairings:
+            rows.append(_stages_row(f"{each.player} (against {each.opponent})", [each], result))
+            turned = each.turned()
+            rows.append(_stages_row(f"{each.opponent} (against {each.player})", [turned], result))
+    return Table("Stages, a hand", _STAGES_HEADER, tuple(rows), _STAGES_NOTE)
+
+
+def _stages_row(title: str, seen: Sequence[Pairing], result: Result) -> tuple[str, ...]:
+    """The stages of the first player of some pairings."""
+    stages = [each.stages[0] for each in seen]
+    worth = _mean([each.ending_margin for each in seen])
+    thrown = _mean([each.thrown for each in stages])
+    moves = sum(each.moves for each in stages)
+    spent = sum((each.ms_a_move or 0.0) * each.moves for each in stages)
+    return (
+        title,
+        f"{_mean([each.upcards for each in stages]) or 0.0:.2f}",
+        "–" if worth is None else signed(worth),
+        thrown_text(thrown, all(each.perfect for each in stages)),
+        milliseconds(spent / moves if moves else None),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return sum(known) / len(known) if known else None
 
 
 def thrown_text(thrown: float | None, perfect: bool) -> str:

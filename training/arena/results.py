@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...engine.state import SEATS
 from . import kernels as k
-from .play import Fault, Setting, Tally
-from .statistics import Estimate, Ratings, fit_ratings, mean_estimate, ratio, share_estimate
-from .statistics import tied_together
+from .play import Setting, Tally
+from .statistics import (
+    Estimate,
+    Ratings,
+    fit_ratings,
+    mean_estimate,
+    ratio,
+    share_estimate,
+    tied_together,
+)
 
 RESULT_VERSION = 1
 
@@ -89,6 +96,28 @@ class Pairing:
     score_variance: float
     """Of the sum of `2 * pairs` results, for ratings."""
 
+    def turned(self) -> Pairing:
+        """The same seen from the opponent."""
+        course = self.course
+        return replace(
+            self,
+            player=self.opponent,
+            opponent=self.player,
+            win_rate=self.win_rate.scaled(-1, 1),
+            hand_win_rate=self.hand_win_rate.scaled(-1, 1),
+            margin=self.margin.scaled(-1),
+            points=self.points.scaled(-1),
+            as_leader=1 - self.as_dealer,
+            as_dealer=1 - self.as_leader,
+            ending_margin=None if self.ending_margin is None else -self.ending_margin,
+            stages=(self.stages[1], self.stages[0]),
+            course=Course(
+                tuple(None if each is None else 1 - each for each in course.tricks_won),
+                tuple(None if each is None else -each for each in course.trumps),
+                tuple(None if each is None else -each for each in course.high_cards),
+            ),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it; what depends on the machine stands under `timing`."""
         told = _plain(self)
@@ -134,19 +163,19 @@ class Result:
     workers: int = 1
 
     def pairing(self, player: str, opponent: str) -> Pairing | None:
-        """The pairing of two players, seen from the first one where it was played so."""
+        """The pairing of two players, seen from the first."""
         for each in self.pairings:
             if (each.player, each.opponent) == (player, opponent):
                 return each
+        for each in self.pairings:
+            if (each.player, each.opponent) == (opponent, player):
+                return each.turned()
         return None
 
     def win_rate(self, player: str, opponent: str) -> Estimate | None:
         """How often the first player won against the second."""
-        if (found := self.pairing(player, opponent)) is not None:
-            return found.win_rate
-        if (found := self.pairing(opponent, player)) is not None:
-            return found.win_rate.scaled(-1, 1)
-        return None
+        found = self.pairing(player, opponent)
+        return found.win_rate if found is not None else None
 
     def to_json(self) -> dict[str, Any]:
         """The whole run as JSON holds it."""
@@ -306,3 +335,12 @@ def ladder_of(
         return None
     place = players.index(anchor) if anchor is not None else None
     return Ladder(players, fit_ratings(games, scores, spread, place), anchor)
+
+
+def strongest_first(ladder: Ladder, pairings: tuple[Pairing, ...]) -> tuple[Pairing, ...]:
+    """The pairings of a ladder in its order, each seen from the higher player."""
+    place = {player: number for number, (player, _) in enumerate(ladder.ranked())}
+    seen = [
+        each if place[each.player] < place[each.opponent] else each.turned() for each in pairings
+    ]
+    return tuple(sorted(seen, key=lambda each: (place[each.player], place[each.opponent])))

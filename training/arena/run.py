@@ -19,11 +19,12 @@ from ...agents.base import Agent
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.state import SEATS
 from .play import Chunk, Setting, Tally
-from .results import Ladder, Pairing, Result, ladder_of, pairing_of
+from .results import Ladder, Pairing, Result, ladder_of, pairing_of, strongest_first
 from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
 
 DEFAULT_HANDS = 10_000
-_MOST_CHUNK, _LEAST_CHUNK = 256, 8
+# Pairs in a chunk: many are played faster, few stop sooner and spread better over workers.
+_MOST_CHUNK, _LEAST_CHUNK, _OPEN_CHUNK = 256, 8, 64
 _CHUNKS = 64
 # A precision is not believed before so many pairs were played.
 _LEAST_PAIRS = 128
@@ -31,7 +32,7 @@ _MOST_PAIRS = 1 << 40
 
 RulesLike = str | Path | Rules | Mapping[str, Any]
 Progress = Callable[["Arena"], None]
-Records = Callable[[str], None]
+Records = Callable[[str], object]
 
 
 @dataclass
@@ -48,10 +49,11 @@ class _Course:
 class Arena:
     """A run of the arena; `evaluate` and `ladder` make one and play it.
 
-    `pairings` names by place in `players` who plays whom. With `hands` every
-    pairing plays so many hands (matches, where a match is played), half of them
-    with the seats exchanged; with `until` it stops as soon as half of the win
-    rate's interval is no longer than that, and `hands` is the most it plays.
+    `pairings` names by place in `players` who plays whom. With `hands` every pairing
+    plays so many hands (matches, where a match is played), rounded up to an even
+    number, since half of them have the seats exchanged; with `until` it stops as soon
+    as half of the win rate's interval is no longer than that, and `hands` is the most
+    it plays.
     """
 
     def __init__(
@@ -84,13 +86,17 @@ class Arena:
             hands = _whole(hands, "hands", 1, 2 * _MOST_PAIRS)
         # Half of the hands are the other half with exchanged seats.
         self.pairs = _MOST_PAIRS if hands is None else -(-hands // SEATS)
-        self.chunk = min(_MOST_CHUNK, max(_LEAST_CHUNK, self.pairs // _CHUNKS))
+        most = _MOST_CHUNK if hands is not None else _OPEN_CHUNK
+        self.chunk = min(most, max(_LEAST_CHUNK, self.pairs // _CHUNKS))
         self._specs = tuple((players[i], players[j]) for i, j in pairings)
         self._bench = Bench(self._specs, self.setting)
         # Made here as well: what can not play is told at once, and by its own name.
         self._agents = [self._bench.pair(place) for place in range(len(pairings))]
         self.names = _names(players, pairings, self._agents)
         self._places = list(pairings)
+        for name in self.names if rated else ():
+            if self.names.count(name) > 1:
+                raise ValueError(f"{name} stands twice in the ladder: each player once")
         self.anchor, self._rated = anchor, rated
         if anchor is not None and anchor not in self.names:
             raise ValueError(f"anchor is {anchor!r}: it has to be one of {', '.join(self.names)}")
@@ -100,11 +106,13 @@ class Arena:
                 "workers=1"
             )
         self._write = records
+        self._lines: dict[tuple[int, int], list[str]] = {}
         self.courses = [_Course() for _ in pairings]
         self._turn = 0
         self.complete = False
         self.replaced = 0
         self.stopped_by: str | None = None
+        self.interrupted = False
         self._begun = time.monotonic()
         self.seconds = 0.0
 
@@ -134,11 +142,25 @@ class Arena:
             course.counted += 1
             course.tally.add(arrived.tally)
             if self._write is not None:
-                for line in arrived.records:
-                    self._write(line)
+                self._lines[course.counted - 1, task.pairing] = arrived.records
             course.done = self._is_done(task.pairing)
         if course.done:
             course.waiting.clear()
+        self._write_records()
+
+    def _write_records(self, whatever_there_is: bool = False) -> None:
+        """Write the records of chunks in one order, whoever played them first."""
+        while self._lines:
+            key = min(self._lines)
+            earlier = [
+                place
+                for place, course in enumerate(self.courses)
+                if not course.done and (course.counted, place) < key
+            ]
+            if self._write is None or (earlier and not whatever_there_is):
+                return
+            for line in self._lines.pop(key):
+                self._write(line)
 
     def _is_done(self, place: int) -> bool:
         tally = self.courses[place].tally
@@ -162,9 +184,11 @@ class Arena:
                         progress(self)
             self.complete = True
         except KeyboardInterrupt:
+            self.interrupted = True
             self.stopped_by = "stopped by Ctrl-C"
         except WorkersLost as error:
             self.stopped_by = str(error)
+        self._write_records(whatever_there_is=True)
         self.seconds = time.monotonic() - self._begun
         return self.result()
 
@@ -204,13 +228,13 @@ class Arena:
     def result(self) -> Result:
         """Everything found so far."""
         pairings = tuple(
-            self.pairing(place)
-            for place, course in enumerate(self.courses)
-            if course.tally.pairs
+            self.pairing(place) for place, course in enumerate(self.courses) if course.tally.pairs
         )
         found: Ladder | None = None
         if self._rated:
             found = ladder_of(self.names, pairings, self.anchor)
+        if found is not None:
+            pairings = strongest_first(found, pairings)
         return Result(
             rules=self.setting.rules.name,
             match=str(self.setting.match) if self.setting.match else None,
@@ -241,8 +265,14 @@ class Arena:
                 "A player won or lost everything that ties it to the others: ratings were found "
                 "with half a tie added to every pairing."
             )
-        for each in pairings:
-            yield from (f"{forfeit}." for forfeit in each.forfeits)
+        if self.complete and self.until is not None:
+            wide = [each for each in pairings if each.win_rate.half_width > self.until]
+            if wide:
+                yield f"{SEATS * self.pairs:,} hands a pairing did not reach {self.until:.2%}."
+        forfeits = [forfeit for each in pairings for forfeit in each.forfeits]
+        yield from (f"{forfeit}." for forfeit in forfeits)
+        if forfeits and self.setting.records:
+            yield "Forfeited hands have no record."
 
 
 def _whole(value: object, name: str, least: int, most: int) -> int:
@@ -298,10 +328,6 @@ def ladder_arena(
     players: Sequence[PlayerSpec], rules: RulesLike = "classic", **options: Any
 ) -> Arena:
     """The run behind `ladder`."""
-    named = [each for each in players if isinstance(each, str)]
-    for name in named:
-        if named.count(name) > 1:
-            raise ValueError(f"{name} stands twice in the ladder: each player once")
     if len(players) < 2:
         raise ValueError("a ladder needs two players or more")
     pairings = list(combinations(range(len(players)), 2))

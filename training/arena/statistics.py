@@ -97,7 +97,9 @@ def share_estimate(share: float, error: float, count: int) -> Estimate:
     middle = (share + z2 / (2 * trials)) / (1 + z2 / trials)
     reach = math.sqrt(z2 * (spread / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
     # At the ends rounding must not move an end past the share itself.
-    return Estimate(share, min(max(0.0, middle - reach), share), max(min(1.0, middle + reach), share))
+    return Estimate(
+        share, min(max(0.0, middle - reach), share), max(min(1.0, middle + reach), share)
+    )
 
 
 # -- ratings

@@ -10,7 +10,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -56,7 +55,9 @@ class TaskSource(Protocol):
 class Bench:
     """The players of a run in one process, made when first needed."""
 
-    def __init__(self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting) -> None:
+    def __init__(
+        self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting
+    ) -> None:
         self._specs = players
         self._setting = setting
         self._made: dict[tuple[int, Any], Agent] = {}
@@ -68,13 +69,16 @@ class Bench:
         return self._agent(first, 0), self._agent(second, 1)
 
     def _agent(self, spec: PlayerSpec, side: int) -> Agent:
-        key = (side, spec if isinstance(spec, str) else id(spec))
-        if key not in self._made:
-            agent = as_agent(spec, self._setting.rules, match=self._setting.match)
-            if isinstance(spec, str):
-                agent.name = spec
-            self._made[key] = agent
-        return self._made[key]
+        # One that remembers between its moves is made for each side of the table.
+        for known_side in (0, side):
+            known = self._made.get((known_side, _key_of(spec)))
+            if known is not None and (known_side == side or not known.keeps_state):
+                return known
+        agent = as_agent(spec, self._setting.rules, match=self._setting.match)
+        if isinstance(spec, str):
+            agent.name = spec
+        self._made[side, _key_of(spec)] = agent
+        return agent
 
     def play(self, task: Task) -> Chunk:
         """Play a chunk."""
@@ -83,6 +87,10 @@ class Bench:
             self._warm.add(task.pairing)
             warm_up_arena(players, self._setting)
         return play_chunk(players, self._setting, task.start, task.pairs)
+
+
+def _key_of(spec: PlayerSpec) -> object:
+    return spec if isinstance(spec, str) else id(spec)
 
 
 def played_here(bench: Bench, source: TaskSource) -> Iterator[tuple[Task, Chunk]]:
@@ -115,7 +123,7 @@ def _quiet_start() -> Iterator[None]:
     """One thread per worker, and Ctrl-C left to this process."""
     before = {name: os.environ.get(name) for name in _THREAD_SETTINGS}
     os.environ.update(dict.fromkeys(_THREAD_SETTINGS, "1"))
-    masks = threading.current_thread() is threading.main_thread()
+    masks = hasattr(signal, "pthread_sigmask")
     old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
     try:
         yield
@@ -219,7 +227,6 @@ class Pool:
         worker.pipe.close()
         worker.process.join()
         code = worker.process.exitcode
-        worker.process.close()
         self.replaced += 1
         self._deaths[task] = self._deaths.get(task, 0) + 1
         if self._deaths[task] >= _MOST_DEATHS:
@@ -230,5 +237,6 @@ class Pool:
                 'that starts workers needs the line: if __name__ == "__main__":'
             )
         self._again.append(task)
+        worker.process.close()
         fresh = self._start()
         worker.process, worker.pipe, worker.task = fresh.process, fresh.pipe, None

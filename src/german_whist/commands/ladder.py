@@ -22,7 +22,9 @@ from ..training.arena.run import ladder_arena
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("players", nargs="*", metavar="A", help="players, two or more")
-    parser.add_argument("--config", metavar="NAME|FILE.yaml", help="players and options from a file")
+    parser.add_argument(
+        "--config", metavar="NAME|FILE.yaml", help="players and options from a file"
+    )
     parser.add_argument("--anchor", metavar="A", help="the player whose rating is set to 1000")
     add_run_options(parser)
 

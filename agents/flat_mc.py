@@ -1,0 +1,235 @@
+"""Flat Monte Carlo: try every card in the same sampled worlds, and take the one that wins most.
+
+It samples N whole deals that fit the view, plays each legal card in each of them, lets the
+rules of thumb play the rest of the foreplay for both, and scores the ending exactly, by what
+the hand pays. The card with the best sum is played; of equals the cheaper one, by rank, a
+trump counting 13 more. When the winner of a trick chooses a stock card, of equals the one
+that the rules of thumb choose.
+
+`flat-mc:64,voids` samples worlds with what failures to follow have shown, and `flat-mc:5ms`
+searches for so long a move instead of a number of worlds.
+
+The open endgame is perfect. Where cards are set aside it never opens: then every sampled
+world is solved exactly for each card. A long race is played out by the rules of thumb.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ..engine.bits import ONE, lowest, popcount
+from ..engine.compiled import jit, warm_up
+from ..engine.endgame import Scratch, Tables, solve_moves
+from ..engine.endgame.layout import MOST_CARDS
+from ..engine.endgame.solver import scratch_here
+from ..engine.play import Record, pay_for, play, row
+from ..engine.rules import Match
+from ..engine.state import CHOOSE, GAME, NO_CARD
+from ..engine.view import legal_in_view
+from ..engine.worlds import PLAN, draw_world, plan_worlds
+from .base import Agent, Array
+from .endgame import EndgamePlayer, is_open
+from .endings import known_endings
+from .rollouts import budget, play_out
+from .threshold import threshold_action
+
+_ACTIONS = 53
+_CHUNK = 8
+
+
+@jit
+def _try_all(
+    rules: Record,
+    known: Tables,
+    scratch: Scratch,
+    games: np.ndarray,
+    seat: int,
+    cards: np.ndarray,
+    totals: np.ndarray,
+) -> None:
+    """Add to each action's total what it leads to in the world `games[0]`."""
+    for place in range(len(cards)):
+        games[1] = games[0]
+        trial = row(games, 1)
+        play(rules, trial, cards[place])
+        totals[cards[place]] += play_out(rules, known, scratch, trial, seat)
+
+
+@jit
+def _solve_all(
+    rules: Record, known: Tables, scratch: Scratch, view: Record, game: Record, cards: np.ndarray,
+    tricks: np.ndarray, totals: np.ndarray,
+) -> None:  # fmt: skip
+    """As `_try_all`, in a world whose foreplay is over: each card's exact worth."""
+    seat = np.int64(view.seat)
+    led = np.int64(view.led) if view.led != NO_CARD else -1
+    low = np.int64(game.low)
+    solve_moves(
+        known, scratch, game.hand[seat], game.hand[1 - seat], np.int64(game.trump), led,
+        tricks,
+    )  # fmt: skip
+    left = popcount(view.hand)
+    for place in range(len(cards)):
+        more = tricks[cards[place]]
+        mine, others = np.int64(view.tricks[0]) + more, np.int64(view.tricks[1]) + left - more
+        totals[cards[place]] += pay_for(rules, low, mine, others)
+
+
+@jit
+def actions_of(legal: np.uint64) -> np.ndarray:
+    """The actions in a set, as an array."""
+    cards = np.empty(popcount(legal), np.int64)
+    for place in range(len(cards)):
+        cards[place] = lowest(legal)
+        legal &= legal - ONE
+    return cards
+
+
+@jit
+def sample(
+    rules: Record, known: Tables, scratch: Scratch, view: Record, plan: Record, worlds: int,
+    stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
+) -> None:  # fmt: skip
+    """Add so many worlds to the totals of a view's actions."""
+    cards = actions_of(legal_in_view(rules, view))
+    tricks = np.empty(52, np.int64)
+    whole = popcount(view.hand) <= MOST_CARDS and view.stock_left == 0 and rules.race == 0
+    for _ in range(worlds):
+        draw_world(rules, view, plan, stream, row(games, 0))
+        if whole:
+            _solve_all(rules, known, scratch, view, row(games, 0), cards, tricks, totals)
+        else:
+            _try_all(rules, known, scratch, games, np.int64(view.seat), cards, totals)
+
+
+@jit
+def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
+    """The action with the highest total, of equals the cheapest."""
+    cards = actions_of(legal_in_view(rules, view))
+    by_rule = threshold_action(rules, view) if view.phase == CHOOSE else -1
+    best, least = -1, 0
+    for place in range(len(cards)):
+        card = cards[place]
+        price = card % 13 + (13 if card // 13 == view.trump else 0)
+        if card == by_rule:
+            price = -1
+        better = best < 0 or totals[card] > totals[best]
+        if better or (totals[card] == totals[best] and price < least):
+            best, least = card, price
+    return best
+
+
+@jit
+def flat_mc_actions(
+    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray, worlds: int,
+    voids: bool, plans: np.ndarray, games: np.ndarray, actions: np.ndarray,
+) -> None:  # fmt: skip
+    """The search's action for each view of the tables' contract, open endgames left out."""
+    first, plan = row(rules, 0), row(plans, 0)
+    totals = np.zeros(_ACTIONS, np.int64)
+    for index in range(len(views)):
+        view = row(views, index)
+        if view.low != known.low or is_open(first, view):
+            continue
+        totals[:] = 0
+        if popcount(legal_in_view(first, view)) > 1:
+            plan_worlds(first, view, voids, plan)
+            stream = rng[index : index + 1]
+            sample(first, known, scratch, view, plan, worlds, stream, games, totals)
+        actions[index] = cheapest_best(first, view, totals)
+
+
+@jit
+def _begin(rules: np.ndarray, views: np.ndarray, voids: bool, plans: np.ndarray) -> bool:
+    """Plan the worlds of one view; whether there is anything to search."""
+    first, view = row(rules, 0), row(views, 0)
+    if is_open(first, view) or popcount(legal_in_view(first, view)) < 2:
+        return False
+    plan_worlds(first, view, voids, row(plans, 0))
+    return True
+
+
+@jit
+def _go_on(
+    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, plans: np.ndarray, worlds: int,
+    stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
+) -> None:  # fmt: skip
+    view = row(views, 0)
+    sample(row(rules, 0), known, scratch, view, row(plans, 0), worlds, stream, games, totals)
+
+
+@jit
+def _decide(rules: np.ndarray, views: np.ndarray, totals: np.ndarray) -> int:
+    return cheapest_best(row(rules, 0), row(views, 0), totals)
+
+
+class FlatMcAgent(Agent):
+    """Tries each card in sampled worlds, played on by the rules of thumb."""
+
+    def __init__(
+        self,
+        rules: Any = "classic",
+        samples: object = 64,
+        worlds: str = "plain",
+        *,
+        match: Match | None = None,
+    ) -> None:
+        """`samples` is a number of worlds or a time a move (`5ms`), `worlds` how to draw them."""
+        super().__init__(rules, match=match)
+        if worlds not in ("plain", "voids"):
+            raise ValueError(f"flat-mc draws worlds plain or by voids, not {worlds!r}")
+        self.budget = budget(samples, "flat-mc")
+        self.name = f"flat-mc:{self.budget}" + (",voids" if worlds == "voids" else "")
+        self._voids = worlds == "voids"
+        self._endgame = EndgamePlayer(self.rules)
+        self._known = known_endings(self.rules)
+        warm_up("flat Monte Carlo", "agents", _compile_all)
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """The best card of the sampled worlds for each view."""
+        actions = np.empty(len(views), np.int64)
+        scratch = scratch_here()
+        plans, games = np.zeros(1, PLAN), np.zeros(2, GAME)
+        if self.budget.seconds:
+            for index in range(len(views)):
+                one, stream = views[index : index + 1], rng[index : index + 1]
+                actions[index] = self._timed(one, stream, scratch, plans, games)
+        else:
+            for known in self._known:
+                flat_mc_actions(
+                    self.record, known, scratch, views, rng, self.budget.samples, self._voids,
+                    plans, games, actions,
+                )  # fmt: skip
+        self._endgame.improve(views, actions)
+        return actions
+
+    def _timed(
+        self, view: Array, stream: Array, scratch: Scratch, plans: Array, games: Array
+    ) -> int:
+        known = self._known[-1 if view["low"][0] else 0]
+        until = time.perf_counter() + self.budget.seconds
+        totals = np.zeros(_ACTIONS, np.int64)
+        if _begin(self.record, view, self._voids, plans):
+            while time.perf_counter() < until:
+                _go_on(self.record, known, scratch, view, plans, _CHUNK, stream, games, totals)
+        return int(_decide(self.record, view, totals))
+
+
+def _compile_all() -> None:
+    from ..engine.game import Game
+
+    game = Game("classic")
+    known, scratch = known_endings(game.rules)[0], scratch_here()
+    views, rng = game.view(0).record.copy(), np.zeros(1, np.uint64)
+    plans, games, actions = np.zeros(1, PLAN), np.zeros(2, GAME), np.zeros(1, np.int64)
+    record, totals = game.rules.record(), np.zeros(_ACTIONS, np.int64)
+    flat_mc_actions(record, known, scratch, views, rng, 1, False, plans, games, actions)
+    _begin(record, views, False, plans)
+    _go_on(record, known, scratch, views, plans, 1, rng, games, totals)
+    _decide(record, views, totals)
+
+
+__all__ = ["FlatMcAgent", "flat_mc_actions"]

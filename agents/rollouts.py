@@ -1,0 +1,86 @@
+"""Playing a whole deal on by the rules of thumb, for the searches: their look into the future.
+
+Searches sample deals that fit a view, play a card in them and ask `play_out` what the hand
+pays in the end: the rest of the foreplay by `threshold` for both players, then the exact
+worth of the ending. What has no exact ending is played to the last card by the rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..engine.bits import NO_CARDS
+from ..engine.compiled import jit
+from ..engine.endgame import Scratch, Tables
+from ..engine.play import Record, faced_count, legal, pay, play, stock_card, stock_left
+from ..engine.state import CHOOSE, FOLLOW, NO_CARD, OVER
+from .endings import ending_worth, is_ending
+from .threshold import rule_of_thumb
+
+
+@jit
+def thumb_in_game(rules: Record, game: Record) -> int:
+    """What the rules of thumb play for the player to move."""
+    left = stock_left(rules, game)
+    count = faced_count(rules, np.int64(game.trick), left)
+    upper = np.int64(stock_card(rules, game, 0)) if count > 0 else NO_CARD
+    lower = np.int64(stock_card(rules, game, 1)) if count > 1 else NO_CARD
+    phase = np.int64(game.phase)
+    led = np.int64(game.led_cards[game.trick]) if phase == FOLLOW else NO_CARD
+    cards = legal(rules, game) if phase != CHOOSE else NO_CARDS
+    return rule_of_thumb(
+        rules, phase, cards, led, upper, lower, left, np.int64(game.trump), game.low == 1
+    )
+
+
+@jit
+def play_out(rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int) -> int:
+    """Play the hand out; returns what it pays `seat` in the end."""
+    while game.phase != OVER:
+        if is_ending(rules, game):
+            worth = ending_worth(rules, known, scratch, game)
+            return worth if game.leader == seat else -worth
+        play(rules, game, thumb_in_game(rules, game))
+    return pay(rules, game, seat)
+
+
+# -- how long to search
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a search may spend on a decision: so many samples, or so many seconds."""
+
+    samples: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.samples}" if self.samples else f"{self.seconds * 1000:g}ms"
+
+
+_MOST_SAMPLES = 10_000_000
+_UNITS = {"ms": 0.001, "s": 1.0}
+
+
+def budget(text: object, agent: str) -> Budget:
+    """A budget from its text: `64` samples, `5ms` or `1s` of time."""
+    written = str(text).strip().lower()
+    if written.isdecimal() and 1 <= int(written) <= _MOST_SAMPLES:
+        return Budget(samples=int(written))
+    for unit, seconds in _UNITS.items():
+        number = written.removesuffix(unit)
+        if number != written and _is_positive(number):
+            return Budget(seconds=float(number) * seconds)
+    raise ValueError(
+        f"{agent} takes how much to search, as in {agent}:64 (1 to {_MOST_SAMPLES} samples) or "
+        f"{agent}:5ms (a time a move), not {text!r}"
+    )
+
+
+def _is_positive(number: str) -> bool:
+    try:
+        return 0 < float(number) < float("inf")
+    except ValueError:
+        return False

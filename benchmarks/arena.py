@@ -1,0 +1,35 @@
+"""The arena: hands a second between rule players, with exact endings and played out."""
+
+from __future__ import annotations
+
+from german_whist.agents import agent_names, make_agent
+from german_whist.engine.endgame import tables
+from german_whist.engine.rules import load_rules
+from german_whist.training.arena.play import Setting, play_chunk, warm_up_arena
+
+from .measure import Row, rate
+
+# As the arena itself cuts its runs.
+PAIRS = 256
+CHUNKS = 16
+
+
+def run() -> list[Row]:
+    rules = load_rules("classic")
+    opponent = "value:13" if "value" in agent_names() else "random-exact"
+    players = (make_agent("threshold", rules), make_agent(opponent, rules))
+    note = f"one core, endings of up to {tables().cards} cards from the table"
+    rows = []
+    for title, play_out, target in (("exact endings", False, 10_000), ("played out", True, None)):
+        setting = Setting(rules, seed=1, play_out=play_out)
+        warm_up_arena(players, setting)
+        chunk = iter(range(1 << 30))
+
+        def work(setting: Setting = setting, chunk=chunk) -> float:
+            for _ in range(CHUNKS):
+                play_chunk(players, setting, next(chunk) * PAIRS, PAIRS)
+            return 2 * PAIRS * CHUNKS
+
+        name = f"threshold – {opponent}, classic, {title}"
+        rows.append(Row(name, rate(work), "hands/s", target, note=note))
+    return rows

@@ -1,0 +1,189 @@
+"""The environments' speed on one core, with PettingZoo's classics measured in the same run.
+
+Everywhere a random legal action is picked by `flatnonzero` of the mask and one random
+number, and the picking is part of what is timed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from german_whist import german_whist_v0
+from german_whist.envs import GermanWhistVectorEnv, SelfPlayEnv
+
+from .measure import Row
+
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
+
+CLASSICS = (
+    *("connect_four_v3", "tictactoe_v3", "chess_v6", "go_v5", "leduc_holdem_v4"),
+    *("texas_holdem_v4", "texas_holdem_no_limit_v6", "gin_rummy_v4", "hanabi_v5"),
+)
+ROUNDS = 5
+ROUND_SECONDS = 0.5
+GAMES = 4096
+
+
+def run() -> list[Row]:
+    """All rows of this file."""
+    speeds = _together(_aec_candidates())
+    raw, wrapped = (
+        speeds.pop(("german_whist_v0", "raw_env")),
+        speeds.pop(("german_whist_v0", "env")),
+    )
+    rows = [Row("raw_env, agent steps", raw, "steps/s", 100_000)]
+    four = speeds.get(("connect_four_v3", "raw_env"))
+    if four:
+        rows.append(Row("raw_env beside connect_four's raw_env", raw / four, "times", 3))
+    peers = {name: speed for (name, kind), speed in speeds.items() if kind == "env"}
+    fastest = max(peers.values(), default=None)
+    rows.append(Row("env(), agent steps", wrapped, "steps/s", fastest, note="fastest classic"))
+    rows += [Row(f"PettingZoo {name}.env()", peers[name], "steps/s") for name in sorted(peers)]
+    if four:
+        rows.append(Row("PettingZoo connect_four_v3.raw_env()", four, "steps/s"))
+    for opponent, target in (("random", 3e6), ("threshold", None)):
+        name = f"Gymnasium vector of {GAMES}, learner decisions against {opponent}"
+        rows.append(Row(name, _vector_speed(opponent) / 1e6, "M/s", target and target / 1e6))
+    name = f"self-play vector of {GAMES}, decisions of both seats"
+    rows.append(Row(name, _self_play_speed() / 1e6, "M/s"))
+    rows += _sb3_rows()
+    return rows
+
+
+# -- AEC
+
+
+def _aec_candidates() -> dict[tuple[str, str], Any]:
+    """Every environment that can be made here and shows an action mask."""
+    made: dict[tuple[str, str], Any] = {
+        ("german_whist_v0", "raw_env"): german_whist_v0.raw_env(),
+        ("german_whist_v0", "env"): german_whist_v0.env(),
+    }
+    for name in CLASSICS:
+        for kind in ("env", "raw_env"):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    env = getattr(importlib.import_module(f"pettingzoo.classic.{name}"), kind)()
+                    env.reset(seed=0)
+                    _steps(env, 0.01)
+            except Exception:
+                # What is not installed, and what newer libraries broke, is no peer.
+                continue
+            made[name, kind] = env
+    return made
+
+
+def _together(envs: dict[tuple[str, str], Any]) -> dict[tuple[str, str], float]:
+    """Steps a second of each, measured in turns, so that all see the same machine."""
+    best = dict.fromkeys(envs, 0.0)
+    for _ in range(ROUNDS):
+        for key, env in envs.items():
+            best[key] = max(best[key], _steps(env, ROUND_SECONDS))
+    return best
+
+
+def _steps(env: Any, seconds: float) -> float:
+    """Agent steps a second of one environment."""
+    chance = random.Random(0)
+    done, start = 0, time.perf_counter()
+    env.reset(seed=1)
+    while time.perf_counter() - start < seconds:
+        for _ in range(200):
+            if not env.agents:
+                env.reset()
+            seen, _, over, cut, info = env.last()
+            if over or cut:
+                env.step(None)
+                continue
+            mask = seen["action_mask"] if isinstance(seen, dict) else info["action_mask"]
+            legal = np.flatnonzero(mask)
+            env.step(legal[int(chance.random() * len(legal))])
+            done += 1
+    return done / (time.perf_counter() - start)
+
+
+# -- vectors
+
+
+class _Picker:
+    """A random legal action for each row of masks."""
+
+    def __init__(self, games: int, actions: int) -> None:
+        self._chance = np.random.default_rng(0)
+        self._starts = np.arange(games) * actions
+        self._games = games
+
+    def __call__(self, masks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        counts = masks.sum(axis=1, dtype=np.int32)
+        ends = counts.cumsum()
+        chosen = (self._chance.random(self._games, np.float32) * counts).astype(np.int32)
+        legal = np.flatnonzero(masks.view(np.bool_))
+        return legal[ends - counts + chosen] - self._starts
+
+
+def _best(step: Callable[[], None]) -> float:
+    """Decisions a second: the best of some rounds of whole hands."""
+    best = 0.0
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(104):
+            step()
+        best = max(best, 104 * GAMES / (time.perf_counter() - start))
+    return best
+
+
+def _vector_speed(opponent: str) -> float:
+    env = GermanWhistVectorEnv(GAMES, opponent=opponent)
+    pick = _Picker(GAMES, 52)
+    _, info = env.reset(seed=1)
+    masks = [info["action_mask"]]
+
+    def step() -> None:
+        masks[0] = env.step(pick(masks[0]))[4]["action_mask"]
+
+    return _best(step)
+
+
+def _self_play_speed() -> float:
+    env = SelfPlayEnv(GAMES)
+    pick = _Picker(GAMES, 52)
+    masks = [env.reset(seed=1).masks]
+
+    def step() -> None:
+        masks[0] = env.step(pick(masks[0])).masks
+
+    return _best(step)
+
+
+def _sb3_rows() -> list[Row]:
+    try:
+        from sb3_contrib.common.maskable.utils import get_action_masks
+
+        from german_whist.envs.sb3 import GermanWhistVecEnv
+    except ImportError:
+        return []
+    env = GermanWhistVecEnv(GAMES)
+    pick = _Picker(GAMES, 52)
+    env.reset()
+
+    def step() -> None:
+        # The masks by way of env_method, as MaskablePPO gets them.
+        env.step(pick(get_action_masks(env)))
+
+    name = f"SB3 VecEnv of {GAMES}, learner decisions, masks by env_method"
+    return [Row(name, _best(step), "decisions/s", 200_000)]
+
+
+if __name__ == "__main__":
+    from .measure import table
+
+    print(table(run()))

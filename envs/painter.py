@@ -1,0 +1,65 @@
+"""The render modes: one table as text, SVG, an image or a window."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import Any
+
+import gymnasium
+
+from ..engine.game import Game
+from .scene import scene_of
+from .text_table import text_table
+
+OPEN, SEAT = "open", "seat"
+
+
+def warn_without_render_mode() -> None:
+    """Say why there is no picture."""
+    gymnasium.logger.warn("render() draws nothing: make the environment with a render_mode")
+
+
+class Painter:
+    """Draws tables in one render mode. What a mode needs is imported when it first draws."""
+
+    def __init__(self, mode: str, fps: int = 2) -> None:
+        self.mode = mode
+        self._fps = fps
+        self._window: Any = None
+
+    def paint(self, game: Game, seat: int, names: tuple[str, str], *, open_hands: bool) -> Any:
+        """The table from a seat, its name first; with `open_hands` the other hand is shown."""
+        view = game.view(seat)
+        other_hand = game.hands[1 - seat] if open_hands else None
+        if self.mode == "ansi":
+            return text_table(view, other_hand=other_hand, names=names)
+        scene = scene_of(view, other_hand=other_hand, names=names)
+        if self.mode == "svg":
+            from .svg import svg_of
+
+            return svg_of(scene)
+        _need_pictures()
+        if self.mode == "rgb_array":
+            from .raster import image_of
+
+            return image_of(scene)
+        from .window import Window
+
+        if self._window is None:
+            self._window = Window("German Whist", self._fps)
+        self._window.show(scene)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+
+def _need_pictures() -> None:
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
+    for name in ("PIL", "pygame"):
+        if importlib.util.find_spec(name) is None:
+            raise ImportError(f"this render mode needs {name}: install german-whist[render]")

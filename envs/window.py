@@ -1,0 +1,44 @@
+"""A window that shows the table and closes when asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pygame
+
+from .raster import image_of
+from .scene import Scene
+
+
+class Window:
+    """One window; after its user closed it, showing opens no other."""
+
+    def __init__(self, title: str, fps: int) -> None:
+        pygame.display.init()
+        self._fps = fps
+        self._clock = pygame.time.Clock()
+        self._title = title
+        self._screen: Any = None
+        self.closed = False
+
+    def show(self, scene: Scene) -> None:
+        """Draw the scene and wait as long as a picture is to be seen."""
+        if self.closed:
+            return
+        if self._screen is None:
+            self._screen = pygame.display.set_mode((scene.width, scene.height))
+            pygame.display.set_caption(self._title)
+        picture = np.ascontiguousarray(image_of(scene).swapaxes(0, 1))
+        self._screen.blit(pygame.surfarray.make_surface(picture), (0, 0))
+        pygame.display.flip()
+        if any(event.type == pygame.QUIT for event in pygame.event.get()):
+            self.close()
+            return
+        self._clock.tick(self._fps)
+
+    def close(self) -> None:
+        """Close the window; closing twice does no harm."""
+        if not self.closed:
+            self.closed = True
+            pygame.display.quit()

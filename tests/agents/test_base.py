@@ -1,0 +1,266 @@
+"""Agents are found by name, answer views alone, and play every rule set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist import Game, Games, named_rules
+from german_whist.agents import (
+    Agent,
+    CannotPlay,
+    Player,
+    agent_names,
+    as_agent,
+    decision_streams,
+    make_agent,
+    register_agent,
+)
+from german_whist.engine.state import OVER, VIEW
+from support import ODD
+
+NAMES = ["random", "random-exact", "threshold"]
+RULES = [*named_rules(), *ODD.values()]
+
+
+def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tuple[Any, Any]:
+    """Play `n` hands to the end; the counting tricks and pays of seat 0."""
+    games = Games(rules, n, seed=seed, deal_anew=False)
+    left = np.arange(n)
+    paid = np.zeros(n)
+    while len(left):
+        turns = games.records["turn"][left]
+        for seat in (0, 1):
+            where = left[turns == seat]
+            if len(where):
+                views = games.views(indices=where)
+                rng = decision_streams(seed, games.records["number"][where], views)
+                step = games.step(agents[seat].act(views, rng), where)
+                paid[where] += step.rewards[where, 0]
+        left = left[games.records["phase"][left] != OVER]
+    return games.records["tricks"].copy(), paid
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_every_agent_plays_every_rule_set_legally(rules: Any, name: str) -> None:
+    agent = make_agent(name, rules)
+    play_all((agent, agent), rules, 12, seed=3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_an_agent_plays_does_not_depend_on_the_batch(name: str) -> None:
+    agent = make_agent(name)
+    games = Games("classic", 40, seed=2)
+    for _ in range(30):
+        views = games.views()
+        rng = decision_streams(2, games.records["number"], views)
+        whole = agent.act(views.copy(), rng.copy())
+        parts = [agent.act(views[i : i + 7].copy(), rng[i : i + 7].copy()) for i in range(0, 40, 7)]
+        np.testing.assert_array_equal(whole, np.concatenate(parts))
+        games.step(whole)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rules", ["classic", "no-trump", "open-stock", "draft", "race-9"])
+def test_an_agent_does_not_see_what_is_hidden(rules: str, name: str) -> None:
+    """Cards that a seat can not know are dealt anew, and it plays the same."""
+    agent = make_agent(name, rules)
+    rng = np.random.default_rng(1)
+    player = Player(agent, seed=9)
+    for seed in range(3):
+        game = Game(rules, seed=seed)
+        while not game.over:
+            seat = game.turn
+            assert seat is not None
+            view = game.view(seat)
+            other = with_other_hidden_cards(game, seat, rng)
+            assert other.view(seat) == view
+            action = player.choose(view, deal=seed)
+            assert player.choose(other.view(seat), deal=seed) == action
+            game.play(action)
+
+
+def with_other_hidden_cards(game: Game, seat: int, rng: np.random.Generator) -> Game:
+    """The same game as a seat sees it, with the cards that it can not see exchanged."""
+    twin = game.clone()
+    record = twin.record[0]
+    unseen = [
+        card for card in game.rules.deck if int(game.view(seat).record["unseen"][0]) >> card & 1
+    ]
+    exchanged = dict(zip(unseen, rng.permutation(unseen).tolist(), strict=True))
+    hand = int(record["hand"][1 - seat])
+    cards = [card for card in range(52) if hand >> card & 1]
+    record["hand"][1 - seat] = sum(1 << exchanged.get(card, card) for card in cards)
+    dealt = len(game.rules.deck)
+    record["deal"][:dealt] = [exchanged.get(card, card) for card in record["deal"][:dealt].tolist()]
+    return twin
+
+
+def test_an_agent_against_itself_is_even_over_exchanged_seats() -> None:
+    for name in NAMES:
+        agent = make_agent(name, "all-margin")
+        _, first = play_all((agent, agent), "all-margin", 50, seed=1)
+        _, again = play_all((agent, agent), "all-margin", 50, seed=1)
+        np.testing.assert_array_equal(first, again)
+
+
+def test_threshold_beats_random_exact_as_known() -> None:
+    threshold, other = make_agent("threshold"), make_agent("random-exact")
+    n = 3000
+    _, first = play_all((threshold, other), "classic", n, seed=8)
+    _, second = play_all((other, threshold), "classic", n, seed=8)
+    won = ((first > 0).mean() + (second < 0).mean()) / 2
+    assert abs(won - 0.833) < 0.015
+
+
+# -- the rules of thumb, card by card
+
+
+def threshold_plays(hand: str, upcard: str, led: str = "", trump: str = "H") -> str:
+    """What `threshold` plays from a hand in the foreplay of the classic game."""
+    from german_whist import card, card_set
+
+    view = np.zeros(1, VIEW)
+    view["hand"] = card_set(hand)
+    view["upcards"] = 255
+    view["upcards"][0, 0] = card(upcard)
+    view["trump"] = "CDHS".index(trump)
+    view["stock_left"], view["to_move"], view["led"] = 20, 1, 255
+    view["other_cards"] = len(hand.split())
+    if led:
+        view["led"], view["phase"] = card(led), 1
+    agent = make_agent("threshold")
+    return str(card(int(agent.act(view, np.zeros(1, np.uint64))[0])))
+
+
+@pytest.mark.parametrize(
+    ("hand", "upcard", "led", "plays"),
+    [
+        ("2C KD 5S AH", "QC", "", "KD"),  # wants a queen: highest non-trump
+        ("2C KD 5S AH", "JC", "", "2C"),  # does not want a jack: lowest non-trump
+        ("2C KD 5S AH", "2H", "", "KD"),  # wants a trump
+        ("KC KD 5S", "AS", "", "KC"),  # equal ranks: the first suit
+        ("2S 2D 5S", "3S", "", "2D"),
+        ("9H 3H AH", "AS", "", "AH"),  # nothing but trumps
+        ("9H 3H AH", "3S", "", "3H"),
+        ("2C TC KC AH", "QS", "9C", "TC"),  # wins as cheaply as it can
+        ("2C TC KC AH", "8S", "9C", "2C"),  # saves
+        ("2C 3C AH", "QS", "9C", "2C"),  # can not win
+        ("2D 3S AH 4H", "QS", "9C", "4H"),  # wins with the lowest trump
+        ("2D 3S AH 4H", "8S", "9C", "2D"),  # throws its lowest non-trump
+        ("3H 5H KH", "QS", "4H", "5H"),  # trumps led
+        ("AH 4H", "8S", "9C", "4H"),  # only trumps: the lowest
+    ],
+)
+def test_threshold_follows_the_rules_of_thumb(hand: str, upcard: str, led: str, plays: str) -> None:
+    assert threshold_plays(hand, upcard, led) == plays
+
+
+def test_the_endgame_is_perfect() -> None:
+    from german_whist.engine.endgame import moves_of
+
+    for rules in ("classic", "colour", "no-trump"):
+        for name in ("threshold", "random-exact"):
+            player = Player(name, rules)
+            for seed in range(3):
+                game = Game(rules, seed=seed)
+                while not game.over:
+                    view = game.view(game.turn or 0)
+                    action = player.choose(view, deal=seed)
+                    if view.endgame:
+                        worth = moves_of(view)
+                        best = min(worth.values()) if view.low else max(worth.values())
+                        assert worth[action] == best
+                    game.play(action)
+
+
+def test_the_open_end_of_a_race_is_perfect() -> None:
+    from german_whist.engine.endgame import race_moves_of
+
+    player = Player("threshold", ODD["race of the endgame"])
+    for seed in range(10):
+        game = Game(ODD["race of the endgame"], seed=seed)
+        while not game.over:
+            view = game.view(game.turn or 0)
+            action = player.choose(view, deal=seed)
+            if view.endgame:
+                worth = race_moves_of(view)
+                assert worth[action] == max(worth.values())
+            game.play(action)
+
+
+# -- names
+
+
+def echo(rules: Any, *parameters: str, match: Any = None) -> Agent:
+    """A factory that keeps its parameters."""
+    agent = make_agent("random", rules, match=match)
+    agent.parameters = parameters  # type: ignore[attr-defined]
+    return agent
+
+
+def test_names_take_parameters_and_modules_name_objects() -> None:
+    register_agent("echo", echo, "keeps its parameters", "echo:A,B")
+    assert make_agent("echo:64,voids").parameters == ("64", "voids")  # type: ignore[attr-defined]
+    assert make_agent("echo:64").name == "echo:64"
+    assert make_agent("test_base:echo:7").parameters == ("7",)  # type: ignore[attr-defined]
+    assert agent_names()["echo"].usage == "echo:A,B"
+    with pytest.raises(ValueError, match="is taken"):
+        register_agent("echo", echo)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("randon", "did you mean 'random'"),
+        ("xyzzy", "there are "),
+        ("random:3", "parameters do not fit"),
+        ("no.such:thing", "there is no module no"),
+        ("test_base:nothing", "has no 'nothing'"),
+        ("test_base:NAMES", "is not an agent"),
+    ],
+)
+def test_names_that_do_not_fit_get_a_sentence(name: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        make_agent(name)
+
+
+def test_other_packages_add_names_by_entry_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "visitors-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: visitors\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text("[german_whist.agents]\nvisitor = test_base:echo\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "visitor" in agent_names()
+    assert make_agent("visitor:1").name == "visitor:1"
+
+
+class Loud(Agent):
+    """An agent that answers with what is not one action per view."""
+
+    def act(self, views: Any, rng: Any) -> Any:
+        """Too little."""
+        return np.zeros(0, int)
+
+
+def test_answers_of_the_wrong_shape_name_the_agent() -> None:
+    player = Player(Loud())
+    with pytest.raises(ValueError, match="agent agent answered with int64 of shape"):
+        player.choose(Game("classic").view(Game("classic").turn or 0))
+
+
+def test_rules_of_another_game_are_refused() -> None:
+    with pytest.raises(CannotPlay, match="made for the rules classic, and draft are played"):
+        as_agent(make_agent("random"), "draft")
+
+
+def test_a_player_is_asked_only_when_it_is_to_move() -> None:
+    game = Game("classic")
+    with pytest.raises(ValueError, match="not to move"):
+        Player("random").choose(game.view(1 - (game.turn or 0)))

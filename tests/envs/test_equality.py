@@ -1,0 +1,157 @@
+"""AEC, Gymnasium, vector, SB3, self-play and engine show and pay the same, move by move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from walks import NAMES, OPTIONS, label, picks
+
+from german_whist import Game, Games, german_whist_v0, load_rules
+from german_whist.agents import Agent, decision_streams, make_agent
+from german_whist.engine.history import histories, history_rows
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs.sb3 import GermanWhistVecEnv
+
+Array = np.ndarray[Any, Any]
+SEED = 11
+
+
+def answer(agent: Agent, views: Array, number: int) -> int:
+    """What an agent answers in deal `number` of the seed."""
+    rng = decision_streams(SEED, np.array([number], np.uint64), views)
+    return int(agent.act(views, rng)[0])
+
+
+@pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
+def test_all_environments_play_the_same(options: dict[str, Any]) -> None:
+    """Games against `random`, with the AEC environment as the measure for each.
+
+    The hands of a match have deals one after the other only in a batch of one.
+    """
+    n, steps = (1 if options.get("horizon") == "match" else 4), 60
+    vector = GermanWhistVectorEnv(n, opponent="random", **options)
+    sb3 = GermanWhistVecEnv(n, opponent="random", **options)
+    sb3.seed(SEED)
+    observations, info = vector.reset(seed=SEED)
+    np.testing.assert_array_equal(observations, sb3.reset())
+    walkers = [Walker(index, n, options) for index in range(n)]
+    for walker in walkers:
+        walker.begin(info["seat"][walker.index])
+    rng = np.random.default_rng(0)
+    for _ in range(steps):
+        for walker in walkers:
+            walker.compare(observations[walker.index], info["action_mask"][walker.index])
+        actions = picks(info["action_mask"], rng)
+        observations, rewards, ended, cut, info = vector.step(actions)
+        sb3_seen, sb3_rewards, sb3_ended, sb3_infos = sb3.step(actions)
+        np.testing.assert_array_equal(observations, sb3_seen)
+        np.testing.assert_array_equal(rewards.astype(np.float32), sb3_rewards)
+        np.testing.assert_array_equal(ended, sb3_ended)
+        np.testing.assert_array_equal(sb3.env_method("action_masks"), info["action_mask"])
+        assert not cut.any()
+        for walker in walkers:
+            index = walker.index
+            last = walker.step(int(actions[index]), float(rewards[index]), bool(ended[index]))
+            if ended[index]:
+                np.testing.assert_array_equal(last, info["final_obs"][index])
+                np.testing.assert_array_equal(last, sb3_infos[index]["terminal_observation"])
+                walker.begin(info["seat"][index])
+
+
+class Walker:
+    """One game of a vector, followed in an AEC and a single Gymnasium environment."""
+
+    def __init__(self, index: int, n: int, options: dict[str, Any]) -> None:
+        self.index, self.n = index, n
+        # A batch gives game i the deals i, i + n ...; one environment has them one by one.
+        self.number = index
+        self.aec = german_whist_v0.raw_env(**options)
+        self.random = make_agent("random", self.aec.rules, match=self.aec.options.match)
+        self.gym = GermanWhistEnv(opponent="random", **options)
+
+    def begin(self, seat: int) -> None:
+        """Deal the next episode."""
+        self.aec.reset(seed=SEED, options={"number": self.number})
+        self.gym_seen, self.gym_info = self.gym.reset(seed=SEED, options={"number": self.number})
+        self.learner = f"player_{seat}"
+        assert self.gym_info["seat"] == seat
+        self.paid = 0.0
+        self.let_random_play()
+
+    def let_random_play(self) -> None:
+        """Play the opponent's moves in the AEC environment, by the agent itself."""
+        aec = self.aec
+        while not aec.is_over and aec.agent_selection != self.learner:
+            view = aec.view(aec.agent_selection)
+            number = int(aec._records["number"][0])
+            action = answer(self.random, view.record.copy(), number)
+            if aec.options.layout == "trump-first":
+                action = shown(aec, action)
+            aec.step(action)
+            self.paid += aec.rewards[self.learner]
+
+    def compare(self, observation: Array, mask: Array) -> None:
+        """What the vector shows is what the AEC and the single environment show."""
+        seen = self.aec.observe(self.learner)
+        np.testing.assert_array_equal(seen["observation"], observation)
+        np.testing.assert_array_equal(seen["action_mask"], mask)
+        np.testing.assert_array_equal(self.gym_seen, observation)
+        np.testing.assert_array_equal(self.gym.action_masks(), mask)
+
+    def step(self, action: int, reward: float, ended: bool) -> Array:
+        """Follow a step; returns the observation after it, before anything is dealt anew."""
+        self.paid = 0.0
+        self.aec.step(action)
+        self.paid += self.aec.rewards[self.learner]
+        self.let_random_play()
+        self.gym_seen, gym_reward, over, _, _ = self.gym.step(action)
+        assert self.paid == gym_reward == reward
+        assert self.aec.is_over == over == ended
+        if ended:
+            self.number = int(self.aec._records["number"][0]) + self.n
+        seen = self.aec.observe(self.learner)["observation"]
+        np.testing.assert_array_equal(seen, self.gym_seen)
+        return seen
+
+
+def shown(aec: german_whist_v0.raw_env, action: int) -> int:
+    """An action as the AEC environment's relabelled suits show it."""
+    if action == 52:
+        return action
+    return int(np.flatnonzero(aec._order == action // 13)[0]) * 13 + action % 13
+
+
+@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("rules", NAMES)
+def test_self_play_is_the_engine(rules: str, layout: str) -> None:
+    n = 6
+    env = SelfPlayEnv(n, rules, layout=layout)
+    games = Games(rules, n, seed=SEED, layout=layout)
+    now, engine = env.reset(SEED), games.look()
+    rng = np.random.default_rng(1)
+    for _ in range(70):
+        np.testing.assert_array_equal(now.observations, engine.observations)
+        np.testing.assert_array_equal(now.masks, engine.masks)
+        np.testing.assert_array_equal(now.seats, engine.seats)
+        np.testing.assert_array_equal(now.rewards, engine.rewards)
+        np.testing.assert_array_equal(now.ended, engine.over)
+        np.testing.assert_array_equal(env.views(), games.views())
+        actions = picks(now.masks, rng)
+        now, engine = env.step(actions), games.step(actions)
+
+
+@pytest.mark.parametrize("rules", ["classic", "draft", "no-trump"])
+def test_history_rows_are_the_engines(rules: str) -> None:
+    env = german_whist_v0.raw_env(rules, observation="history")
+    game = Game(rules, seed=5)
+    env.reset(seed=5)
+    rows = history_rows(load_rules(rules))
+    while not game.over:
+        expected, _ = histories(game.rules.record(), game.view(game.turn or 0).record, rows, False)
+        seen = env.observe(env.agent_selection)
+        np.testing.assert_array_equal(seen["observation"], expected[0])
+        action = int(seen["action_mask"].argmax())
+        game.play(action)
+        env.step(action)

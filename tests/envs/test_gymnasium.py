@@ -1,0 +1,304 @@
+"""The Gymnasium environments pass its checks, and their vectors keep its conventions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from walks import NAMES, OPTIONS, OnlyLegal, label, pick, picks
+
+import german_whist  # noqa: F401 - registers the environments
+from german_whist.agents import Agent, CannotPlay
+from german_whist.engine.game import IllegalAction
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
+
+ID = "german_whist/GermanWhist-v0"
+
+# check_env makes the environment anew by its spec, which does not pass through a wrapper.
+CHECKER_WARNINGS = (
+    "ignore:.*Not able to test alternative render modes:UserWarning",
+    "ignore:.*is different from the unwrapped version:UserWarning",
+)
+
+
+@pytest.mark.filterwarnings(*CHECKER_WARNINGS)
+@pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
+def test_check_env_passes(options: dict[str, Any]) -> None:
+    for in_observation in (False, True):
+        env = GermanWhistEnv(mask_in_observation=in_observation, **options)
+        check_env(OnlyLegal(env), skip_render_check=True)
+
+
+def test_it_is_made_by_name_with_or_without_importing_the_package() -> None:
+    env = gymnasium.make(ID, opponent="threshold", seat=1)
+    assert env.spec is not None
+    assert env.reset(seed=1)[1]["seat"] == 1
+    code = f"import gymnasium; e = gymnasium.make('german_whist:{ID}', rules='quick'); e.reset()"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_importing_the_package_loads_no_torch_and_no_plotting() -> None:
+    code = (
+        "import sys, german_whist; from german_whist import german_whist_v0;"
+        "german_whist_v0.env();"
+        "found = {'torch', 'stable_baselines3', 'matplotlib', 'PIL', 'pygame'} & set(sys.modules);"
+        "sys.exit(', '.join(found) or 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("rules", ["classic", "open-stock"])
+def test_two_seeded_runs_are_equivalent(rules: str) -> None:
+    one, two = (GermanWhistEnv(rules, opponent="threshold") for _ in range(2))
+    first, second = one.reset(seed=3), two.reset(seed=3)
+    rng = np.random.default_rng(0)
+    over = False
+    for _ in range(60):
+        assert data_equivalence(first, second)
+        if over:
+            first, second, over = one.reset(), two.reset(), False
+            continue
+        action = pick(one.action_masks(), rng)
+        first, second = one.step(action), two.step(action)
+        over = first[2]
+
+
+def test_the_learner_gets_both_seats_or_the_one_it_asks_for() -> None:
+    vector = GermanWhistVectorEnv(200, "small-last")
+    seats = vector.reset(seed=1)[1]["seat"]
+    assert 60 < seats.sum() < 140
+    assert (GermanWhistVectorEnv(50, seat=1).reset(seed=1)[1]["seat"] == 1).all()
+    env = GermanWhistEnv(seat=0)
+    assert {env.reset(seed=seed)[1]["seat"] for seed in range(20)} == {0}
+
+
+def test_terminated_is_true_at_the_end_and_truncated_never() -> None:
+    env = GermanWhistEnv("small-last")
+    env.reset(seed=2)
+    for step in range(14):
+        _, reward, terminated, truncated, info = env.step(int(env.action_masks().argmax()))
+        assert terminated == (step == 13)
+        assert not truncated
+        assert isinstance(reward, float)
+    assert not info["action_mask"].any()
+    with pytest.raises(IllegalAction, match=r"over: call reset\(\)"):
+        env.step(0)
+
+
+# -- vectors
+
+
+def test_the_vector_entry_point_declares_its_autoreset() -> None:
+    vector = gymnasium.make_vec(ID, num_envs=8, opponent="random", rules="small-last")
+    assert isinstance(vector, GermanWhistVectorEnv)
+    assert vector.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
+    observations, info = vector.reset(seed=1)
+    assert vector.observation_space.contains(observations)
+    for step in range(1, 29):
+        actions = info["action_mask"].argmax(axis=1)
+        assert vector.action_space.contains(actions)
+        observations, rewards, ended, cut, info = vector.step(actions)
+        assert rewards.dtype == np.float64
+        assert ended.dtype == cut.dtype == np.bool_
+        assert ended.all() == (step % 14 == 0)
+        assert ("final_obs" in info) == ended.any()
+        assert info["action_mask"].any(axis=1).all()
+    assert info["_final_obs"].all()
+    assert info["_final_info"].all()
+    assert not info["final_info"]["action_mask"].any()
+    assert all(vector.single_observation_space.contains(each) for each in info["final_obs"])
+    vector.close()
+
+
+def test_the_native_vector_is_like_gymnasiums_own_over_single_environments() -> None:
+    native = gymnasium.make_vec(ID, num_envs=2, rules="small-last", mask_in_observation=True)
+    own = gymnasium.make_vec(
+        ID,
+        num_envs=2,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP},
+        rules="small-last",
+        mask_in_observation=True,
+    )
+    assert native.observation_space == own.observation_space
+    assert native.action_space == own.action_space
+    (first, info), (second, own_info) = native.reset(seed=1), own.reset(seed=1)
+    for _ in range(14):
+        assert first.keys() == second.keys()
+        assert info.keys() == own_info.keys()
+        first, *_, info = native.step(first["action_mask"].argmax(axis=1))
+        second, *_, own_info = own.step(second["action_mask"].argmax(axis=1))
+    assert info.keys() == own_info.keys()
+    assert info["final_info"].keys() == own_info["final_info"].keys()
+    for key in info["final_info"]:
+        assert info["final_info"][key].shape == own_info["final_info"][key].shape
+
+
+@pytest.mark.parametrize("in_observation", [False, True])
+def test_arrays_kept_from_one_step_stay_as_they_were(in_observation: bool) -> None:
+    vector = GermanWhistVectorEnv(5, "small-last", mask_in_observation=in_observation)
+    kept: list[tuple[Any, Any]] = []
+
+    def keep(*found: Any) -> None:
+        for each in found:
+            if isinstance(each, dict):
+                keep(*each.values())
+            elif isinstance(each, np.ndarray) and each.dtype == object:
+                keep(*each)
+            elif isinstance(each, np.ndarray):
+                kept.append((each, each.copy()))
+
+    _, info = vector.reset(seed=1)
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        step = vector.step(picks(info["action_mask"], rng))
+        keep(*step)
+        info = step[-1]
+    env = GermanWhistEnv("small-last", mask_in_observation=in_observation)
+    keep(*env.reset(seed=1))
+    for _ in range(14):
+        keep(*env.step(pick(env.action_masks(), rng)))
+    assert len(kept) > 200
+    assert all((array == copy).all() for array, copy in kept)
+
+
+def test_without_copy_buffers_are_used_again() -> None:
+    vector = GermanWhistVectorEnv(5, "small-last", copy=False)
+    first, info = vector.reset(seed=1)
+    second, *_ = vector.step(info["action_mask"].argmax(axis=1))
+    assert np.shares_memory(first, second)
+
+
+# -- opponents
+
+
+def first_legal(views: Any, rng: Any) -> Any:
+    """Plays the lowest card id it may."""
+    from german_whist.engine.rules import load_rules
+    from german_whist.engine.view import View
+
+    rules = load_rules("small-last")
+    return np.array([View(rules, views[i : i + 1].copy()).legal()[0] for i in range(len(views))])
+
+
+def cheat(views: Any, rng: Any) -> Any:
+    """Plays the ace of spades, always."""
+    return np.full(len(views), 51)
+
+
+class NoShortDecks(Agent):
+    """An agent that does not play every rule set."""
+
+    def __init__(self, rules: Any, *, match: Any = None) -> None:
+        super().__init__(rules, match=match)
+        if self.rules.ranks < 13:
+            raise CannotPlay(f"this agent plays full decks, and {self.rules.name} has a short one")
+
+
+class Remembers(Agent):
+    """Keeps, for each game, how often it was asked since the hand began."""
+
+    keeps_state = True
+
+    def __init__(self, rules: Any, *, match: Any = None) -> None:
+        super().__init__(rules, match=match)
+        self.asked = np.zeros(100, int)
+
+    def reset(self, indices: Any) -> None:
+        """A new hand."""
+        self.asked[indices] = 0
+
+    def act(self, views: Any, rng: Any, indices: Any = None) -> Any:
+        """The first legal card."""
+        self.asked[indices] += 1
+        return first_legal(views, rng)
+
+
+def test_opponents_are_functions_agents_and_classes() -> None:
+    for opponent in (first_legal, "test_gymnasium:first_legal", "random"):
+        env = GermanWhistEnv("small-last", opponent=opponent)
+        env.reset(seed=1)
+        while not env.step(int(env.action_masks().argmax()))[2]:
+            pass
+    vector = GermanWhistVectorEnv(10, "small-last", opponent=Remembers)
+    _, info = vector.reset(seed=1)
+    for _ in range(14):
+        assert vector.opponent.asked.max() <= 14
+        _, _, ended, _, info = vector.step(info["action_mask"].argmax(axis=1))
+    assert ended.all()
+    assert vector.opponent.asked.max() <= 1
+
+
+def test_opponents_that_can_not_play_say_so() -> None:
+    with pytest.raises(CannotPlay, match="plays full decks"):
+        GermanWhistEnv("small-last", opponent=NoShortDecks)
+    with pytest.raises(CannotPlay, match="made for the rules classic"):
+        GermanWhistEnv("small-last", opponent=NoShortDecks("classic"))
+    with pytest.raises(ValueError, match="did you mean 'threshold'"):
+        GermanWhistEnv(opponent="treshold")
+    with pytest.raises(TypeError, match="an agent is given by name"):
+        GermanWhistEnv(opponent=3)
+
+
+def play_until_it_fails(env: GermanWhistEnv) -> None:
+    for seed in range(20):
+        env.reset(seed=seed)
+        env.step(int(env.action_masks().argmax()))
+
+
+def test_an_illegal_answer_names_the_opponent_and_a_reset_mends_it() -> None:
+    env = GermanWhistEnv("small-last", opponent=cheat, seat=0)
+    with pytest.raises(ValueError, match=r"opponent cheat chose 51 \(AS\) .* not legal"):
+        play_until_it_fails(env)
+    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
+        env.step(0)
+    env.opponent = "random"
+    env.reset(seed=1)
+    env.step(int(env.action_masks().argmax()))
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [(52, "actions run from 0 to 51"), (0.5, "a float"), ("2C", "a str"), (None, "NoneType")],
+)
+def test_what_is_no_action_gets_a_sentence(action: Any, why: str) -> None:
+    env = GermanWhistEnv()
+    with pytest.raises(IllegalAction, match=r"call reset\(\)"):
+        env.step(0)
+    env.reset(seed=1)
+    with pytest.raises(IllegalAction, match=why):
+        env.step(action)
+    env.step(int(env.action_masks().argmax()))
+
+
+def test_wrong_vectors_of_actions_get_a_sentence() -> None:
+    vector = GermanWhistVectorEnv(3)
+    _, info = vector.reset(seed=1)
+    for actions, why in (
+        (np.zeros(2, int), "one for each of 3 games"),
+        (np.zeros(3), "whole numbers"),
+        (np.full(3, 99), "actions run from 0 to 51"),
+        (info["action_mask"].argmin(axis=1), "is not legal in game 0: its mask allows"),
+    ):
+        with pytest.raises(IllegalAction, match=why):
+            vector.step(actions)
+    vector.step(info["action_mask"].argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"seat": 2}, "seat is 2: it has to be 0 or 1 or 'random'"),
+        ({"num_envs": 0}, "num_envs is 0"),
+        ({"reward": "gold"}, "reward is 'gold'"),
+        ({"render_mode": "3d"}, "render_mode is '3d'"),
+    ],
+)
+def test_options_that_do_not_fit_get_a_sentence(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        GermanWhistVectorEnv(**options)

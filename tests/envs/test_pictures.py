@@ -1,0 +1,154 @@
+"""The table can be looked at: in every render mode, at any deck size, from any seat."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import numpy as np
+import pygame
+import pytest
+from walks import NAMES, render_test
+
+from german_whist import Game, german_whist_v0
+from german_whist.engine.cards import CARDS
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
+from german_whist.envs.painter import Painter
+from german_whist.envs.sb3 import GermanWhistVecEnv
+from german_whist.envs.scene import WIDTH, Box, Shape, Text, scene_of
+from support import ODD
+
+RULES = [*NAMES, *ODD.values()]
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows show every picture, without the pause that people need."""
+    monkeypatch.setattr(pygame.time, "Clock", lambda: type("", (), {"tick": lambda *_: None})())
+
+
+@pytest.mark.parametrize("rules", NAMES)
+def test_render_test_passes_on_every_rule_set(rules: str) -> None:
+    def is_svg(picture: Any) -> bool:
+        return ElementTree.fromstring(picture).tag.endswith("svg")
+
+    def make(**options: Any) -> Any:
+        return german_whist_v0.env(rules=rules, **options)
+
+    render_test(make, custom_tests={"svg": is_svg})
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_everything_lies_on_the_table_at_every_moment(rules: Any) -> None:
+    game = Game(rules, seed=1)
+    rng = np.random.default_rng(1)
+    while True:
+        if len(game.actions) % 5 == 0 or game.over:
+            for seat in (0, 1):
+                other = game.hands[1 - seat] if seat else None
+                scene = scene_of(game.view(seat), other_hand=other)
+                assert all(inside(item, scene.width, scene.height) for item in scene.items)
+                assert Painter("ansi").paint(game, seat, ("a", "b"), open_hands=True)
+        if game.over:
+            break
+        legal = game.legal()
+        game.play(legal[rng.integers(len(legal))])
+
+
+def inside(item: Any, width: int, height: int) -> bool:
+    if isinstance(item, Box):
+        corners = [(item.x, item.y), (item.x + item.width, item.y + item.height)]
+    elif isinstance(item, Shape):
+        corners = list(item.points)
+    else:
+        corners = [(item.x, item.y)]
+    return all(0 <= x <= width and 0 <= y <= height for x, y in corners)
+
+
+def words(scene: Any) -> list[str]:
+    return [item.text for item in scene.items if isinstance(item, Text)]
+
+
+def faces(scene: Any, low: float, high: float) -> int:
+    """How many cards lie face up between two heights."""
+    boxes = [item for item in scene.items if isinstance(item, Box) and item.width < WIDTH / 5]
+    return sum(box.fill == "#fdfcf7" and box.height > 100 and low < box.y < high for box in boxes)
+
+
+def test_a_seat_sees_its_own_hand_and_what_the_other_was_seen_to_take() -> None:
+    game = Game("classic", seed=3)
+    for _ in range(12):
+        game.play(game.legal()[0])
+    view = game.view(0)
+    seen, opened = scene_of(view), scene_of(view, other_hand=game.hands[1])
+    assert faces(seen, 0, 100) == len(view.known)
+    assert faces(opened, 0, 100) == len(game.hands[1])
+    assert faces(seen, 400, 600) == faces(opened, 400, 600) == len(view.hand)
+    assert faces(seen, 200, 400) == len(view.upcards) + 2
+
+
+def test_the_picture_says_what_a_player_asks() -> None:
+    game = Game("club-last", seed=3)
+    assert {"trumps", "stock 26", "upcard", "foreplay 1 of 13"} <= set(
+        words(scene_of(game.view(0)))
+    )
+    while not game.over:
+        game.play(game.legal()[0])
+    shown = words(scene_of(game.view(0), names=("north", "south")))
+    mine, others = game.counting_tricks
+    winner = "north" if game.pays[0] > 0 else "south"
+    assert f"{mine} to {others}: {abs(game.pays[0])} for {winner}" in shown
+
+
+def test_text_shows_cards_with_their_symbols_and_hides_the_rest() -> None:
+    game = Game("classic", seed=2)
+    text = Painter("ansi").paint(game, 0, ("me", "you"), open_hands=False)
+    assert all(card.symbol in text for card in game.hands[0])
+    hidden = [card for card in CARDS if card in game.hands[1] or card in game.stock[1:]]
+    assert not any(f" {card.symbol}" in text for card in hidden)
+    assert text.count("??") == 13
+
+
+def test_a_window_opens_and_closes_cleanly() -> None:
+    env = german_whist_v0.env(render_mode="human", render_view=1)
+    env.reset(seed=1)
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    assert pygame.display.get_init()
+    env.close()
+    env.close()
+    assert not pygame.display.get_init()
+
+
+def test_a_window_that_its_user_closes_stays_closed() -> None:
+    env = german_whist_v0.raw_env(render_mode="human")
+    env.reset(seed=1)
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    env.render()
+    assert not pygame.display.get_init()
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    env.close()
+
+
+def test_gymnasium_vectors_and_sb3_draw_too() -> None:
+    env = GermanWhistEnv("small-last", render_mode="rgb_array", render_view="open")
+    env.reset(seed=1)
+    assert env.render().shape == (640, 1000, 3)
+    vector = GermanWhistVectorEnv(2, "small-last", render_mode="ansi")
+    vector.reset(seed=1)
+    assert [type(each) for each in vector.render() or ()] == [str, str]
+    sb3 = GermanWhistVecEnv(2, "small-last", render_mode="rgb_array")
+    sb3.reset()
+    tiled = sb3.render()
+    assert tiled is not None
+    assert tiled.shape[2] == 3
+    for each in (env, vector, sb3):
+        each.close()
+
+
+def test_rendering_without_a_mode_says_so() -> None:
+    env = german_whist_v0.raw_env()
+    env.reset()
+    with pytest.warns(UserWarning, match="make the environment with a render_mode"):
+        assert env.render() is None
+    with pytest.raises(ValueError, match="render_view is 'mine'"):
+        german_whist_v0.raw_env(render_view="mine")

@@ -1,0 +1,175 @@
+"""The VecEnv is what Stable-Baselines3 expects, and MaskablePPO trains on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecMonitor
+from walks import NAMES, OPTIONS, OnlyLegal, label, picks
+
+from german_whist.engine.game import IllegalAction
+from german_whist.envs import GermanWhistEnv
+from german_whist.envs.sb3 import GermanWhistVecEnv
+
+
+# A matrix of events looks like an image to the checker, which advises on its size and type.
+@pytest.mark.filterwarnings("ignore:Your observation .* has an unconventional shape:UserWarning")
+@pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
+def test_check_env_passes(options: dict[str, Any]) -> None:
+    for in_observation in (False, True):
+        env = GermanWhistEnv(mask_in_observation=in_observation, **options)
+        check_env(OnlyLegal(env), skip_render_check=True)
+
+
+def model_of(env: GermanWhistVecEnv, **options: Any) -> MaskablePPO:
+    kind = "MultiInputPolicy" if hasattr(env.observation_space, "spaces") else "MlpPolicy"
+    return MaskablePPO(
+        kind, env, n_steps=20, batch_size=40, n_epochs=1, seed=3, device="cpu",
+        policy_kwargs={"net_arch": [8]}, **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("in_observation", [False, True])
+def test_maskable_ppo_trains_and_evaluates(in_observation: bool) -> None:
+    env = GermanWhistVecEnv(8, "small-last", mask_in_observation=in_observation)
+    assert is_masking_supported(env)
+    assert env.has_attr("action_masks")
+    assert not env.has_attr("nonsense")
+    model = model_of(env).learn(320)
+    assert len(model.ep_info_buffer) > 0
+    assert all(info["l"] == 14 for info in model.ep_info_buffer)
+    mean, deviation = evaluate_policy(model, env, n_eval_episodes=20)
+    assert -5 <= mean <= 5
+    assert deviation >= 0
+    single = GermanWhistEnv("small-last", mask_in_observation=in_observation)
+    evaluate_policy(model, Monitor(single), n_eval_episodes=2)
+
+
+class Kept(BaseCallback):
+    """Keeps copies of what the environment showed, as it showed it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.observations: list[Any] = []
+        self.masks: list[Any] = []
+        self.rewards: list[Any] = []
+
+    def _on_rollout_start(self) -> None:
+        self.observations.append(self.model._last_obs.copy())
+        self.masks.append(get_action_masks(self.training_env).copy())
+
+    def _on_step(self) -> bool:
+        self.observations.append(self.locals["new_obs"].copy())
+        self.masks.append(get_action_masks(self.training_env).copy())
+        self.rewards.append(self.locals["rewards"].copy())
+        return True
+
+
+def test_the_rollout_buffer_holds_what_the_environment_showed() -> None:
+    env = GermanWhistVecEnv(6, "small-last", opponent="threshold")
+    model, kept = model_of(env), Kept()
+    model.learn(120, callback=kept)
+    buffer = model.rollout_buffer
+    shape = (20, 6, -1)
+    flat = buffer.observations.reshape(6, 20, -1).swapaxes(0, 1)
+    np.testing.assert_array_equal(flat, np.array(kept.observations[:20]).reshape(shape))
+    masks = buffer.action_masks.reshape(6, 20, -1).swapaxes(0, 1)
+    np.testing.assert_array_equal(masks, np.array(kept.masks[:20]).reshape(shape))
+    np.testing.assert_array_equal(buffer.rewards, np.array(kept.rewards))
+
+
+def test_episodes_report_their_monitor_statistics_and_last_observation() -> None:
+    env = GermanWhistVecEnv(5, "all-tricks", reward="tricks")
+    env.seed(4)
+    env.reset()
+    rng, total = np.random.default_rng(0), np.zeros(5)
+    for step in range(1, 53):
+        masks = np.array(env.env_method("action_masks"))
+        assert masks.dtype == np.bool_
+        seen, rewards, ended, infos = env.step(picks(masks, rng))
+        assert rewards.dtype == np.float32
+        total += rewards
+        for index, info in enumerate(infos):
+            assert ended[index] == (step % 26 == 0)
+            if not ended[index]:
+                assert info == {}
+                continue
+            assert info["episode"]["r"] == total[index]
+            assert info["episode"]["l"] == 26
+            assert info["episode"]["t"] >= 0
+            assert info["TimeLimit.truncated"] is False
+            assert not np.array_equal(info["terminal_observation"], seen[index])
+            total[index] = 0
+
+
+def test_seeds_reproduce_and_differ() -> None:
+    env = GermanWhistVecEnv(4, "classic")
+    env.seed(7)
+    first = env.reset()
+    second = env.reset()
+    env.seed(7)
+    assert np.array_equal(env.reset(), first)
+    assert not np.array_equal(first, second)
+
+
+def test_the_opponent_may_be_replaced_while_training_goes_on() -> None:
+    env = GermanWhistVecEnv(4, "small-last", opponent="random")
+    model = model_of(env)
+    model.learn(80)
+    env.opponent = "threshold"
+    model.learn(80, reset_num_timesteps=False)
+    assert env.get_attr("opponent")[0].name == "threshold"
+    env.set_attr("opponent", "random-exact")
+    assert env.opponent.name == "random-exact"
+    with pytest.raises(AttributeError, match="only the opponent can"):
+        env.set_attr("rules", "classic")
+    with pytest.raises(AttributeError, match="have no method 'fly'"):
+        env.env_method("fly")
+
+
+# Both keep the same statistics; VecMonitor says that its own replace the environment's.
+@pytest.mark.filterwarnings("ignore:The environment is already wrapped with a `Monitor`")
+def test_wrappers_of_stable_baselines3_go_over_it() -> None:
+    env = VecMonitor(GermanWhistVecEnv(3, "small-last"))
+    env.reset()
+    for _ in range(14):
+        masks = np.array(env.env_method("action_masks"))
+        _, _, ended, infos = env.step(masks.argmax(axis=1))
+    assert ended.all()
+    assert infos[0]["episode"]["l"] == 14
+    assert len(env.env_method("action_masks", indices=[0, 2])) == 2
+
+
+def test_arrays_kept_from_one_step_stay_as_they_were() -> None:
+    for in_observation in (False, True):
+        env = GermanWhistVecEnv(3, "small-last", mask_in_observation=in_observation)
+        kept = []
+        seen = env.reset()
+        for _ in range(20):
+            masks = np.array(env.env_method("action_masks"))
+            arrays = [masks, *(seen.values() if in_observation else [seen])]
+            seen, rewards, ended, infos = env.step(masks.argmax(axis=1))
+            arrays += [rewards, ended]
+            if not in_observation:
+                arrays += [i["terminal_observation"] for i in infos if i]
+            kept += [(array, array.copy()) for array in arrays]
+        assert all((array == copy).all() for array, copy in kept)
+
+
+def test_bad_actions_get_a_sentence_and_a_reset_mends_it() -> None:
+    env = GermanWhistVecEnv(3)
+    with pytest.raises(IllegalAction, match=r"call reset\(\)"):
+        env.step(np.zeros(3, int))
+    env.reset()
+    with pytest.raises(IllegalAction, match="actions run from 0 to 51"):
+        env.step(np.full(3, 60))
+    env.reset()
+    env.step(np.array(env.env_method("action_masks")).argmax(axis=1))

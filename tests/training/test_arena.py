@@ -1,0 +1,337 @@
+"""The arena: exchanged seats, exact endings, workers, matches, records, and bad players."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import arena_players
+import numpy as np
+import pytest
+
+from german_whist import Match
+from german_whist.agents import make_agent
+from german_whist.engine.endgame import moves
+from german_whist.engine.records import read_records, write_records
+from german_whist.engine.rules import Rules, load_rules
+from german_whist.training.arena import Arena, Result, evaluate, ladder
+from german_whist.training.arena import kernels as k
+from german_whist.training.arena.play import Setting, Tally, play_chunk
+
+PLAYERS = "arena_players:"
+
+
+def tally_of(players: tuple[str, str], rules: Rules, pairs: int = 60, **options: Any) -> Tally:
+    setting = Setting(rules, options.pop("match", None), options.pop("seed", 5), **options)
+    agents = tuple(make_agent(each, rules, match=setting.match) for each in players)
+    return play_chunk(agents, setting, 0, pairs).tally
+
+
+def told(result: Result) -> dict[str, Any]:
+    """A result without what may differ from run to run."""
+    found = result.to_json()
+    del found["run"]
+    for pairing in found["pairings"]:
+        del pairing["timing"]
+    return found
+
+
+# -- endings
+
+
+@pytest.mark.parametrize(
+    "rules", ["classic", "all-margin", "club-last", "colour", "no-trump", "draft", "small-all"]
+)
+def test_exact_values_are_what_perfect_play_comes_to(rules: str) -> None:
+    players = ("threshold", "random-exact")
+    exact = tally_of(players, load_rules(rules))
+    played = tally_of(players, load_rules(rules), play_out=True)
+    assert exact.exact
+    assert not played.exact
+    assert np.array_equal(exact.sums, played.sums)
+    assert np.array_equal(exact.moments, played.moments)
+
+
+def test_hands_without_a_foreplay_are_their_value() -> None:
+    rules = Rules("bare", stock=0, trumps="none", hand=8, ranks=4)
+    exact = tally_of(("threshold", "random-exact"), rules)
+    played = tally_of(("threshold", "random-exact"), rules, play_out=True)
+    assert exact.moves == (0, 0)
+    assert np.array_equal(exact.moments, played.moments)
+
+
+@pytest.mark.parametrize("rules", ["race-7", "race-9"])
+def test_endings_of_races_are_played_out(rules: str) -> None:
+    tally = tally_of(("threshold", "random-exact"), load_rules(rules))
+    assert not tally.exact
+    assert tally.sums[k.ENDINGS] == 0
+    assert tally.sums[k.HANDS] == 120
+
+
+@pytest.mark.parametrize("rules", ["classic", "small-last", "no-trump"])
+@pytest.mark.parametrize("players", [("random", "random"), ("random", "threshold")])
+def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
+    rules: str, players: tuple[str, str]
+) -> None:
+    sums = tally_of(players, load_rules(rules)).sums
+    thrown = int(sums[k.THROWN_TWO] - sums[k.THROWN_ONE])
+    assert sums[k.ENDING_MARGIN] + 2 * thrown == sums[k.MARGIN]
+    assert sums[k.THROWN_ONE] > 0
+    assert (sums[k.THROWN_TWO] == 0) == (players[1] == "threshold")
+
+
+def test_tricks_thrown_away_are_those_of_the_moves_themselves(tmp_path: Path) -> None:
+    lines: list[str] = []
+    names = ["random", f"{PLAYERS}Counter"]
+    result = Arena(names, [(0, 1)], "small-last", hands=12, records=lines.append).play()
+    (tmp_path / "hands.jsonl").write_text("\n".join(lines))
+    thrown = dict.fromkeys(names, 0)
+    for record in read_records(tmp_path / "hands.jsonl").records:
+        game = record.start()
+        for action in record.actions:
+            if not game.stock:
+                leader = game.turn if game.led is None else 1 - game.turn
+                worth = moves(game.hands, game.trump, leader, game.led)
+                thrown[record.meta["players"][game.turn]] += max(worth.values()) - worth[action]
+            game.play(action)
+    for name, stage in zip(names, result.pairings[0].stages, strict=True):
+        assert 12 * stage.thrown == pytest.approx(thrown[name])
+        assert thrown[name] > 0
+
+
+# -- the same result, however it is played
+
+
+def test_workers_change_nothing() -> None:
+    options: dict[str, Any] = {"hands": 1_000, "seed": 3}
+    alone = evaluate("threshold", ["random", "random-exact"], **options)
+    several = evaluate("threshold", ["random", "random-exact"], **options, workers=3)
+    assert several.workers == 3
+    assert told(alone) == told(several)
+
+
+def test_workers_do_not_change_the_order_of_records() -> None:
+    written: list[list[str]] = []
+    for workers in (1, 3):
+        lines: list[str] = []
+        evaluate(
+            "threshold", ["random", "random-exact"], hands=200, workers=workers,
+            records=lines.append,
+        )  # fmt: skip
+        written.append(lines)
+    assert written[0] == written[1]
+    assert len(written[0]) == 400
+
+
+def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
+    options: dict[str, Any] = {"until": 0.03, "seed": 3}
+    alone = evaluate("threshold", "random-exact", **options)
+    several = evaluate("threshold", "random-exact", **options, workers=2)
+    assert told(alone) == told(several)
+    assert alone.pairings[0].win_rate.half_width <= 0.03
+    assert alone.pairings[0].hands < 4_000
+
+
+def test_chunks_of_any_size_add_up_to_the_same() -> None:
+    rules = load_rules("classic")
+    agents = (make_agent("random", rules), make_agent("threshold", rules))
+    setting = Setting(rules, seed=9)
+    whole = play_chunk(agents, setting, 0, 50).tally
+    parts = Tally()
+    for start in range(0, 50, 10):
+        parts.add(play_chunk(agents, setting, start, 10).tally)
+    assert parts.pairs == whole.pairs
+    for name in ("sums", "course", "moments", "totals"):
+        assert np.array_equal(getattr(parts, name), getattr(whole, name))
+
+
+def test_turning_a_pairing_round_mirrors_it() -> None:
+    here = evaluate("threshold", "random", hands=600, seed=4).pairings[0]
+    there = evaluate("random", "threshold", hands=600, seed=4).pairings[0]
+    assert plain(there.turned()) == pytest.approx(plain(here))
+
+
+def plain(pairing: Any) -> dict[str, float]:
+    figures = {
+        name: getattr(pairing, name)
+        for name in ("as_leader", "as_dealer", "ending_margin", "hands", "pairs")
+    }
+    for name in ("win_rate", "margin", "points"):
+        figures |= {
+            f"{name}.{end}": value for end, value in getattr(pairing, name).to_json().items()
+        }
+    for place, stage in enumerate(pairing.stages):
+        figures |= {f"upcards {place}": stage.upcards, f"thrown {place}": stage.thrown}
+    return figures
+
+
+def test_the_seed_makes_the_deals() -> None:
+    one, other = (evaluate("threshold", "random", hands=200, seed=seed) for seed in (1, 2))
+    assert told(one) != told(other)
+
+
+# -- matches
+
+
+@pytest.mark.parametrize("match", [Match(target=5), Match(best_of=3)])
+def test_matches_are_played_to_their_end(match: Match) -> None:
+    found = evaluate("threshold", "random", "margin", hands=60, match=match, seed=2)
+    pairing = found.pairings[0]
+    assert pairing.pairs == 30
+    assert pairing.hands > 60
+    assert pairing.win_rate.value >= pairing.hand_win_rate.value > 0.8
+    assert pairing.as_leader > 0.5
+    assert found.match == str(match)
+
+
+def test_a_match_against_itself_is_even() -> None:
+    found = evaluate("random", "random", hands=40, match=Match(target=10), seed=2).pairings[0]
+    assert found.win_rate.value == found.hand_win_rate.value == 0.5
+
+
+def test_who_remembers_is_told_of_every_new_hand() -> None:
+    found = evaluate(f"{PLAYERS}Counter", "random", hands=20, match=Match(best_of=3)).pairings[0]
+    assert not found.forfeits
+
+
+def test_one_who_remembers_can_not_sit_on_both_sides() -> None:
+    agent = arena_players.Counter()
+    with pytest.raises(ValueError, match="make a second one"):
+        play_chunk((agent, agent), Setting(load_rules("classic")), 0, 1)
+
+
+# -- records
+
+
+@pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "race-7", "colour"])
+@pytest.mark.parametrize("match", [None, Match(best_of=3)])
+def test_records_replay_to_the_same_results(
+    rules: str, match: Match | None, tmp_path: Path
+) -> None:
+    lines: list[str] = []
+    arena = Arena(
+        ["threshold", "random"], [(0, 1)], rules, hands=8, match=match, seed=6,
+        records=lines.append,
+    )  # fmt: skip
+    pairing = arena.play().pairings[0]
+    path = tmp_path / "hands.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    read = read_records(path)
+    assert not read.problems
+    assert len(read.records) == pairing.hands
+    halves = 0
+    for record in read.records:
+        pay = record.pays[record.meta["players"].index("threshold")]
+        halves += 1 + (pay > 0) - (pay < 0)
+    assert halves / 2 / pairing.hands == pytest.approx(pairing.hand_win_rate.value)
+    write_records(tmp_path / "again.jsonl", read.records)
+    assert (tmp_path / "again.jsonl").read_text() == path.read_text()
+
+
+# -- bad players
+
+
+def test_an_illegal_card_forfeits_the_hand_and_is_named() -> None:
+    found = evaluate(f"{PLAYERS}Lawless", "random", hands=200, seed=1)
+    forfeit = found.pairings[0].forfeits[0]
+    assert forfeit.kind == "illegal"
+    assert forfeit.player == f"{PLAYERS}Lawless"
+    assert 0 < forfeit.hands <= 200
+    assert "played 53" in forfeit.example
+    assert any("Lawless played an illegal card" in note for note in found.notes)
+    assert found.pairings[0].win_rate.value < 0.4
+
+
+def test_an_error_forfeits_its_own_hand_only() -> None:
+    found = evaluate(f"{PLAYERS}Raiser", "random", hands=200, seed=1)
+    forfeit = found.pairings[0].forfeits[0]
+    assert forfeit.kind == "raised"
+    assert "RuntimeError: this hand is too hard (deal" in forfeit.example
+    assert 100 < forfeit.hands < 200
+    assert sum("raised an error" in note for note in found.notes) == 1
+
+
+def test_a_wrong_number_of_answers_counts_as_an_error() -> None:
+    found = evaluate(f"{PLAYERS}Silent", "random", hands=20).pairings[0]
+    assert found.win_rate.value == 0
+    assert found.forfeits[0].hands == 20
+    assert found.margin.value == -13
+    assert 0 < found.win_rate.high < 0.5
+
+
+def test_an_unknown_player_gets_the_closest_names() -> None:
+    with pytest.raises(ValueError, match="did you mean 'threshold'"):
+        evaluate("treshold", "random")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"hands": 0}, "hands is 0"),
+        ({"until": 0.7}, "until is 0.7"),
+        ({"workers": 0}, "workers is 0"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        evaluate("random", "random", **options)
+
+
+def test_players_that_are_objects_stay_in_one_process() -> None:
+    agent = make_agent("random", "classic")
+    with pytest.raises(ValueError, match="workers=1"):
+        evaluate(agent, "random", workers=2)
+    assert evaluate(agent, "random", hands=10).pairings[0].win_rate.value == 0.5
+
+
+# -- workers that die, and runs that are stopped
+
+
+def test_the_deals_of_a_worker_that_died_are_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MORTAL_MARK", str(tmp_path / "mark"))
+    found = evaluate(f"{PLAYERS}Mortal", "threshold", hands=400, seed=8, workers=2)
+    assert any("worker process died" in note for note in found.notes)
+    alone = evaluate(f"{PLAYERS}Mortal", "threshold", hands=400, seed=8)
+    assert told(found)["pairings"] == told(alone)["pairings"]
+
+
+def test_workers_that_always_die_end_the_run_with_a_sentence() -> None:
+    found = evaluate(f"{PLAYERS}Doomed", "threshold", hands=16, workers=2)
+    assert not found.complete
+    assert "died (exit status 9)" in found.notes[0]
+
+
+def test_a_run_that_is_stopped_gives_what_there_is() -> None:
+    seen = []
+
+    def stop(arena: Arena) -> None:
+        seen.append(arena.hands)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    found = evaluate("threshold", "random", hands=100_000, progress=stop)
+    assert not found.complete
+    assert found.pairings[0].hands == seen[-1]
+    assert "stopped by Ctrl-C" in found.notes[0]
+
+
+# -- ladders
+
+
+def test_a_ladder_ranks_everybody_against_everybody() -> None:
+    found = ladder(["random", "random-exact", "threshold"], hands=400, seed=1, anchor="random")
+    assert found.ladder is not None
+    assert [player for player, _ in found.ladder.ranked()] == [
+        "threshold", "random-exact", "random",
+    ]  # fmt: skip
+    assert found.ladder.ranked()[-1][1].value == 1000
+    assert len(found.pairings) == 3
+    assert all(pairing.win_rate.value > 0.5 for pairing in found.pairings)
+
+
+def test_a_ladder_has_each_player_once() -> None:
+    with pytest.raises(ValueError, match="stands twice"):
+        ladder(["random", "random"])

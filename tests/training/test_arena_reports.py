@@ -1,0 +1,202 @@
+"""What the commands print and write: tables, JSON, CSV, pages, and configs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from german_whist.cli import main
+from german_whist.engine.rules import load_rules
+from german_whist.training.arena import Result, evaluate, ladder
+from german_whist.training.arena.config import config_from_mapping, config_names, load_config
+from german_whist.training.arena.options import match_of, precision_of
+from german_whist.training.arena.page import as_html
+from german_whist.training.arena.plots import parts_of_margin, round_steps
+from german_whist.training.arena.report import as_csv, as_markdown, as_text, signed
+
+
+@pytest.fixture(scope="module")
+def run() -> Result:
+    return evaluate("threshold", ["random", "random-exact"], hands=200, seed=1)
+
+
+@pytest.fixture(scope="module")
+def rungs() -> Result:
+    return ladder(["random", "random-exact", "threshold"], hands=200, seed=1)
+
+
+def test_json_holds_the_whole_result(run: Result) -> None:
+    told = json.loads(run.text())
+    assert told["format"] == "german-whist arena"
+    assert told["version"] == 1
+    assert told["players"] == ["threshold", "random", "random-exact"]
+    pairing = told["pairings"][0]
+    assert set(pairing["win_rate"]) == {"value", "low", "high"}
+    assert (pairing["pairs"], pairing["hands"]) == (100, 200)
+    assert set(pairing["timing"][0]) == {"ms_a_move", "moves"}
+    assert pairing["stages"][0]["perfect"] is True
+    assert pairing["stages"][1]["thrown"] > 0
+    assert len(pairing["course"]["tricks_won"]) == 26
+    assert told["pairings"][1]["exact_endings"] is True
+    assert told["pairings"][1]["course"]["tricks_won"][13] is None
+    assert told["ladder"] is None
+
+
+def test_json_of_a_ladder_holds_the_ratings(rungs: Result) -> None:
+    told = json.loads(rungs.text())["ladder"]
+    assert [each["player"] for each in told["elo"]] == ["threshold", "random-exact", "random"]
+    assert told["elo"][0]["low"] < told["elo"][0]["value"] < told["elo"][0]["high"]
+
+
+def test_csv_has_a_line_for_each_pairing(run: Result) -> None:
+    lines = list(csv.DictReader(as_csv(run).splitlines()))
+    assert [line["opponent"] for line in lines] == ["random", "random-exact"]
+    assert float(lines[0]["win_rate"]) == run.pairings[0].win_rate.value
+    assert float(lines[0]["opponent_thrown"]) == run.pairings[0].stages[1].thrown
+    assert lines[0]["match"] == ""
+    assert lines[0]["forfeits"] == "0"
+
+
+def test_text_tells_what_was_played_and_how_exact_endings_came_in(run: Result) -> None:
+    text = as_text(run)
+    assert text.startswith("classic, seed 1: 400 hands, every deal twice with seats exchanged")
+    assert "threshold – random-exact" in text
+    assert "its exact value took its place" in text.replace("\n", " ")
+
+
+def test_markdown_tells_how_it_was_made(rungs: Result) -> None:
+    page = as_markdown(rungs, "Rungs", "About them.")
+    assert page.startswith("# Rungs\n\nAbout them.")
+    assert "| 1. threshold |" in page
+    assert "## How it was made" in page
+    assert "Seed: 1" in page
+
+
+@pytest.mark.parametrize("rules", ["classic", "all-margin"])
+def test_the_page_needs_nothing_from_elsewhere(rungs: Result, rules: str) -> None:
+    page = as_html(rungs, load_rules(rules))
+    assert page.count("<svg") == page.count("</svg>") == 3 + 3 * 3
+    assert not re.search(r"(src|href)=|url\(|@import|<script|https?:", page)
+    assert "nan" not in re.sub(r"<[^>]*title>|[a-z-]*nan[a-z]+", "", page)
+
+
+def test_the_parts_of_the_margin_add_up(rungs: Result) -> None:
+    for pairing in rungs.pairings:
+        total = sum(part for _, part in parts_of_margin(pairing, counts_all=False))
+        assert total == pytest.approx(pairing.margin.value)
+
+
+def test_figures_have_their_sign() -> None:
+    assert [signed(each) for each in (1.5, -0.25, 0.001, -0.001)] == [
+        "+1.50",
+        "−0.25",
+        "0.00",
+        "0.00",
+    ]
+    assert round_steps(0.0, 10.0) == [0, 2, 4, 6, 8, 10]
+
+
+# -- commands
+
+
+def test_evaluate_writes_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {name: tmp_path / f"run.{name}" for name in ("json", "csv", "records", "html")}
+    files = [word for name, path in names.items() for word in (f"--{name}", str(path))]
+    command = ["evaluate", "threshold", "--against", "random", "random-exact", "--hands", "40"]
+    assert main([*command, "--seed", "7", "--rules", "quick", *files]) == 0
+    out = capsys.readouterr()
+    assert "quick, seed 7: 80 hands" in out.out
+    assert all(path.stat().st_size for path in names.values())
+    assert len(names["records"].read_text().splitlines()) == 80
+    told = json.loads(names["json"].read_text())
+    assert told["run"]["command"].startswith(
+        "german-whist evaluate threshold --against random random-exact --rules quick --hands 40"
+    )
+    assert told["run"]["machine"]
+
+
+def test_ladder_reads_its_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "small.yaml"
+    config.write_text(
+        "players: [random, threshold]\nhands: 20\nseed: 3\nanchor: random\ntitle: Two\n"
+    )
+    page = tmp_path / "page.md"
+    assert main(["ladder", "--config", str(config), "--hands", "40", "--markdown", str(page)]) == 0
+    assert "classic, seed 3: 40 hands" in capsys.readouterr().out
+    assert page.read_text().startswith("# Two")
+    assert f"--config {config} --hands 40" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["evaluate", "treshold", "--against", "random"], "did you mean 'threshold'"),
+        (["ladder", "random"], "two players or more"),
+        (["ladder", "--config", "nothing"], "is not a ladder"),
+        (["ladder", "random", "threshold", "--anchor", "ace"], "anchor is 'ace'"),
+    ],
+)
+def test_commands_refuse_with_a_sentence(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_words_on_the_command_line() -> None:
+    assert precision_of("0.5%") == pytest.approx(0.005)
+    assert match_of("25").target == 25
+    assert match_of("best-of-5").best_of == 5
+    with pytest.raises(Exception, match="less than 50"):
+        precision_of("0.5e3%")
+
+
+def test_every_config_is_a_ladder() -> None:
+    assert "ladder" in config_names()
+    for name in config_names():
+        config = load_config(name)
+        assert len(config.players) >= 2
+        assert config.anchor in config.players
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"player": ["random"]}, "did you mean 'players'"),
+        ({"players": "random"}, "a list of names"),
+        ({"hands": "many"}, "it has to be int"),
+    ],
+)
+def test_configs_are_checked(values: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        config_from_mapping(values, "a.yaml")
+
+
+def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "german_whist", "evaluate", "threshold", "--against", "random"]
+    command += ["--hands", "100000000", "--workers", "2", "--json", str(tmp_path / "run.json")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        # The first plain line of progress.
+        if " left" in line or "threshold – random" in line:
+            break
+    time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "threshold – random" in out
+    assert "stopped by Ctrl-C" in out
+    assert json.loads((tmp_path / "run.json").read_text())["complete"] is False

@@ -1,0 +1,150 @@
+"""Intervals hold what they promise, and ratings find the strengths that made the scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from german_whist.training.arena.statistics import (
+    ELO_SCALE,
+    fit_ratings,
+    mean_estimate,
+    quantile,
+    ratio,
+    share_estimate,
+)
+
+
+@pytest.mark.parametrize("count", [2, 3, 6, 7, 8, 12, 30, 1000])
+def test_the_quantile_is_students(count: int) -> None:
+    assert quantile(count) == pytest.approx(stats.t.ppf(0.975, count - 1), rel=2e-3)
+
+
+def estimates(x: np.ndarray, h: np.ndarray | None = None) -> tuple[float, float]:
+    h = np.full(len(x), 4) if h is None else h
+    return ratio(len(x), x.sum(), h.sum(), (x * x).sum(), (x * h).sum(), (h * h).sum())
+
+
+def test_the_error_of_a_mean_is_that_of_the_pairs() -> None:
+    x = np.random.default_rng(1).integers(0, 5, 200)
+    value, error = estimates(x)
+    assert value == pytest.approx(x.mean() / 4)
+    assert error == pytest.approx(x.std(ddof=1) / 4 / np.sqrt(200))
+
+
+@pytest.mark.parametrize(("chance", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
+def test_intervals_of_shares_cover_the_truth(chance: float, pairs: int) -> None:
+    generator = np.random.default_rng(pairs)
+    covered = 0
+    rounds = 2000
+    for _ in range(rounds):
+        # Good cards win both ways round, so the two games of a pair hang together.
+        luck = generator.normal(size=pairs)
+        wins = [
+            stats.norm.cdf(side * luck + generator.normal(size=pairs) * 0.7) < chance
+            for side in (1, -1)
+        ]
+        # The true share of this mixture, in place of `chance` itself.
+        truth = stats.norm.cdf(stats.norm.ppf(chance) / np.sqrt(1.49))
+        share, error = estimates(2 * (wins[0].astype(int) + wins[1]))
+        found = share_estimate(share, error, pairs)
+        covered += found.low <= truth <= found.high
+    assert 0.93 <= covered / rounds <= 0.975
+
+
+def test_intervals_of_ratios_cover_the_truth() -> None:
+    generator = np.random.default_rng(5)
+    covered = 0
+    for _ in range(1000):
+        hands = generator.integers(2, 9, 80)
+        margins = generator.normal(0.3 * hands, 3 * np.sqrt(hands))
+        found = mean_estimate(*estimates(margins, hands), 80)
+        covered += found.low <= 0.3 <= found.high
+    assert 925 <= covered <= 975
+
+
+@pytest.mark.parametrize(("wins", "value"), [(4, 1.0), (0, 0.0)])
+def test_a_clean_sweep_is_not_taken_for_certainty(wins: int, value: float) -> None:
+    share, error = estimates(np.full(20, wins))
+    found = share_estimate(share, error, 20)
+    assert found.value == value
+    assert 0.1 < found.high - found.low < 0.3
+
+
+def test_equal_pairs_are_exact() -> None:
+    share, error = estimates(np.full(20, 2))
+    assert share_estimate(share, error, 20).half_width == 0
+
+
+def test_one_pair_says_nothing() -> None:
+    share, error = estimates(np.array([2]))
+    found = share_estimate(share, error, 1)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
+# -- ratings
+
+
+def scores_of(elo: np.ndarray, games: np.ndarray) -> np.ndarray:
+    return games / (1 + 10 ** ((elo[None, :] - elo[:, None]) / 400))
+
+
+def all_met(count: int, each: float) -> np.ndarray:
+    return each * (1 - np.eye(count))
+
+
+def test_ratings_are_found_again() -> None:
+    elo = np.array([700.0, 950.0, 1000.0, 1020.0, 1330.0])
+    games = all_met(5, 1000)
+    games[0, 4] = games[4, 0] = 0
+    found = fit_ratings(games, scores_of(elo, games), anchor=2)
+    assert [each.value for each in found.elo] == pytest.approx(elo)
+    assert not found.padded
+    mean = fit_ratings(games, scores_of(elo, games))
+    assert np.mean([each.value for each in mean.elo]) == pytest.approx(1000)
+
+
+def test_two_players_are_rated_by_the_formula() -> None:
+    games = all_met(2, 100)
+    found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1).elo[0]
+    assert found.value == pytest.approx(1000 + 400 * np.log10(64 / 36))
+    assert found.half_width == pytest.approx(
+        1.96 * ELO_SCALE / np.sqrt(100 * 0.64 * 0.36), rel=1e-3
+    )
+
+
+def test_intervals_of_ratings_cover_the_truth() -> None:
+    elo = np.array([900.0, 1000.0, 1150.0])
+    games = all_met(3, 400)
+    chances = scores_of(elo, games) / np.maximum(games, 1)
+    generator = np.random.default_rng(7)
+    covered = np.zeros(3)
+    rounds = 600
+    for _ in range(rounds):
+        scores = np.zeros((3, 3))
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            scores[i, j] = generator.binomial(400, chances[i, j])
+            scores[j, i] = 400 - scores[i, j]
+        found = fit_ratings(games, scores, anchor=1).elo
+        covered += [each.low <= true <= each.high for each, true in zip(found, elo, strict=True)]
+    assert covered[1] == rounds
+    assert (covered[[0, 2]] / rounds > 0.92).all()
+    assert (covered[[0, 2]] / rounds < 0.975).all()
+
+
+def test_measured_variances_set_the_intervals() -> None:
+    games = all_met(2, 100)
+    scores = np.array([[0, 50], [50, 0]])
+    plain = fit_ratings(games, scores).elo[0].half_width
+    halved = fit_ratings(games, scores, variances=all_met(2, 100 / 4 / 4)).elo[0].half_width
+    assert halved == pytest.approx(plain / 2)
+
+
+def test_who_wins_everything_is_rated_by_half_a_tie() -> None:
+    games = all_met(3, 10)
+    scores = np.array([[0, 10, 10], [0, 0, 5], [0, 5, 0]])
+    found = fit_ratings(games, scores)
+    assert found.padded
+    assert np.isfinite([each.value for each in found.elo]).all()
+    assert found.elo[0].value > found.elo[1].value == pytest.approx(found.elo[2].value)
