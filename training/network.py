@@ -22,9 +22,7 @@ class Layers(nn.Module):
     def __init__(self, inputs: int, widths: Sequence[int]) -> None:
         super().__init__()
         sizes = [inputs, *widths]
-        self.layers = nn.ModuleList(
-            nn.Linear(n, m) for n, m in pairwise(sizes)
-        )
+        self.layers = nn.ModuleList(nn.Linear(n, m) for n, m in pairwise(sizes))
         for layer in self.layers:
             _orthogonal(layer, math.sqrt(2))
 

@@ -10,6 +10,8 @@ import csv
 import io
 import json
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +41,33 @@ _OWN_PAST = "half as long"
 
 
 class Stopped(Exception):
-    """A run that ended before its budget, with what to do."""
+    """A run that ended before its budget, with what to do; `status` is for the shell."""
+
+    def __init__(self, text: str, status: int = 1) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class CtrlC:
+    """Lets the iteration under way end when Ctrl-C is pressed; pressed again, it stops at once."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._before: Any = None
+
+    def __enter__(self) -> CtrlC:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def _press(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
 
 
 class Trainer(Protocol):
@@ -103,28 +131,12 @@ class Run:
     def go(self, display: Display) -> Path:
         """Train to the end of the budget; returns the last checkpoint."""
         began = time.monotonic() - self.seconds
-        settings, trainer = self.settings, self.trainer
         try:
-            while trainer.decisions < settings.decisions:
-                before = trainer.decisions
-                told = trainer.iterate()
+            with CtrlC() as ctrl_c:
+                self._train(display, began, ctrl_c)
                 self.seconds = time.monotonic() - began
-                self._note(told)
-                display.progress(self, told)
-                if _passed(before, trainer.decisions, settings.measure_every):
-                    self._checkpoint(display, settings.measure_hands)
-                if _passed(before, trainer.decisions, settings.save_every):
-                    self.save()
-                if settings.minutes and self.seconds > 60 * settings.minutes:
-                    display.say(f"the time limit of {settings.minutes:g} minutes is reached")
-                    break
-        except KeyboardInterrupt:
-            self.save()
-            self._write_tables()
-            raise Stopped(
-                f"stopped after {trainer.decisions:,} decisions; go on with: german-whist train "
-                f"--resume {self.folder}"
-            ) from None
+                path = self._checkpoint(display, self.settings.final_hands)
+                self.save()
         except ArithmeticError as error:
             self._write_tables()
             raise Stopped(f"{error}; {self._last_good()}") from error
@@ -132,10 +144,30 @@ class Run:
             raise Stopped(
                 f"{error.strerror or error} ({error.filename}); {self._last_good()}"
             ) from error
-        self.seconds = time.monotonic() - began
-        path = self._checkpoint(display, settings.final_hands)
-        self.save()
         return path
+
+    def _train(self, display: Display, began: float, ctrl_c: CtrlC) -> None:
+        settings, trainer = self.settings, self.trainer
+        while trainer.decisions < settings.decisions:
+            before = trainer.decisions
+            told = trainer.iterate()
+            self.seconds = time.monotonic() - began
+            self._note(told)
+            display.progress(self, told)
+            if _passed(before, trainer.decisions, settings.measure_every):
+                self._checkpoint(display, settings.measure_hands)
+            if _passed(before, trainer.decisions, settings.save_every):
+                self.save()
+            if ctrl_c.pressed:
+                self.save()
+                raise Stopped(
+                    f"stopped after {trainer.decisions:,} decisions; go on with: german-whist "
+                    f"train --resume {self.folder}",
+                    status=130,
+                )
+            if settings.minutes and self.seconds > 60 * settings.minutes:
+                display.say(f"the time limit of {settings.minutes:g} minutes is reached")
+                return
 
     def save(self) -> None:
         """Keep the whole state, so that the run can go on from here."""

@@ -22,7 +22,7 @@ def train(folder: Path, settings: Any = None) -> int:
             path = run.go(display)
         except Stopped as stopped:
             display.say(str(stopped))
-            return 130 if isinstance(stopped.__context__, KeyboardInterrupt) else 1
+            return stopped.status
         finally:
             display.close()
     print(strength_table(path))

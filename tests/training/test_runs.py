@@ -1,0 +1,224 @@
+"""A run comes to the same weights however it was interrupted, and loses nothing that it kept."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.cli import main
+from german_whist.training import run as runs
+from german_whist.training.checkpoint import load_state
+from german_whist.training.display import Display
+from german_whist.training.ppo import PPO
+from german_whist.training.run import Run, Stopped, make_trainer, resume, start
+from german_whist.training.settings import Settings, load_settings
+
+SMALL = [
+    *("games=64", "layers=16,16", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
+    *("measure_every=1500", "save_every=1000", "measure_hands=40", "final_hands=80"),
+    *("pool_games=0.25", "pool_every=600", "pool_size=2", "critic=oracle", "pull=0.01"),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def settings(*words: str) -> Settings:
+    return load_settings("tiny", [*SMALL, *words])
+
+
+def quiet() -> Display:
+    return Display(io.StringIO())
+
+
+def weights(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
+    return load_state(folder / "state.safetensors")[0]
+
+
+def same(one: dict[str, np.ndarray[Any, Any]], other: dict[str, np.ndarray[Any, Any]]) -> bool:
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name]) for name in one
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing interrupted."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    start(folder, settings(), make_trainer).go(quiet())
+    return folder
+
+
+def test_a_run_leaves_everything_about_it(whole: Path) -> None:
+    assert {each.name for each in whole.iterdir()} >= {
+        *("settings.yaml", "state.safetensors", "progress.csv", "measured.csv", "report.html"),
+        "checkpoints",
+    }
+    last = checkpoints_in(whole / "checkpoints")[-1]
+    card = json.loads(last.with_suffix(".json").read_text(encoding="utf-8"))
+    assert card["decisions"] >= 4000
+    assert card["layout_version"] == 1
+    assert {each["opponent"] for each in card["measured"]} == {"random", "half as long"}
+    lines = (whole / "progress.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("decisions,hands_played,seconds")
+    assert "<svg" in (whole / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_same_settings_come_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
+    start(tmp_path / "again", settings(), make_trainer).go(quiet())
+    assert same(weights(whole), weights(tmp_path / "again"))
+    start(tmp_path / "other", settings("seed=4"), make_trainer).go(quiet())
+    assert not same(weights(whole), weights(tmp_path / "other"))
+
+
+class Killed(BaseException):
+    """Stands for a process that is gone."""
+
+
+@pytest.mark.parametrize("iteration", [1, 4, 6])
+def test_a_killed_run_comes_to_the_same_weights(
+    iteration: int, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 0
+    follow = PPO._follow
+
+    def killed(self: PPO) -> None:
+        nonlocal count
+        count += 1
+        if count == 8 * iteration + 3:
+            raise Killed
+        follow(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PPO, "_follow", killed)
+        with pytest.raises(Killed):
+            start(tmp_path / "run", settings(), make_trainer).go(quiet())
+    run = resume(tmp_path / "run", make_trainer)
+    assert run.trainer.decisions < 4000
+    run.go(quiet())
+    assert same(weights(whole), weights(tmp_path / "run"))
+    for name in ("settings.yaml", "measured.csv"):
+        assert (whole / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
+
+
+def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    class Pressing(Display):
+        def progress(self, run: Run, told: dict[str, float]) -> None:
+            if len(run.rows) == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Stopped, match=f"--resume {folder}") as stopped:
+        start(folder, settings(), make_trainer).go(Pressing(io.StringIO()))
+    assert stopped.value.status == 130
+    run = resume(folder, make_trainer)
+    assert len(run.rows) == 3
+    run.go(quiet())
+    assert same(weights(whole), weights(folder))
+
+
+def test_a_number_that_is_none_stops_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn = PPO._learn
+
+    def spoilt(self: PPO, done: float) -> dict[str, float]:
+        if self.decisions > 2000:
+            with torch.no_grad():
+                self.network.policy.weight[0, 0] = float("nan")
+        return learn(self, done)
+
+    monkeypatch.setattr(PPO, "_learn", spoilt)
+    folder = tmp_path / "run"
+    with pytest.raises(Stopped, match=r"became nan .* last good checkpoint is .*\.safetensors"):
+        start(folder, settings(), make_trainer).go(quiet())
+    for path in checkpoints_in(folder / "checkpoints"):
+        for name, array in read_checkpoint(path).weights.items():
+            assert np.isfinite(array).all(), name
+
+
+def test_a_full_disk_costs_no_earlier_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    run = start(folder, settings(), make_trainer)
+    fsync = os.fsync
+    written = 0
+
+    def full(descriptor: int) -> None:
+        nonlocal written
+        written += 1
+        if written > 12:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(descriptor)
+
+    monkeypatch.setattr("german_whist.engine.files.os.fsync", full)
+    with pytest.raises(Stopped, match="No space left .* last good checkpoint is"):
+        run.go(quiet())
+    kept = checkpoints_in(folder / "checkpoints")
+    assert kept
+    for path in kept:
+        read_checkpoint(path)
+    assert not list(folder.rglob(".*"))
+
+
+def test_a_folder_with_a_run_is_not_written_over(whole: Path) -> None:
+    with pytest.raises(ValueError, match="--resume"):
+        start(whole, settings(), make_trainer)
+
+
+def test_what_is_no_run_is_not_resumed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no settings\.yaml"):
+        resume(tmp_path, make_trainer)
+
+
+def test_the_command_trains_and_measures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    words = [*SMALL, "decisions=1000"]
+    assert main(["train", "tiny", *words, "--run", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "against random" in told
+    assert str(folder / "report.html") in told
+    assert main(["train", "--resume", str(folder)]) == 0
+    rules = tmp_path / "tiny.yaml"
+    rules.write_text("{name: tiny, suits: 2, ranks: 4, hand: 2}\n")
+    arguments = ["--against", "random", "--hands", "200", "--rules", str(rules)]
+    assert main(["evaluate", f"{folder},sample", *arguments]) == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_process_that_is_killed_can_be_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = [*SMALL, "decisions=400000", "save_every=500"]
+    command = [sys.executable, "-m", "german_whist", "train", "tiny", *words, "--run", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until = time.monotonic() + 120
+        while not (folder / "state.safetensors").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        process.kill()
+    run = resume(folder, make_trainer)
+    assert run.trainer.decisions > 0
+    assert runs.STATE in {each.name for each in folder.iterdir()}
