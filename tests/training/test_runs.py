@@ -20,6 +20,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+
 from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
 from german_whist.training import run as runs
@@ -174,7 +175,7 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
         fsync(descriptor)
 
     monkeypatch.setattr("german_whist.engine.files.os.fsync", full)
-    with pytest.raises(Stopped, match="No space left .* last good checkpoint is"):
+    with pytest.raises(Stopped, match=r"No space left .* last good checkpoint is"):
         run.go(quiet())
     kept = checkpoints_in(folder / "checkpoints")
     assert kept

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from german_whist.cli import main
 from german_whist.training.settings import (
     PPOSettings,
