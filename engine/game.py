@@ -153,8 +153,8 @@ class Game:
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
         """Deal hand `number` of a seed; a match starts again."""
-        self._seed = _checked_seed(seed, "seed")
-        self._number = _checked_seed(number, "number")
+        checked = _checked_seed(seed, "seed"), _checked_seed(number, "number")
+        self._seed, self._number = checked
         _deal_numbered(self._table, np.uint64(self._seed), np.uint64(self._number))
         self._begin()
 
