@@ -60,9 +60,15 @@ def _try_all(
 
 @jit
 def _solve_all(
-    rules: Record, known: Tables, scratch: Scratch, view: Record, game: Record, cards: np.ndarray,
-    tricks: np.ndarray, totals: np.ndarray,
-) -> None:  # fmt: skip
+    rules: Record,
+    known: Tables,
+    scratch: Scratch,
+    view: Record,
+    game: Record,
+    cards: np.ndarray,
+    tricks: np.ndarray,
+    totals: np.ndarray,
+) -> None:
     """As `_try_all`, in a world whose foreplay is over: each card's exact worth."""
     seat = np.int64(view.seat)
     led = np.int64(view.led) if view.led != NO_CARD else -1
@@ -90,9 +96,16 @@ def actions_of(legal: np.uint64) -> np.ndarray:
 
 @jit
 def sample(
-    rules: Record, known: Tables, scratch: Scratch, view: Record, plan: Record, worlds: int,
-    stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
-) -> None:  # fmt: skip
+    rules: Record,
+    known: Tables,
+    scratch: Scratch,
+    view: Record,
+    plan: Record,
+    worlds: int,
+    stream: np.ndarray,
+    games: np.ndarray,
+    totals: np.ndarray,
+) -> None:
     """Add so many worlds to the totals of a view's actions."""
     cards = actions_of(legal_in_view(rules, view))
     tricks = np.empty(52, np.int64)
@@ -124,9 +137,17 @@ def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
 
 @jit
 def flat_mc_actions(
-    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray, worlds: int,
-    voids: bool, plans: np.ndarray, games: np.ndarray, actions: np.ndarray,
-) -> None:  # fmt: skip
+    rules: np.ndarray,
+    known: Tables,
+    scratch: Scratch,
+    views: np.ndarray,
+    rng: np.ndarray,
+    worlds: int,
+    voids: bool,
+    plans: np.ndarray,
+    games: np.ndarray,
+    actions: np.ndarray,
+) -> None:
     """The search's action for each view of the tables' contract, open endgames left out."""
     first, plan = row(rules, 0), row(plans, 0)
     totals = np.zeros(_ACTIONS, np.int64)
@@ -154,9 +175,16 @@ def _begin(rules: np.ndarray, views: np.ndarray, voids: bool, plans: np.ndarray)
 
 @jit
 def _go_on(
-    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, plans: np.ndarray, worlds: int,
-    stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
-) -> None:  # fmt: skip
+    rules: np.ndarray,
+    known: Tables,
+    scratch: Scratch,
+    views: np.ndarray,
+    plans: np.ndarray,
+    worlds: int,
+    stream: np.ndarray,
+    games: np.ndarray,
+    totals: np.ndarray,
+) -> None:
     view = row(views, 0)
     sample(row(rules, 0), known, scratch, view, row(plans, 0), worlds, stream, games, totals)
 

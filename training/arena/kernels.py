@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """The compiled half of the arena: many games between two players, stepped and counted together.
 
 Player one and player two stand for the pair that is measured; who of them sits

@@ -31,7 +31,7 @@ _MOST_PAIRS = 1 << 40
 
 RulesLike = str | Path | Rules | Mapping[str, Any]
 Progress = Callable[["Arena"], None]
-Records = Callable[[str], None]
+Records = Callable[[str], object]
 
 
 @dataclass

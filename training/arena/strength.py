@@ -23,7 +23,7 @@ _ALL_CARDS = 13
 
 def main() -> int:
     """Measure each search, and compare."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--hands", type=int, default=40_000, help="at most, for each search")
     parser.add_argument("--until", type=float, default=0.6, help="half-width in %% to stop at")
     parser.add_argument("--seed", type=int, default=16)
