@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+
 from german_whist.engine.game import IllegalAction
 from german_whist.envs import SelfPlayEnv
 from walks import picks
