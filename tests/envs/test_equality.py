@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from walks import NAMES, OPTIONS, label, picks
 
 from german_whist import Game, Games, german_whist_v0, load_rules
 from german_whist.agents import Agent, decision_streams, make_agent
 from german_whist.engine.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
-from walks import NAMES, OPTIONS, label, picks
 
 Array = np.ndarray[Any, Any]
 SEED = 11

@@ -10,12 +10,12 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
+from walks import NAMES, OPTIONS, OnlyLegal, label, pick, picks
 
 import german_whist  # noqa: F401 - registers the environments
 from german_whist.agents import Agent, CannotPlay
 from german_whist.engine.game import IllegalAction
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
-from walks import NAMES, OPTIONS, OnlyLegal, label, pick, picks
 
 ID = "german_whist/GermanWhist-v0"
 

@@ -9,10 +9,10 @@ import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.spaces import Discrete
+from walks import NAMES, OPTIONS, api_test, label, pick, seed_test
 
 from german_whist import LAYOUT, Game, german_whist_v0
 from german_whist.engine.game import IllegalAction
-from walks import NAMES, OPTIONS, api_test, label, pick, seed_test
 
 # PettingZoo's api_test warns of every dict observation; ours is one because of its mask.
 DICT_WARNINGS = (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pygame
 import pytest
+from walks import NAMES, render_test
 
 from german_whist import Game, german_whist_v0
 from german_whist.engine.cards import CARDS
@@ -16,7 +17,6 @@ from german_whist.envs.painter import Painter
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from german_whist.envs.scene import WIDTH, Box, Shape, Text, scene_of
 from support import ODD
-from walks import NAMES, render_test
 
 RULES = [*NAMES, *ODD.values()]
 

@@ -13,10 +13,6 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
-
-from german_whist.engine.game import IllegalAction
-from german_whist.envs import GermanWhistEnv
-from german_whist.envs.sb3 import GermanWhistVecEnv
 from walks import NAMES, OPTIONS, OnlyLegal, label, picks
 
 from german_whist.engine.game import IllegalAction

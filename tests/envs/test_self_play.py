@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from walks import picks
 
 from german_whist.engine.game import IllegalAction
 from german_whist.envs import SelfPlayEnv
-from walks import picks
 
 
 def test_torch_wraps_every_array_without_copying() -> None:
