@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import secrets
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -40,7 +41,10 @@ def cache_folder() -> Path:
 def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None]:
     """Write to a temporary name beside `path` and rename at the end: never half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    # Not by `tempfile`, whose files nobody else may read: the usual permissions are wanted.
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o666)
     try:
         with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
@@ -48,7 +52,7 @@ def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

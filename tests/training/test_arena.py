@@ -52,6 +52,14 @@ def test_exact_values_are_what_perfect_play_comes_to(rules: str) -> None:
     assert np.array_equal(exact.moments, played.moments)
 
 
+def test_hands_without_a_foreplay_are_their_value() -> None:
+    rules = Rules("bare", stock=0, trumps="none", hand=8, ranks=4)
+    exact = tally_of(("threshold", "random-exact"), rules)
+    played = tally_of(("threshold", "random-exact"), rules, play_out=True)
+    assert exact.moves == (0, 0)
+    assert np.array_equal(exact.moments, played.moments)
+
+
 @pytest.mark.parametrize("rules", ["race-7", "race-9"])
 def test_endings_of_races_are_played_out(rules: str) -> None:
     tally = tally_of(("threshold", "random-exact"), load_rules(rules))
@@ -100,6 +108,19 @@ def test_workers_change_nothing() -> None:
     several = evaluate("threshold", ["random", "random-exact"], **options, workers=3)
     assert several.workers == 3
     assert told(alone) == told(several)
+
+
+def test_workers_do_not_change_the_order_of_records() -> None:
+    written: list[list[str]] = []
+    for workers in (1, 3):
+        lines: list[str] = []
+        evaluate(
+            "threshold", ["random", "random-exact"], hands=200, workers=workers,
+            records=lines.append,
+        )  # fmt: skip
+        written.append(lines)
+    assert written[0] == written[1]
+    assert len(written[0]) == 400
 
 
 def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:

@@ -40,7 +40,7 @@ class LadderConfig:
 
 
 def _folder() -> Any:
-    return files(__name__.split(".")[0] + ".configs") / "arena"
+    return files(__name__.partition(".")[0] + ".configs") / "arena"
 
 
 def config_names() -> list[str]:

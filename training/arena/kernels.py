@@ -1,4 +1,5 @@
 # pyright: reportArgumentType=false, reportReturnType=false
+# Numba has one integer where annotations see `int` and `np.int64`.
 """The compiled half of the arena: many games between two players, stepped and counted together.
 
 Player one and player two stand for the pair that is measured; who of them sits

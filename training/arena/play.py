@@ -156,9 +156,11 @@ class _Hall:
         left = len(self.games)
         while left:
             for player in range(len(self.players)):
-                self._move(player)
                 if self.exact:
                     kernels.end_exactly(self.rules, self.games, *self.known)
+                self._move(player)
+            if self.exact:
+                kernels.end_exactly(self.rules, self.games, *self.known)
             left -= self._count()
         if self.setting.match is not None:
             kernels.score_matches(self.rules, self.games, self.seats, self.totals)

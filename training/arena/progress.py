@@ -9,9 +9,10 @@ from typing import TextIO
 from .report import duration, percent_with_reach
 from .run import Arena
 
-_BAR = 20
+_BAR = 12
 _SECONDS_A_LINE = 10.0
 _SECONDS_A_FRAME = 0.1
+_FIRST_SECONDS = 2.0
 
 
 class ProgressLine:
@@ -20,16 +21,15 @@ class ProgressLine:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._alive = out.isatty()
-        self._shown_at = time.monotonic()
+        self._next = time.monotonic() + (0.0 if self._alive else _FIRST_SECONDS)
         self._drawn = False
 
     def __call__(self, arena: Arena) -> None:
         """Show where the run is, if it is time."""
         now = time.monotonic()
-        pause = _SECONDS_A_FRAME if self._alive else _SECONDS_A_LINE
-        if now - self._shown_at < pause:
+        if now < self._next:
             return
-        self._shown_at = now
+        self._next = now + (_SECONDS_A_FRAME if self._alive else _SECONDS_A_LINE)
         if self._alive:
             width = shutil.get_terminal_size().columns - 1
             self._out.write("\r" + status_of(arena, bar=True)[:width].ljust(width))
@@ -67,11 +67,11 @@ def status_of(arena: Arena, bar: bool) -> str:
     if bar:
         full = round(_BAR * done)
         parts[0] = f"[{'#' * full}{' ' * (_BAR - full)}] {parts[0]}"
-    parts.append(f"{arena.hands:,} {units}")
     playing = [place for place, each in enumerate(arena.courses) if each.tally.pairs]
-    for place in playing[-1:] if len(arena.courses) == 1 else _least_sure(arena, playing):
+    for place in _least_sure(arena, playing):
         each = arena.pairing(place)
         parts.append(f"{each.player} – {each.opponent} {percent_with_reach(each.win_rate)}")
+    parts.append(f"{arena.hands:,} {units}")
     # The first chunks tell more of loading than of playing.
     if done > 0.02 and arena.seconds > 1:
         parts.append(f"{duration(arena.seconds * (1 - done) / done)} left")

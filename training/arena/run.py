@@ -23,7 +23,8 @@ from .results import Ladder, Pairing, Result, ladder_of, pairing_of, strongest_f
 from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
 
 DEFAULT_HANDS = 10_000
-_MOST_CHUNK, _LEAST_CHUNK = 256, 8
+# Pairs in a chunk: many are played faster, few stop sooner and spread better over workers.
+_MOST_CHUNK, _LEAST_CHUNK, _OPEN_CHUNK = 256, 8, 64
 _CHUNKS = 64
 # A precision is not believed before so many pairs were played.
 _LEAST_PAIRS = 128
@@ -48,10 +49,11 @@ class _Course:
 class Arena:
     """A run of the arena; `evaluate` and `ladder` make one and play it.
 
-    `pairings` names by place in `players` who plays whom. With `hands` every
-    pairing plays so many hands (matches, where a match is played), half of them
-    with the seats exchanged; with `until` it stops as soon as half of the win
-    rate's interval is no longer than that, and `hands` is the most it plays.
+    `pairings` names by place in `players` who plays whom. With `hands` every pairing
+    plays so many hands (matches, where a match is played), rounded up to an even
+    number, since half of them have the seats exchanged; with `until` it stops as soon
+    as half of the win rate's interval is no longer than that, and `hands` is the most
+    it plays.
     """
 
     def __init__(
@@ -84,7 +86,8 @@ class Arena:
             hands = _whole(hands, "hands", 1, 2 * _MOST_PAIRS)
         # Half of the hands are the other half with exchanged seats.
         self.pairs = _MOST_PAIRS if hands is None else -(-hands // SEATS)
-        self.chunk = min(_MOST_CHUNK, max(_LEAST_CHUNK, self.pairs // _CHUNKS))
+        most = _MOST_CHUNK if hands is not None else _OPEN_CHUNK
+        self.chunk = min(most, max(_LEAST_CHUNK, self.pairs // _CHUNKS))
         self._specs = tuple((players[i], players[j]) for i, j in pairings)
         self._bench = Bench(self._specs, self.setting)
         # Made here as well: what can not play is told at once, and by its own name.
@@ -103,6 +106,7 @@ class Arena:
                 "workers=1"
             )
         self._write = records
+        self._lines: dict[tuple[int, int], list[str]] = {}
         self.courses = [_Course() for _ in pairings]
         self._turn = 0
         self.complete = False
@@ -138,11 +142,25 @@ class Arena:
             course.counted += 1
             course.tally.add(arrived.tally)
             if self._write is not None:
-                for line in arrived.records:
-                    self._write(line)
+                self._lines[course.counted - 1, task.pairing] = arrived.records
             course.done = self._is_done(task.pairing)
         if course.done:
             course.waiting.clear()
+        self._write_records()
+
+    def _write_records(self, whatever_there_is: bool = False) -> None:
+        """Write the records of chunks in one order, whoever played them first."""
+        while self._lines:
+            key = min(self._lines)
+            earlier = [
+                place
+                for place, course in enumerate(self.courses)
+                if not course.done and (course.counted, place) < key
+            ]
+            if self._write is None or (earlier and not whatever_there_is):
+                return
+            for line in self._lines.pop(key):
+                self._write(line)
 
     def _is_done(self, place: int) -> bool:
         tally = self.courses[place].tally
@@ -170,6 +188,7 @@ class Arena:
             self.stopped_by = "stopped by Ctrl-C"
         except WorkersLost as error:
             self.stopped_by = str(error)
+        self._write_records(whatever_there_is=True)
         self.seconds = time.monotonic() - self._begun
         return self.result()
 
@@ -246,8 +265,14 @@ class Arena:
                 "A player won or lost everything that ties it to the others: ratings were found "
                 "with half a tie added to every pairing."
             )
-        for each in pairings:
-            yield from (f"{forfeit}." for forfeit in each.forfeits)
+        if self.complete and self.until is not None:
+            wide = [each for each in pairings if each.win_rate.half_width > self.until]
+            if wide:
+                yield f"{SEATS * self.pairs:,} hands a pairing did not reach {self.until:.2%}."
+        forfeits = [forfeit for each in pairings for forfeit in each.forfeits]
+        yield from (f"{forfeit}." for forfeit in forfeits)
+        if forfeits and self.setting.records:
+            yield "Forfeited hands have no record."
 
 
 def _whole(value: object, name: str, least: int, most: int) -> int:
