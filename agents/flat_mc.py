@@ -59,16 +59,10 @@ def _try_all(
 
 
 @jit
-def _solve_all(
-    rules: Record,
-    known: Tables,
-    scratch: Scratch,
-    view: Record,
-    game: Record,
-    cards: np.ndarray,
-    tricks: np.ndarray,
-    totals: np.ndarray,
-) -> None:
+def solve_all(
+    rules: Record, known: Tables, scratch: Scratch, view: Record, game: Record, cards: np.ndarray,
+    tricks: np.ndarray, totals: np.ndarray,
+) -> None:  # fmt: skip
     """As `_try_all`, in a world whose foreplay is over: each card's exact worth."""
     seat = np.int64(view.seat)
     led = np.int64(view.led) if view.led != NO_CARD else -1
@@ -96,16 +90,9 @@ def actions_of(legal: np.uint64) -> np.ndarray:
 
 @jit
 def sample(
-    rules: Record,
-    known: Tables,
-    scratch: Scratch,
-    view: Record,
-    plan: Record,
-    worlds: int,
-    stream: np.ndarray,
-    games: np.ndarray,
-    totals: np.ndarray,
-) -> None:
+    rules: Record, known: Tables, scratch: Scratch, view: Record, plan: Record, worlds: int,
+    stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
+) -> None:  # fmt: skip
     """Add so many worlds to the totals of a view's actions."""
     cards = actions_of(legal_in_view(rules, view))
     tricks = np.empty(52, np.int64)
@@ -113,7 +100,7 @@ def sample(
     for _ in range(worlds):
         draw_world(rules, view, plan, stream, row(games, 0))
         if whole:
-            _solve_all(rules, known, scratch, view, row(games, 0), cards, tricks, totals)
+            solve_all(rules, known, scratch, view, row(games, 0), cards, tricks, totals)
         else:
             _try_all(rules, known, scratch, games, np.int64(view.seat), cards, totals)
 
@@ -137,17 +124,9 @@ def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
 
 @jit
 def flat_mc_actions(
-    rules: np.ndarray,
-    known: Tables,
-    scratch: Scratch,
-    views: np.ndarray,
-    rng: np.ndarray,
-    worlds: int,
-    voids: bool,
-    plans: np.ndarray,
-    games: np.ndarray,
-    actions: np.ndarray,
-) -> None:
+    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray,
+    worlds: int, voids: bool, plans: np.ndarray, games: np.ndarray, actions: np.ndarray,
+) -> None:  # fmt: skip
     """The search's action for each view of the tables' contract, open endgames left out."""
     first, plan = row(rules, 0), row(plans, 0)
     totals = np.zeros(_ACTIONS, np.int64)
@@ -175,16 +154,9 @@ def _begin(rules: np.ndarray, views: np.ndarray, voids: bool, plans: np.ndarray)
 
 @jit
 def _go_on(
-    rules: np.ndarray,
-    known: Tables,
-    scratch: Scratch,
-    views: np.ndarray,
-    plans: np.ndarray,
-    worlds: int,
-    stream: np.ndarray,
-    games: np.ndarray,
-    totals: np.ndarray,
-) -> None:
+    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, plans: np.ndarray,
+    worlds: int, stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
+) -> None:  # fmt: skip
     view = row(views, 0)
     sample(row(rules, 0), known, scratch, view, row(plans, 0), worlds, stream, games, totals)
 
@@ -219,16 +191,16 @@ class FlatMcAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         """The best card of the sampled worlds for each view."""
         actions = np.empty(len(views), np.int64)
-        scratch = scratch_here()
+        scratch, streams = scratch_here(), rng.copy()
         plans, games = np.zeros(1, PLAN), np.zeros(2, GAME)
         if self.budget.seconds:
             for index in range(len(views)):
-                one, stream = views[index : index + 1], rng[index : index + 1]
+                one, stream = views[index : index + 1], streams[index : index + 1]
                 actions[index] = self._timed(one, stream, scratch, plans, games)
         else:
             for known in self._known:
                 flat_mc_actions(
-                    self.record, known, scratch, views, rng, self.budget.samples, self._voids,
+                    self.record, known, scratch, views, streams, self.budget.samples, self._voids,
                     plans, games, actions,
                 )  # fmt: skip
         self._endgame.improve(views, actions)
