@@ -60,7 +60,7 @@ class _OnceLoader(yaml.SafeLoader):
     """YAML as `safe_load` reads it, but no name may stand twice in a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [self.construct_object(key, deep=True) for key, _ in node.value]
+        names = [key.value for key, _ in cast(list[tuple[yaml.ScalarNode, yaml.Node]], node.value)]
         for name in names:
             if names.count(name) > 1:
                 raise yaml.YAMLError(f"{name!r} stands there twice")
