@@ -59,7 +59,7 @@ def _try_all(
 
 
 @jit
-def _solve_all(
+def solve_all(
     rules: Record, known: Tables, scratch: Scratch, view: Record, game: Record, cards: np.ndarray,
     tricks: np.ndarray, totals: np.ndarray,
 ) -> None:  # fmt: skip
@@ -100,7 +100,7 @@ def sample(
     for _ in range(worlds):
         draw_world(rules, view, plan, stream, row(games, 0))
         if whole:
-            _solve_all(rules, known, scratch, view, row(games, 0), cards, tricks, totals)
+            solve_all(rules, known, scratch, view, row(games, 0), cards, tricks, totals)
         else:
             _try_all(rules, known, scratch, games, np.int64(view.seat), cards, totals)
 
@@ -124,8 +124,8 @@ def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
 
 @jit
 def flat_mc_actions(
-    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray, worlds: int,
-    voids: bool, plans: np.ndarray, games: np.ndarray, actions: np.ndarray,
+    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray,
+    worlds: int, voids: bool, plans: np.ndarray, games: np.ndarray, actions: np.ndarray,
 ) -> None:  # fmt: skip
     """The search's action for each view of the tables' contract, open endgames left out."""
     first, plan = row(rules, 0), row(plans, 0)
@@ -154,8 +154,8 @@ def _begin(rules: np.ndarray, views: np.ndarray, voids: bool, plans: np.ndarray)
 
 @jit
 def _go_on(
-    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, plans: np.ndarray, worlds: int,
-    stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
+    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, plans: np.ndarray,
+    worlds: int, stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
 ) -> None:  # fmt: skip
     view = row(views, 0)
     sample(row(rules, 0), known, scratch, view, row(plans, 0), worlds, stream, games, totals)
@@ -191,16 +191,16 @@ class FlatMcAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         """The best card of the sampled worlds for each view."""
         actions = np.empty(len(views), np.int64)
-        scratch = scratch_here()
+        scratch, streams = scratch_here(), rng.copy()
         plans, games = np.zeros(1, PLAN), np.zeros(2, GAME)
         if self.budget.seconds:
             for index in range(len(views)):
-                one, stream = views[index : index + 1], rng[index : index + 1]
+                one, stream = views[index : index + 1], streams[index : index + 1]
                 actions[index] = self._timed(one, stream, scratch, plans, games)
         else:
             for known in self._known:
                 flat_mc_actions(
-                    self.record, known, scratch, views, rng, self.budget.samples, self._voids,
+                    self.record, known, scratch, views, streams, self.budget.samples, self._voids,
                     plans, games, actions,
                 )  # fmt: skip
         self._endgame.improve(views, actions)

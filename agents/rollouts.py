@@ -16,6 +16,8 @@ from ..engine.compiled import jit
 from ..engine.endgame import Scratch, Tables
 from ..engine.play import Record, faced_count, legal, pay, play, stock_card, stock_left
 from ..engine.state import CHOOSE, FOLLOW, NO_CARD, OVER
+from ..engine.view import write_position
+from .counting import counting_action
 from .endings import ending_worth, is_ending
 from .threshold import rule_of_thumb
 
@@ -43,6 +45,26 @@ def play_out(rules: Record, known: Tables, scratch: Scratch, game: Record, seat:
             worth = ending_worth(rules, known, scratch, game)
             return worth if game.leader == seat else -worth
         play(rules, game, thumb_in_game(rules, game))
+    return pay(rules, game, seat)
+
+
+@jit
+def counting_in_game(rules: Record, game: Record, view: Record) -> int:
+    """What the counting player plays for the player to move; `view` is room to look."""
+    write_position(rules, game, np.int64(game.turn), view)
+    return counting_action(rules, view)
+
+
+@jit
+def count_out(
+    rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int, view: Record
+) -> int:
+    """As `play_out`, with the counting player for both."""
+    while game.phase != OVER:
+        if is_ending(rules, game):
+            worth = ending_worth(rules, known, scratch, game)
+            return worth if game.leader == seat else -worth
+        play(rules, game, counting_in_game(rules, game, view))
     return pay(rules, game, seat)
 
 

@@ -9,7 +9,7 @@ only when it has nothing else. Of equal ranks the first suit in order.
 **Following.** If it wants the card and can win: the lowest winning non-trump, else the
 lowest winning trump. Otherwise the lowest non-trump it may play, else the lowest trump.
 
-**Endgame.** Perfect, where the cards are known and the rules are played for tricks.
+**Endgame.** Perfect, where the cards are known; in a race for its result.
 
 Other rule sets are read so:
 

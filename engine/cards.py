@@ -72,6 +72,10 @@ def card(value: int | str) -> Card:
                 "as in TD for the ten of diamonds"
             )
         return found
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError(
+            f"{value!r} is a {type(value).__name__}: a card is an id or a text such as TD"
+        )
     if not 0 <= value < CARDS_IN_ALL:
         raise ValueError(f"{value} is not a card id: ids run from 0 (2C) to 51 (AS)")
     return CARDS[value]

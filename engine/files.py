@@ -56,10 +56,21 @@ def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None
         raise
 
 
+class _OnceLoader(yaml.SafeLoader):
+    """YAML as `safe_load` reads it, but no name may stand twice in a mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in cast(list[tuple[yaml.ScalarNode, yaml.Node]], node.value)]
+        for name in names:
+            if names.count(name) > 1:
+                raise yaml.YAMLError(f"{name!r} stands there twice")
+        return super().construct_mapping(node, deep)
+
+
 def read_yaml_mapping(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; anything else is refused with the file's name."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), _OnceLoader)
     except OSError as error:
         raise ValueError(f"{path}: can not be read ({error.strerror or error})") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

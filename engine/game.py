@@ -153,9 +153,9 @@ class Game:
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
         """Deal hand `number` of a seed; a match starts again."""
-        self._seed = _checked_seed(seed, "seed")
-        self._number = _checked_seed(number, "number")
-        _deal_numbered(self._table, np.uint64(self._seed), np.uint64(self._number))
+        checked = _checked_seed(seed, "seed"), _checked_seed(number, "number")
+        self.seed, self.number = checked
+        _deal_numbered(self._table, np.uint64(self.seed), np.uint64(self.number))
         self._begin()
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
@@ -171,8 +171,8 @@ class Game:
         """Deal the next hand: the deal alternates; after a match a new one begins."""
         if not self.over:
             raise IllegalAction("the hand is not over: play it out, or deal anew")
-        self._number += 1
-        _deal_next(self._table, np.uint64(self._seed), np.uint64(self._number))
+        self.number += 1
+        _deal_next(self._table, np.uint64(self.seed), np.uint64(self.number))
         self._begin()
 
     def _begin(self) -> None:

@@ -294,7 +294,7 @@ class Games:
             raise IllegalAction("deal_again was asked of a game whose hand is not over")
         self._on_threads(len(where), _deal_again, self._rules, self.records, self._seed, where)
         self._show(where)
-        self._forget_ends()
+        self._forget_ends(where)
 
     def views(self, seats: Array | int | None = None, indices: Array | None = None) -> Array:
         """What a seat of each game may know (by default the one to move), as `VIEW` records.
@@ -311,10 +311,10 @@ class Games:
 
     # -- within
 
-    def _forget_ends(self) -> None:
-        """Nothing has just ended: rewards and ends speak of the last step alone."""
+    def _forget_ends(self, where: Array | slice = slice(None)) -> None:
+        """Nothing has just ended in these games: rewards and ends speak of the last step alone."""
         for array in (self._buffers.rewards, self._buffers.hand_over, self._buffers.over):
-            array[:] = 0
+            array[where] = 0
 
     def _show(self, where: Array) -> None:
         buffers = self._buffers
@@ -351,6 +351,8 @@ class Games:
 
     def _checked_indices(self, indices: Array) -> Array:
         where = np.ascontiguousarray(indices)
+        if where.size == 0:
+            where = np.zeros(0, np.int64)
         if where.dtype == np.bool_ or where.dtype.kind not in "iu" or where.ndim != 1:
             raise ValueError(
                 f"indices are {where.dtype} of shape {where.shape}: give a list of game numbers"
@@ -374,7 +376,8 @@ class Games:
         chosen = np.ascontiguousarray(chosen, np.int64)
         wrong = _first_illegal(self._legal, where, chosen)
         if wrong >= 0:
-            raise IllegalAction(self._why_illegal(int(where[wrong]), int(chosen[wrong])))
+            named = int(np.asarray(actions)[wrong])
+            raise IllegalAction(self._why_illegal(int(where[wrong]), named))
         return chosen
 
     def _why_illegal(self, index: int, action: int) -> str:

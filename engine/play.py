@@ -167,7 +167,7 @@ def stock_card(rules: Record, game: Record, place: int) -> int:
 @jit
 def faced_cards(rules: Record, game: Record) -> np.uint64:
     """The stock cards that lie face up, as a set."""
-    count = faced_count(rules, game.trick, stock_left(rules, game))
+    count = faced_count(rules, np.int64(game.drawn) // 2, stock_left(rules, game))
     cards = NO_CARDS
     for place in range(count):
         cards |= bit(stock_card(rules, game, place))

@@ -167,7 +167,7 @@ def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
     dealt = game.cards_dealt
-    by_number = Game(game.rules, game._seed, game._number).cards_dealt == dealt
+    by_number = Game(game.rules, game.seed, game.number).cards_dealt == dealt
     again = game.clone()
     again.deal_cards(dealt, game.dealer)
     return GameRecord(
@@ -176,8 +176,8 @@ def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
         tricks=tuple(_played_out(again, game.actions)),
         counting_tricks=game.counting_tricks,
         pays=game.pays,
-        seed=game._seed if by_number else None,
-        number=game._number if by_number else 0,
+        seed=game.seed if by_number else None,
+        number=game.number if by_number else 0,
         deal=() if by_number else tuple(dealt),
         match=_score_before(game),
         meta=dict(meta or {}),

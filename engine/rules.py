@@ -188,7 +188,9 @@ class Rules:
             most = self.counting_tricks
         if self.pay == "margin":
             return most
-        return max(most - self.effective_book, self.slam_pay or 0, 0)
+        if self.slam_pay is None or most < self.counting_tricks:
+            return max(most - self.effective_book, 0)
+        return max(most - 1 - self.effective_book, self.slam_pay)
 
     def record(self, match: Match | None = None) -> npt.NDArray[np.void]:
         """The parameters as the compiled engine reads them: an array of one `RULES` record."""
@@ -211,6 +213,8 @@ class Rules:
     def _check_values(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise RulesError(f"name is {self.name!r}: a rule set needs a name in letters")
+        if not isinstance(self.about, str):
+            raise RulesError(f"about is {self.about!r}: it has to be a text")
         for name, allowed in _CHOICES.items():
             value = getattr(self, name)
             if value not in allowed:

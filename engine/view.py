@@ -29,7 +29,8 @@ def write_position(rules: Record, game: Record, seat: int, view: Record) -> None
     left = stock_left(rules, game)
     trick = np.int64(game.trick)
     phase = np.int64(game.phase)
-    count = faced_count(rules, trick, left)
+    # By the draws, not the tricks: one that wins a race is over with nothing drawn.
+    count = faced_count(rules, np.int64(game.drawn) // 2, left)
     faced = NO_CARDS
     view.upcards[0] = NO_CARD
     view.upcards[1] = NO_CARD

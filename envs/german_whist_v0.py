@@ -133,9 +133,9 @@ if __doc__:
     )
 
 
-def env(**options: Any) -> OrderEnforcingWrapper[str, Any, Any]:
+def env(rules: RulesLike = "classic", **options: Any) -> OrderEnforcingWrapper[str, Any, Any]:
     """The environment with PettingZoo's wrappers: an illegal action loses."""
-    return OrderEnforcingWrapper(IllegalActionLoses(raw_env(**options)))
+    return OrderEnforcingWrapper(IllegalActionLoses(raw_env(rules, **options)))
 
 
 class IllegalActionLoses(TerminateIllegalWrapper[str, Any, Any]):

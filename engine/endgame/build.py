@@ -7,6 +7,7 @@ finds the files there.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import shutil
@@ -139,22 +140,25 @@ def build_in_memory(kind: Kind, cards: int, threads: int | None = None) -> np.nd
 def _write_part(part: Part, below: np.ndarray, threads: int) -> None:
     with written_whole(part.path) as file:
         _reserve(file.fileno(), part.size)
-        with mmap.mmap(file.fileno(), part.size) as mapped:
-            data = np.frombuffer(mapped, np.uint8, offset=HEADER_BYTES)
-            try:
-                sums = _fill_part(part, below, data, threads)
-                mapped[:HEADER_BYTES] = header(part, sums, data)
-                mapped.flush()
-            finally:
-                del data
+        mapped = mmap.mmap(file.fileno(), part.size)
+        data = np.frombuffer(mapped, np.uint8, offset=HEADER_BYTES)
+        sums = _fill_part(part, below, data, threads)
+        mapped[:HEADER_BYTES] = header(part, sums, data)
+        mapped.flush()
+        del data
+        mapped.close()
 
 
 def _reserve(descriptor: int, size: int) -> None:
     """Take the room on the disk now, so that a full disk is no crash while writing."""
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, size)
-    else:
-        os.truncate(descriptor, size)
+        try:
+            os.posix_fallocate(descriptor, 0, size)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                raise  # a file system that can not reserve is no full disk
+    os.truncate(descriptor, size)
 
 
 def _check_room(folder: Path, missing: Sequence[Part]) -> None:

@@ -60,7 +60,7 @@ def tables_of(files: list[Opened]) -> Tables:
 
 def _all_there(kind: Kind) -> Tables:
     try:
-        base = build(kind, DEFAULT_CARDS)[0]
+        base = _base(kind)
     except OSError as error:
         print(
             f"german-whist: the endings can not be kept in a file ({error}); "
@@ -82,6 +82,14 @@ def _all_there(kind: Kind) -> Tables:
             )
             break
     return _gathered(kind, base.data, base.part.last, above)
+
+
+def _base(kind: Kind) -> Opened:
+    """The first file, built if it is missing; one that is there needs no lock and no writing."""
+    try:
+        return open_part(parts_of(kind, DEFAULT_CARDS)[0])
+    except FileNotFoundError:
+        return build(kind, DEFAULT_CARDS)[0]
 
 
 def _gathered(kind: Kind, base: np.ndarray, cards: int, above: list[Opened]) -> Tables:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
-import pettingzoo
+from .envs.registration import register_environments
 
 if TYPE_CHECKING:
     from .engine.cards import TAKE_HIDDEN as TAKE_HIDDEN
@@ -86,19 +85,4 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _register() -> None:
-    """Make the environments known by name; nothing is loaded before one is made."""
-    name = "german_whist/GermanWhist-v0"
-    if name not in gymnasium.registry:
-        gymnasium.register(
-            name,
-            entry_point="german_whist.envs.gym_env:GermanWhistEnv",
-            vector_entry_point="german_whist.envs.gym_env:GermanWhistVectorEnv",
-        )
-    name = "german_whist/german_whist_v0"
-    # Only newer versions of PettingZoo have a registry.
-    if hasattr(pettingzoo, "register") and name not in pettingzoo.aec_registry:
-        pettingzoo.register("aec", name, entry_point="german_whist.envs.german_whist_v0:env")
-
-
-_register()
+register_environments()

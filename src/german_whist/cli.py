@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from . import __version__
 
 COMMANDS = {
+    "agents": "list the players by name",
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",
     "rules": "list the rule sets, or explain one in words",

@@ -23,8 +23,8 @@ def all_of(game: Game) -> tuple[Any, ...]:
         tuple(game.legal()),
         game.phase,
         game.turn,
-        game._seed,
-        game._number,
+        game.seed,
+        game.number,
         game._start.tobytes(),
     )
 

@@ -80,6 +80,7 @@ def test_the_learner_gets_both_seats_or_the_one_it_asks_for() -> None:
 def test_terminated_is_true_at_the_end_and_truncated_never() -> None:
     env = GermanWhistEnv("small-last")
     env.reset(seed=2)
+    info: dict[str, Any] = {}
     for step in range(14):
         _, reward, terminated, truncated, info = env.step(int(env.action_masks().argmax()))
         assert terminated == (step == 13)
@@ -226,12 +227,14 @@ def test_opponents_are_functions_agents_and_classes() -> None:
         while not env.step(int(env.action_masks().argmax()))[2]:
             pass
     vector = GermanWhistVectorEnv(10, "small-last", opponent=Remembers)
+    opponent: Any = vector.opponent
     _, info = vector.reset(seed=1)
-    for _ in range(14):
-        assert vector.opponent.asked.max() <= 14
-        _, _, ended, _, info = vector.step(info["action_mask"].argmax(axis=1))
-    assert ended.all()
-    assert vector.opponent.asked.max() <= 1
+    for _ in range(13):
+        _, _, _, _, info = vector.step(info["action_mask"].argmax(axis=1))
+        assert opponent.asked.max() <= 14
+    assert opponent.asked.min() >= 13 - 1
+    assert vector.step(info["action_mask"].argmax(axis=1))[2].all()
+    assert opponent.asked.max() <= 1
 
 
 def test_opponents_that_can_not_play_say_so() -> None:

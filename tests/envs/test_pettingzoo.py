@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pettingzoo
 import pytest
+from gymnasium.spaces import Discrete
 from walks import NAMES, OPTIONS, api_test, label, pick, seed_test
 
 from german_whist import LAYOUT, Game, german_whist_v0
@@ -19,6 +20,11 @@ DICT_WARNINGS = (
     "ignore:Observation is not a NumPy array:UserWarning",
 )
 dict_observation = pytest.mark.filterwarnings(*DICT_WARNINGS)
+
+
+def raw(env: Any) -> Any:
+    """The environment under its wrappers."""
+    return env.unwrapped
 
 
 @dict_observation
@@ -39,8 +45,8 @@ def test_pettingzoo_makes_it_by_name() -> None:
     made = pettingzoo.make("aec", "german_whist/german_whist_v0", rules="draft")
     assert made.metadata["name"] == "german_whist_v0"
     assert made.possible_agents == ["player_0", "player_1"]
-    assert made.action_space("player_0").n == 53
-    assert german_whist_v0.env().action_space("player_0").n == 52
+    assert made.action_space("player_0") == Discrete(53)
+    assert german_whist_v0.env().action_space("player_0") == Discrete(52)
     assert not made.metadata["is_parallelizable"]
     assert set(made.metadata["render_modes"]) == {"human", "ansi", "rgb_array", "svg"}
 
@@ -127,7 +133,7 @@ def test_a_given_deal_is_set_up() -> None:
     cards = Game("classic", seed=77).cards_dealt
     env = german_whist_v0.env()
     env.reset(seed=1, options={"deal": cards, "dealer": 1})
-    game = env.unwrapped.game()
+    game = raw(env).game()
     assert game.cards_dealt == cards
     assert game.dealer == 1
     assert env.agent_selection == "player_0"
@@ -148,8 +154,8 @@ def test_a_seed_gives_the_deals_of_the_engine_one_after_the_other() -> None:
 def test_views_hold_what_the_seat_may_know_and_info_holds_nothing() -> None:
     env = german_whist_v0.env()
     env.reset(seed=6)
-    view = env.unwrapped.view("player_1")
-    assert view == env.unwrapped.game().view(1)
+    view = raw(env).view("player_1")
+    assert view == raw(env).game().view(1)
     assert env.infos == {"player_0": {}, "player_1": {}}
 
 
@@ -161,9 +167,9 @@ def test_a_match_goes_on_until_it_is_won() -> None:
     for agent in env.agent_iter():
         seen, paid, over, _, _ = env.last()
         got[agent] += paid
-        hands.add(tuple(env.unwrapped.game().cards_dealt))
+        hands.add(tuple(raw(env).game().cards_dealt))
         env.step(None if over else pick(seen["action_mask"], rng))
-    points = env.unwrapped.game().points
+    points = raw(env).game().points
     assert len(hands) > 1
     assert max(points) >= 10
     assert got["player_0"] == (1 if points[0] > points[1] else -1)
@@ -198,7 +204,7 @@ def test_an_illegal_action_is_never_better_than_the_worst_legal_result(
             env.step(illegal(seen["action_mask"]))
         else:
             env.step(int(seen["action_mask"].argmax()))
-    game_rules = env.unwrapped.rules
+    game_rules = raw(env).rules
     worst = {"points": game_rules.most_pay, "win": 1}.get(reward, game_rules.counting_tricks)
     assert got[offender] <= -worst
     env.reset(seed=3)
@@ -245,25 +251,25 @@ def test_actions_of_every_integer_type_are_taken() -> None:
 
 
 def test_steps_out_of_turn_get_a_sentence() -> None:
-    raw = german_whist_v0.raw_env("small-last")
+    inner = german_whist_v0.raw_env("small-last")
     with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
-        raw.step(0)
+        inner.step(0)
     with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
-        raw.observe("player_0")
+        inner.observe("player_0")
     with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
         german_whist_v0.env().step(0)
-    raw.reset(seed=0)
-    for agent in raw.agent_iter():
-        seen, _, over, _, _ = raw.last()
+    inner.reset(seed=0)
+    for agent in inner.agent_iter():
+        seen, _, over, _, _ = inner.last()
         if over:
             with pytest.raises(ValueError, match="the only valid action is None"):
-                raw.step(3)
-        raw.step(None if over else int(seen["action_mask"].argmax()))
-        assert agent in raw.possible_agents
+                inner.step(3)
+        inner.step(None if over else int(seen["action_mask"].argmax()))
+        assert agent in inner.possible_agents
     with pytest.raises(IllegalAction, match=r"the episode is over .* call reset\(\)"):
-        raw.step(0)
-    raw.reset()
-    raw.step(int(raw.last()[0]["action_mask"].argmax()))
+        inner.step(0)
+    inner.reset()
+    inner.step(int(inner.last()[0]["action_mask"].argmax()))
 
 
 @pytest.mark.parametrize(

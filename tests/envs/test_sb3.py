@@ -140,6 +140,7 @@ def test_the_opponent_may_be_replaced_while_training_goes_on() -> None:
 def test_wrappers_of_stable_baselines3_go_over_it() -> None:
     env = VecMonitor(GermanWhistVecEnv(3, "small-last"))
     env.reset()
+    ended, infos = np.zeros(3, np.bool_), []
     for _ in range(14):
         masks = np.array(env.env_method("action_masks"))
         _, _, ended, infos = env.step(masks.argmax(axis=1))
@@ -152,7 +153,7 @@ def test_arrays_kept_from_one_step_stay_as_they_were() -> None:
     for in_observation in (False, True):
         env = GermanWhistVecEnv(3, "small-last", mask_in_observation=in_observation)
         kept = []
-        seen = env.reset()
+        seen: Any = env.reset()
         for _ in range(20):
             masks = np.array(env.env_method("action_masks"))
             arrays = [masks, *(seen.values() if in_observation else [seen])]

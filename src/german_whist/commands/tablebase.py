@@ -26,8 +26,6 @@ from german_whist.engine.endgame.store import (
 )
 from german_whist.engine.endgame.verify import verify
 
-HELP = "build, verify or describe the table of exact endgames"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments of `german-whist tablebase`."""

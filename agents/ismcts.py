@@ -1,0 +1,331 @@
+"""Information-set Monte Carlo tree search: sampled worlds, one small tree, exact leaves.
+
+Every iteration plays one card in a sampled world to the end: the reply by the tree, the rest
+of the foreplay by the counting player for both, and the ending by its exact worth. All cards
+still in question meet the same worlds, so that luck tells for none of them. After a third of
+the iterations the better half of the cards goes on, and after two thirds the better half of
+those (sequential halving). Of equals the cheaper card is played, as by `flat-mc`.
+
+The tree holds the opponent's replies, met again in other worlds: the counting player's
+reply is tried first, others as a card has been tried often enough, and then the one that is
+best for the opponent so far, with the usual bonus for what was seldom tried (UCB). A reply
+counts as offered only in the worlds in which the opponent can make it. Deeper information
+sets, parted by each card turned up, are met too seldom to learn from. What else was tried
+stands in docs/players.md.
+
+`ismcts:2000` takes a number of iterations, `ismcts:5ms` a time a move, and
+`ismcts:2000,plain` samples worlds without what failures to follow have shown. The open
+endgame is perfect. Where cards are set aside it never opens: then every sampled world is
+solved exactly for each card. A long race is played out by rule.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount
+from ..engine.compiled import jit, warm_up
+from ..engine.endgame import Scratch, Tables
+from ..engine.endgame.layout import MOST_CARDS
+from ..engine.endgame.solver import scratch_here
+from ..engine.play import Record, legal, play, row
+from ..engine.rules import Match
+from ..engine.state import CHOOSE, FOLLOW, GAME, VIEW
+from ..engine.view import legal_in_view
+from ..engine.worlds import PLAN, draw_world, plan_worlds
+from .base import Agent, Array
+from .endgame import EndgamePlayer, is_open
+from .endings import known_endings
+from .flat_mc import actions_of, solve_all
+from .rollouts import Budget, budget, count_out, counting_in_game
+from .threshold import threshold_action
+
+ROUNDS = 3
+"""After each but the last the better half of the cards goes on."""
+EXPLORE = 0.7
+"""How much a reply gains by having been tried seldom."""
+WIDEN = 4
+"""A card has to be tried so many times the square of the replies known before the next."""
+
+_ACTIONS = 53
+_CHUNK = 4
+
+TREE = np.dtype(
+    [
+        ("total", "i8", (_ACTIONS,)),  # what each action led to, in all
+        ("visits", "i8", (_ACTIONS,)),
+        ("reply_total", "i8", (_ACTIONS, _ACTIONS)),  # the same for each reply to it
+        ("reply_visits", "i8", (_ACTIONS, _ACTIONS)),
+        ("reply_offered", "i8", (_ACTIONS, _ACTIONS)),
+    ]
+)
+
+
+@jit
+def _clear(tree: Record) -> None:
+    for action in range(_ACTIONS):
+        tree.total[action] = 0
+        tree.visits[action] = 0
+        for reply in range(_ACTIONS):
+            tree.reply_total[action][reply] = 0
+            tree.reply_visits[action][reply] = 0
+            tree.reply_offered[action][reply] = 0
+
+
+@jit
+def _reply(rules: Record, game: Record, tree: Record, led: int, view: Record) -> int:
+    """The opponent's reply to a lead, by the tree."""
+    cards = legal(rules, game)
+    if cards & (cards - ONE) == NO_CARDS:
+        return lowest(cards)
+    tried = NO_CARDS
+    best, most = -1, 0.0
+    left = cards
+    while left:
+        card = lowest(left)
+        left &= left - ONE
+        visits = 1.0 * tree.reply_visits[led][card]
+        if visits == 0.0:
+            continue
+        tried |= bit(card)
+        tree.reply_offered[led][card] += 1
+        bonus = np.sqrt(np.log(1.0 * tree.reply_offered[led][card]) / visits)
+        score = EXPLORE * bonus - tree.reply_total[led][card] / visits
+        if best < 0 or score > most:
+            best, most = card, score
+    known = popcount(tried)
+    if tried == cards or (known > 0 and tree.visits[led] < WIDEN * known * known):
+        return best
+    by_rule = counting_in_game(rules, game, view)
+    return lowest(cards & ~tried) if tried & bit(by_rule) else by_rule
+
+
+@jit
+def _iterate(
+    rules: Record, known: Tables, scratch: Scratch, games: np.ndarray, action: int, seat: int,
+    tree: Record, view: Record,
+) -> None:  # fmt: skip
+    """Play an action in the world `games[0]` to the end, and note what it led to."""
+    games[1] = games[0]
+    game = row(games, 1)
+    play(rules, game, action)
+    reply = -1
+    if game.phase == FOLLOW and game.turn != seat:
+        reply = _reply(rules, game, tree, action, view)
+        play(rules, game, reply)
+    worth = count_out(rules, known, scratch, game, seat, view)
+    tree.total[action] += worth
+    tree.visits[action] += 1
+    if reply >= 0:
+        tree.reply_total[action][reply] += worth
+        tree.reply_visits[action][reply] += 1
+
+
+@jit
+def _search(
+    rules: Record, known: Tables, scratch: Scratch, view: Record, plan: Record, worlds: int,
+    active: np.uint64, stream: np.ndarray, games: np.ndarray, looks: np.ndarray, tree: Record,
+) -> None:  # fmt: skip
+    """Try each action still in question in so many worlds."""
+    actions = actions_of(active)
+    seat = np.int64(view.seat)
+    open_worlds = view.stock_left == 0 and rules.race == 0 and popcount(view.hand) <= MOST_CARDS
+    tricks = np.empty(52, np.int64)
+    totals = np.zeros(_ACTIONS, np.int64)
+    for _ in range(worlds):
+        draw_world(rules, view, plan, stream, row(games, 0))
+        if open_worlds:
+            solve_all(rules, known, scratch, view, row(games, 0), actions, tricks, totals)
+            continue
+        for action in actions:
+            _iterate(rules, known, scratch, games, action, seat, tree, row(looks, 0))
+    if open_worlds:
+        for action in actions:
+            tree.total[action] += totals[action]
+            tree.visits[action] += worlds
+
+
+@jit
+def _best(rules: Record, view: Record, active: np.uint64, tree: Record) -> int:
+    """The best action so far, of equals the cheapest, or the one chosen by rule."""
+    by_rule = threshold_action(rules, view) if view.phase == CHOOSE else -1
+    best, most, least = -1, 0.0, 0
+    while active:
+        action = lowest(active)
+        active &= active - ONE
+        mean = tree.total[action] / max(1, tree.visits[action])
+        price = action % 13 + (13 if action // 13 == view.trump else 0)
+        if action == by_rule:
+            price = -1
+        if best < 0 or mean > most or (mean == most and price < least):
+            best, most, least = action, mean, price
+    return best
+
+
+@jit
+def _better_half(rules: Record, view: Record, active: np.uint64, tree: Record) -> np.uint64:
+    """The better half of the actions in question, at least two."""
+    kept = NO_CARDS
+    for _ in range(max(min(2, popcount(active)), (popcount(active) + 1) // 2)):
+        kept |= bit(_best(rules, view, active & ~kept, tree))
+    return kept
+
+
+@jit
+def ismcts_actions(
+    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray,
+    iterations: int, voids: bool, plans: np.ndarray, games: np.ndarray, looks: np.ndarray,
+    trees: np.ndarray, actions: np.ndarray,
+) -> None:  # fmt: skip
+    """The search's action for each view of the tables' contract, open endgames left out."""
+    first, plan, tree = row(rules, 0), row(plans, 0), row(trees, 0)
+    for index in range(len(views)):
+        view = row(views, index)
+        if view.low != known.low or is_open(first, view):
+            continue
+        active = legal_in_view(first, view)
+        _clear(tree)
+        if popcount(active) > 1:
+            plan_worlds(first, view, voids, plan)
+            stream = rng[index : index + 1]
+            for round_number in range(ROUNDS):
+                worlds = max(1, iterations // (ROUNDS * popcount(active)))
+                _search(
+                    first, known, scratch, view, plan, worlds, active, stream, games, looks, tree
+                )
+                if round_number + 1 < ROUNDS:
+                    active = _better_half(first, view, active, tree)
+        actions[index] = _best(first, view, active, tree)
+
+
+# -- with a time limit
+
+
+@jit
+def _begin(
+    rules: np.ndarray, views: np.ndarray, voids: bool, plans: np.ndarray, trees: np.ndarray
+) -> np.uint64:
+    """Prepare the search of one view; returns the actions in question."""
+    first, view = row(rules, 0), row(views, 0)
+    active = legal_in_view(first, view)
+    _clear(row(trees, 0))
+    if is_open(first, view) or popcount(active) < 2:
+        return active & ~(active - ONE)
+    plan_worlds(first, view, voids, row(plans, 0))
+    return active
+
+
+@jit
+def _go_on(
+    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, plans: np.ndarray,
+    active: np.uint64, stream: np.ndarray, games: np.ndarray, looks: np.ndarray, trees: np.ndarray,
+) -> None:  # fmt: skip
+    _search(
+        row(rules, 0), known, scratch, row(views, 0), row(plans, 0), _CHUNK, active, stream,
+        games, looks, row(trees, 0),
+    )  # fmt: skip
+
+
+@jit
+def _halved(
+    rules: np.ndarray, views: np.ndarray, active: np.uint64, trees: np.ndarray
+) -> np.uint64:
+    return _better_half(row(rules, 0), row(views, 0), active, row(trees, 0))
+
+
+@jit
+def _decided(rules: np.ndarray, views: np.ndarray, active: np.uint64, trees: np.ndarray) -> int:
+    return _best(row(rules, 0), row(views, 0), active, row(trees, 0))
+
+
+class _Room:
+    """What one thread needs to search in."""
+
+    def __init__(self) -> None:
+        self.scratch = scratch_here()
+        self.plans, self.games = np.zeros(1, PLAN), np.zeros(2, GAME)
+        self.looks, self.trees = np.zeros(1, VIEW), np.zeros(1, TREE)
+
+
+class IsmctsAgent(Agent):
+    """Searches sampled worlds with the counting player in them."""
+
+    def __init__(
+        self,
+        rules: Any = "classic",
+        iterations: object = 2000,
+        worlds: str = "voids",
+        *,
+        match: Match | None = None,
+    ) -> None:
+        """`iterations` is a number or a time a move (`5ms`), `worlds` how to draw them."""
+        super().__init__(rules, match=match)
+        if worlds not in ("plain", "voids"):
+            raise ValueError(f"ismcts draws worlds plain or by voids, not {worlds!r}")
+        self.budget: Budget = budget(iterations, "ismcts")
+        self.name = f"ismcts:{self.budget}" + (",plain" if worlds == "plain" else "")
+        self._voids = worlds == "voids"
+        self._endgame = EndgamePlayer(self.rules)
+        self._known = known_endings(self.rules)
+        warm_up("tree search", "agents", _compile_all)
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """The best card found for each view."""
+        actions = np.empty(len(views), np.int64)
+        room, streams = _Room(), rng.copy()
+        if self.budget.seconds:
+            for index in range(len(views)):
+                one, stream = views[index : index + 1], streams[index : index + 1]
+                actions[index] = self._timed(one, stream, room)
+        else:
+            for known in self._known:
+                ismcts_actions(
+                    *(self.record, known, room.scratch, views, streams, self.budget.samples),
+                    *(self._voids, room.plans, room.games, room.looks, room.trees, actions),
+                )
+        self._endgame.improve(views, actions)
+        return actions
+
+    def _timed(self, view: Array, stream: Array, room: _Room) -> int:
+        began = time.perf_counter()
+        known = self._known[-1 if view["low"][0] else 0]
+        active = _begin(self.record, view, self._voids, room.plans, room.trees)
+        for round_number in range(ROUNDS):
+            until = began + self.budget.seconds * (round_number + 1) / ROUNDS
+            while int(active) & (int(active) - 1):
+                _go_on(
+                    *(self.record, known, room.scratch, view, room.plans, active, stream),
+                    *(room.games, room.looks, room.trees),
+                )
+                if time.perf_counter() >= until:
+                    break
+            if round_number + 1 < ROUNDS:
+                active = _halved(self.record, view, active, room.trees)
+        return int(_decided(self.record, view, active, room.trees))
+
+
+def _compile_all() -> None:
+    from ..engine.game import Game
+
+    game = Game("classic")
+    record, room = game.rules.record(), _Room()
+    known = known_endings(game.rules)[0]
+    view, stream = game.view(0).record.copy(), np.zeros(1, np.uint64)
+    actions = np.zeros(1, np.int64)
+    ismcts_actions(
+        *(record, known, room.scratch, view, stream, 1, False),
+        *(room.plans, room.games, room.looks, room.trees, actions),
+    )
+    active = int(_begin(record, view, False, room.plans, room.trees))
+    active = np.uint64(active & -active)
+    _go_on(
+        *(record, known, room.scratch, view, room.plans, active, stream),
+        *(room.games, room.looks, room.trees),
+    )
+    _decided(record, view, _halved(record, view, active, room.trees), room.trees)
+
+
+__all__ = ["IsmctsAgent", "ismcts_actions"]

@@ -1,0 +1,59 @@
+"""Players: what a decision costs, in nanoseconds by rule and in milliseconds by search."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from german_whist.agents import Agent, decision_streams, make_agent
+from german_whist.engine.endgame import tables
+from german_whist.engine.games import Games
+
+from .measure import Row, rate
+
+RULES = ("random", "threshold", "value:13", "counting")
+SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "ismcts:500", "ismcts:2000")
+# `flat-mc:64` is meant to take so long with the default tables, and with all layers.
+DEFAULT_LIMIT, FULL_LIMIT = 20.0, 0.6
+
+
+def foreplay_views(deals: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """All decisions of the foreplay in so many deals between `threshold`s, with their streams."""
+    games, agent = Games("classic", deals, seed=seed), make_agent("threshold")
+    views, streams = [], []
+    for _ in range(26):
+        views.append(games.views())
+        streams.append(decision_streams(seed, games.records["number"], views[-1]))
+        games.step(agent.act(views[-1], streams[-1]), copy=False)
+    return np.concatenate(views), np.concatenate(streams)
+
+
+def decisions_a_second(agent: Agent, deals: int) -> float:
+    views, streams = foreplay_views(deals)
+
+    def work() -> float:
+        agent.act(views, streams)
+        return len(views)
+
+    work()
+    return rate(work)
+
+
+def run() -> list[Row]:
+    cards = tables().cards
+    rows = [
+        Row(f"{name}, a foreplay decision", 1e9 / decisions_a_second(make_agent(name), 2000), "ns")
+        for name in RULES
+    ]
+    note = f"one core, endings of up to {cards} cards from the table"
+    for name in SEARCHES:
+        limit = FULL_LIMIT if cards == 13 else DEFAULT_LIMIT
+        cost = 1e3 / decisions_a_second(make_agent(name), 4)
+        target = limit if name == "flat-mc:64" else None
+        title = f"{name}, a foreplay decision"
+        rows.append(Row(title, cost, "ms", target, at_most=True, note=note))
+    start = time.perf_counter()
+    make_agent("counting")
+    rows.append(Row("making an agent, compiled", 1e3 * (time.perf_counter() - start), "ms"))
+    return rows

@@ -1,0 +1,61 @@
+"""Run the examples of this folder, each in a virtual environment of its own.
+
+`python docs/interop/run.py [NAME ...]` makes `.venv-interop-NAME` beside the Makefile
+if it is not there (some minutes the first time), installs the project into it, and runs
+the example. It ends with an error if one fails.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent
+ROOT = HOME.parent.parent
+
+# What each example needs besides the project. RLlib 2.60 pins an older Gymnasium and gets
+# versions of its own choice; the others get the versions that the project is tested with.
+NEEDS = {
+    "torchrl": ["torch==2.13.0", "torchrl==0.14.1"],
+    "supersuit": ["supersuit==3.11.0"],
+    "rllib": ["torch==2.13.0", "ray[rllib]==2.60.0"],
+}
+FREE = ("rllib",)
+
+
+def prepared(name: str) -> Path:
+    """The Python of an example's environment, which is made when it is not there."""
+    folder = ROOT / f".venv-interop-{name}"
+    python = folder / "bin" / "python"
+    ready = folder / ".ready"
+    if ready.exists() and ready.read_text() == " ".join(NEEDS[name]):
+        return python
+    print(f"making {folder.name}", flush=True)
+    venv.create(folder, clear=True, with_pip=True)
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    if name not in FREE:
+        pip += ["-c", str(ROOT / "constraints.txt")]
+    # Torch first and alone, so that nothing else chooses another build of it.
+    for each in (*NEEDS[name], f"{ROOT}"):
+        editable = ["--editable"] if each == f"{ROOT}" else []
+        subprocess.run([*pip, *editable, each], check=True)
+    ready.write_text(" ".join(NEEDS[name]))
+    return python
+
+
+def main() -> None:
+    """Run the examples that were named, or all of them."""
+    names = sys.argv[1:] or list(NEEDS)
+    unknown = [name for name in names if name not in NEEDS]
+    if unknown:
+        sys.exit(f"{', '.join(unknown)}: there are {', '.join(NEEDS)}")
+    for name in names:
+        python = prepared(name)
+        print(f"\n{name}", flush=True)
+        subprocess.run([str(python), str(HOME / f"{name}_example.py")], check=True, timeout=600)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What holds for every player: legal under every rule set, blind to hidden cards, repeatable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_base import RULES, play_all, with_other_hidden_cards
+
+from german_whist import Game, Games
+from german_whist.agents import Player, agent_names, decision_streams, make_agent
+from german_whist.cli import main
+
+RULE_PLAYERS = ["value:13", "counting", "easy", "medium"]
+SEARCHES = ["flat-mc:3", "flat-mc:3,voids", "ismcts:30", "ismcts:30,plain"]
+
+
+@pytest.mark.parametrize("name", RULE_PLAYERS)
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_rule_players_play_every_rule_set_legally(rules: Any, name: str) -> None:
+    agent = make_agent(name, rules)
+    play_all((agent, agent), rules, 8, seed=3)
+
+
+@pytest.mark.parametrize("name", ["flat-mc:2,voids", "ismcts:20"])
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_searches_play_every_rule_set_legally(rules: Any, name: str) -> None:
+    agent = make_agent(name, rules)
+    play_all((agent, agent), rules, 2, seed=4)
+
+
+@pytest.mark.parametrize("name", RULE_PLAYERS + SEARCHES)
+def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> None:
+    agent = make_agent(name)
+    games = Games("classic", 12, seed=2)
+    for step in range(52):
+        views = games.views()
+        rng = decision_streams(2, games.records["number"], views)
+        whole = agent.act(views, rng)
+        if step % 9 == 0:
+            backwards = agent.act(views[::-1].copy(), rng[::-1].copy())[::-1]
+            single = [agent.act(views[i : i + 1], rng[i : i + 1])[0] for i in range(12)]
+            np.testing.assert_array_equal(whole, backwards)
+            np.testing.assert_array_equal(whole, single)
+        games.step(whole)
+
+
+@pytest.mark.parametrize("name", RULE_PLAYERS + SEARCHES)
+@pytest.mark.parametrize("rules", ["classic", "no-trump", "draft", "race-9"])
+def test_no_player_sees_what_is_hidden(rules: str, name: str) -> None:
+    player = Player(make_agent(name, rules), seed=9)
+    rng = np.random.default_rng(1)
+    game = Game(rules, seed=5)
+    while not game.over:
+        seat = game.turn
+        assert seat is not None
+        other = with_other_hidden_cards(game, seat, rng)
+        action = player.choose(game.view(seat), deal=5)
+        assert player.choose(other.view(seat), deal=5) == action
+        game.play(action)
+
+
+@pytest.mark.parametrize("name", ["flat-mc:1ms", "ismcts:1ms"])
+def test_searches_take_a_time_a_move(name: str) -> None:
+    player = Player(make_agent(name, "quick"))
+    game = Game("quick", seed=1)
+    for _ in range(14):
+        game.play(player.choose(game.view(game.turn or 0)))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("value:much", "whole number"),
+        ("value:5000", "up to 1000"),
+        ("flat-mc:0", "flat-mc:64"),
+        ("flat-mc:-5ms", "a time a move"),
+        ("flat-mc:64,luck", "plain or by voids"),
+        ("ismcts:few", "ismcts:64"),
+        ("ismcts:64,luck", "plain or by voids"),
+    ],
+)
+def test_wrong_parameters_are_refused_in_a_sentence(name: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        make_agent(name)
+
+
+def test_the_command_lists_every_player(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agents"]) == 0
+    listed = capsys.readouterr().out
+    for name, entry in agent_names().items():
+        assert name in listed
+        assert entry.about in listed

@@ -1,0 +1,63 @@
+"""`value` weighs the upcard against what winning it costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_base import play_all
+
+from german_whist import card, card_set
+from german_whist.agents import make_agent
+from german_whist.engine.state import VIEW
+
+
+def value_plays(hand: str, upcard: str, unseen: str, led: str = "", **also: int) -> str:
+    """What `value:13` plays with hearts trumps, of the classic game's foreplay."""
+    view = np.zeros(1, VIEW)
+    view["hand"], view["unseen"] = card_set(hand), card_set(unseen)
+    view["upcards"] = 255
+    view["upcards"][0, 0] = card(upcard)
+    view["trump"], view["stock_left"], view["to_move"] = 2, 20, 1
+    view["led"], view["other_cards"] = 255, len(hand.split())
+    if led:
+        view["led"], view["phase"] = card(led), 1
+    for name, number in also.items():
+        view[name] = number
+    agent = make_agent("value:13")
+    return str(card(int(agent.act(view, np.zeros(1, np.uint64))[0])))
+
+
+@pytest.mark.parametrize(
+    ("hand", "upcard", "unseen", "led", "plays"),
+    [
+        ("2C KD 5H", "TS", "8S 9S", "", "KD"),  # 10 against a mean of 8.5
+        ("2C KD 5H", "8S", "8C 9S", "", "2C"),
+        ("2H 5H", "AH", "2S 3S", "", "2H"),  # nothing but trumps
+        ("2C TC", "KS", "4S 5S", "9C", "TC"),  # a gain of 8.5 for a cost of 8
+        ("2C TC", "KS", "5S 5D", "9C", "2C"),  # a gain of 8 for a cost of 8
+        ("TC QC", "2S", "4S 5S", "9C", "TC"),  # every card wins: the cheapest
+        ("2D 3H", "AH", "4S 5S", "9C", "3H"),  # ruffs for a trump
+        ("2D 3H", "AS", "4S 5S", "9C", "2D"),  # a ruff costs 14, the gain is 9.5
+        ("2C 3C 4D", "AH", "4S 5S", "9C", "2C"),  # can not win
+    ],
+)
+def test_value_weighs_gain_against_cost(
+    hand: str, upcard: str, unseen: str, led: str, plays: str
+) -> None:
+    assert value_plays(hand, upcard, unseen, led) == plays
+
+
+def test_in_a_low_contract_high_cards_and_trumps_are_what_it_gives_away() -> None:
+    assert value_plays("2C TC QC", "KS", "4S 5S", "JC", low=1) == "TC"
+    assert value_plays("2C TC QC", "2S", "KS QS", "9C", low=1) == "QC"
+    assert value_plays("2D 3H", "KS", "4S 5S", "9C", low=1) == "3H"
+
+
+def test_value_13_is_even_with_threshold_and_value_3_is_not() -> None:
+    for name, wins, tolerance in (("value:13", 0.50, 0.02), ("value:3", 0.41, 0.02)):
+        agent, threshold = make_agent(name), make_agent("threshold")
+        n = 3000
+        _, first = play_all((agent, threshold), "classic", n, seed=8)
+        _, second = play_all((threshold, agent), "classic", n, seed=8)
+        won = ((first > 0).mean() + (second < 0).mean()) / 2
+        assert abs(won - wins) < tolerance
