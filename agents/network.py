@@ -253,12 +253,21 @@ class NetworkAgent(Agent):
         return actions
 
     def probabilities(self, views: Array) -> Array:
-        """`(n, actions)`: with what probability it would play each action by sampling."""
-        logits = np.empty((len(views), self.rules.actions), np.float32)
-        network_logits(self.record, views, *self.policy.arrays, logits)
-        with np.errstate(invalid="ignore"):
-            weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return weights / weights.sum(axis=1, keepdims=True)
+        """`(n, actions)`: with what probability it plays each action."""
+        found = np.zeros((len(views), self.rules.actions))
+        fixed = np.full(len(views), -1)
+        if not self.sample:
+            fixed = self.act(views, np.zeros(len(views), np.uint64))
+        elif self._endgame is not None:
+            self._endgame.improve(views, fixed)
+        drawn, sure = np.flatnonzero(fixed < 0), np.flatnonzero(fixed >= 0)
+        logits = np.empty((len(drawn), self.rules.actions), np.float32)
+        network_logits(self.record, views[drawn], *self.policy.arrays, logits)
+        if len(drawn):
+            shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+            found[drawn] = shares / shares.sum(axis=1, keepdims=True)
+        found[sure, fixed[sure]] = 1
+        return found
 
 
 def _options(words: tuple[str, ...]) -> tuple[bool, bool]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.bits import nth_lowest, popcount
+from ..engine.bits import ONE, nth_lowest, popcount
 from ..engine.compiled import jit, warm_up
 from ..engine.play import Record, row
 from ..engine.rules import Match
@@ -32,6 +32,15 @@ def random_actions(
         actions[index] = random_action(row(rules, 0), row(views, index), rng[index : index + 1])
 
 
+@jit
+def write_legal(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
+    """Ones for the legal actions of each view."""
+    for index in range(len(views)):
+        actions = legal_in_view(row(rules, 0), row(views, index))
+        for action in range(out.shape[1]):
+            out[index, action] = (actions >> np.uint64(action)) & ONE
+
+
 class RandomAgent(Agent):
     """Plays any legal card, and chooses either stock card, all hand long."""
 
@@ -48,6 +57,12 @@ class RandomAgent(Agent):
         random_actions(self.record, views, rng, actions)
         return actions
 
+    def probabilities(self, views: Array) -> Array:
+        """`(n, actions)`: with what probability it plays each action."""
+        legal = np.zeros((len(views), self.rules.actions))
+        write_legal(self.record, views, legal)
+        return legal / legal.sum(axis=1, keepdims=True)
+
 
 class RandomExactAgent(RandomAgent):
     """Plays any legal card in the foreplay and perfectly once the stock is gone."""
@@ -63,3 +78,13 @@ class RandomExactAgent(RandomAgent):
         actions = super().act(views, rng)
         self._endgame.improve(views, actions)
         return actions
+
+    def probabilities(self, views: Array) -> Array:
+        """The same in the foreplay; in an open endgame the best card alone."""
+        found = super().probabilities(views)
+        best = np.full(len(views), -1)
+        self._endgame.improve(views, best)
+        solved = np.flatnonzero(best >= 0)
+        found[solved] = 0
+        found[solved, best[solved]] = 1
+        return found
