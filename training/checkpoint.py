@@ -60,8 +60,14 @@ def write_player(
     told: Mapping[str, Any],
 ) -> Path:
     """Write a player and its card; returns the path of the weights."""
+    card = {**card_of(settings, network), **told, "revision": revision()}
+    return write_checkpoint(path, weights, card)
+
+
+def card_of(settings: Settings, network: Mapping[str, Any]) -> dict[str, Any]:
+    """What the card of a checkpoint says, whatever its weights are."""
     options = settings.options
-    card = {
+    return {
         "network": dict(network),
         "actions": options.rules.actions,
         "layout": options.layout,
@@ -70,11 +76,8 @@ def write_player(
         "rules": [options.rules.as_mapping()],
         "horizon": options.horizon,
         "reward": options.reward,
-        **told,
-        "revision": revision(),
         "settings": settings.as_mapping(),
     }
-    return write_checkpoint(path, weights, card)
 
 
 def revision() -> str | None:

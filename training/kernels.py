@@ -6,8 +6,9 @@ import numpy as np
 
 from ..engine.bits import ONE
 from ..engine.compiled import jit
-from ..engine.layout import relabelled
+from ..engine.layout import relabelled, shown_action
 from ..engine.play import row
+from ..engine.state import GAME
 
 
 @jit
@@ -53,6 +54,13 @@ def choose(
         actions[index] = chosen
         if chosen >= 0:
             chosen_logs[index] = np.log(weights[chosen] / total)
+
+
+@jit
+def show_actions(actions: np.ndarray, orders: np.ndarray) -> None:
+    """Real actions as they are shown with these orders of suits, in place."""
+    for index in range(len(actions)):
+        actions[index] = shown_action(actions[index], orders[index])
 
 
 @jit
@@ -133,3 +141,22 @@ def write_hidden(
 
 
 HIDDEN_SIZE = 4 * 52
+
+
+def compile_all(rules: np.ndarray) -> None:
+    """Call every function once, so that nothing compiles in the middle of a training."""
+    small = np.zeros((1, 1), np.int8)
+    logits, chances = np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
+    actions = np.zeros(1, np.int64)
+    gather(small, np.zeros(1, np.int64), small)
+    choose(logits, small + np.int8(1), chances, actions, chances)
+    show_actions(actions, np.zeros((1, 4), np.uint8))
+    advantages(
+        np.zeros((1, 1), np.uint8), np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_),
+        logits, np.zeros(1, np.uint8), chances, 1.0, 1.0, logits,
+    )  # fmt: skip
+    no_games = np.zeros(0, GAME)
+    write_hidden(
+        rules, no_games, np.zeros(0, np.uint8), np.zeros((0, 4), np.uint8),
+        np.zeros((0, HIDDEN_SIZE), np.int8),
+    )  # fmt: skip

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -19,12 +20,12 @@ from torch.nn import functional
 class Layers(nn.Module):
     """Hidden layers, each with a rectifier."""
 
-    def __init__(self, inputs: int, widths: Sequence[int]) -> None:
+    def __init__(self, inputs: int, widths: Sequence[int], chance: torch.Generator) -> None:
         super().__init__()
         sizes = [inputs, *widths]
         self.layers = nn.ModuleList(nn.Linear(n, m) for n, m in pairwise(sizes))
         for layer in self.layers:
-            _orthogonal(layer, math.sqrt(2))
+            _orthogonal(layer, math.sqrt(2), chance)
 
     def forward(self, x: Tensor) -> Tensor:
         """The last layer's output."""
@@ -36,15 +37,22 @@ class Layers(nn.Module):
 class Network(nn.Module):
     """A policy and a critic; the critic shares the policy's layers, or has its own."""
 
-    def __init__(self, inputs: int, widths: Sequence[int], actions: int, critic: int = 0) -> None:
+    def __init__(
+        self,
+        inputs: int,
+        widths: Sequence[int],
+        actions: int,
+        critic: int,
+        chance: torch.Generator,
+    ) -> None:
         """`critic` is how many places a critic with layers of its own sees; 0 to share."""
         super().__init__()
-        self.hidden = Layers(inputs, widths)
+        self.hidden = Layers(inputs, widths, chance)
         self.policy = nn.Linear(widths[-1], actions)
-        self.critic = Layers(critic, widths) if critic else None
+        self.critic = Layers(critic, widths, chance) if critic else None
         self.value = nn.Linear(widths[-1], 1)
-        _orthogonal(self.policy, 0.01)
-        _orthogonal(self.value, 1.0)
+        _orthogonal(self.policy, 0.01, chance)
+        _orthogonal(self.value, 1.0, chance)
 
     def forward(self, x: Tensor, critic_x: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of all actions, and what the player to move is thought to be paid."""
@@ -57,8 +65,8 @@ class Network(nn.Module):
         return self.policy(self.hidden(x)).float()
 
 
-def _orthogonal(layer: Any, gain: float) -> None:
-    nn.init.orthogonal_(layer.weight, gain)
+def _orthogonal(layer: Any, gain: float, chance: torch.Generator) -> None:
+    nn.init.orthogonal_(layer.weight, gain, generator=chance)
     nn.init.zeros_(layer.bias)
 
 

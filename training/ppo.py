@@ -21,10 +21,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..agents.base import Agent, checked_answer
+from ..agents.registry import make_agent
 from ..engine.compiled import warm_up
 from ..envs.self_play import Round, SelfPlayEnv
 from .inputs import inputs_of
-from .kernels import HIDDEN_SIZE, advantages, choose, gather, write_hidden
+from .kernels import (
+    HIDDEN_SIZE,
+    advantages,
+    choose,
+    compile_all,
+    gather,
+    show_actions,
+    write_hidden,
+)
 from .network import Network, player_weights
 from .settings import PPOSettings
 
@@ -48,6 +58,12 @@ class Games(SelfPlayEnv):
         """What the seats to move do not see."""
         batch = self._batch
         write_hidden(batch.options.rules_record, batch.records, seats, batch.orders, out)
+
+    def actions_of(self, agent: Agent, where: Array, rng: Array) -> Array:
+        """What an agent plays in some of the games, as it is shown there."""
+        actions = checked_answer(agent, agent.act(self.views()[where], rng), len(where)).copy()
+        show_actions(actions, self._batch.orders[where])
+        return actions
 
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays."""
@@ -88,18 +104,23 @@ class PPO:
         self.inputs = inputs_of(options)
         self.actions = options.rules.actions
         self.scale = max(1.0, 0.4 * options.worst)
-        torch.manual_seed(settings.seed)
         self.random = np.random.default_rng(settings.seed)
         extra = {"shared": 0, "own": len(self.inputs), "oracle": len(self.inputs) + HIDDEN_SIZE}
         self.network = Network(
-            len(self.inputs), settings.layers, self.actions, extra[settings.critic]
+            len(self.inputs),
+            settings.layers,
+            self.actions,
+            extra[settings.critic],
+            torch.Generator().manual_seed(settings.seed),
         ).to(self.device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=settings.learning_rate, eps=1e-5
         )
+        self.opponents = [make_agent(name, options.rules) for name in settings.opponents]
         self.pool: list[dict[str, Tensor]] = []
         self.earlier = copy.deepcopy(self.average)
+        self.other: Agent | None = None
         self.decisions = 0
         self.hands = 0
         self.seconds = Seconds()
@@ -108,11 +129,8 @@ class PPO:
             self.steps, settings.games, len(self.inputs), self.actions,
             settings.critic == "oracle",
         )  # fmt: skip
-        warm_up("trainer", "training", self._compile)
+        warm_up("trainer", "training", lambda: compile_all(options.rules_record))
         self.games.reset(settings.seed)
-
-    def _compile(self) -> None:
-        _ = choose, gather, advantages, write_hidden
 
     # -- one iteration
 
@@ -142,20 +160,20 @@ class PPO:
         settings, buffers, games = self.settings, self._buffers, self.games
         clock = time.perf_counter
         began = clock()
-        earlier = self._seats_of_earlier_selves()
+        others = self._seats_of_others()
         now = games.look()
         for step in range(self.steps):
             buffers.take(step, now, self.inputs)
-            buffers.learns[step] = now.seats != earlier
+            buffers.learns[step] = now.seats != others
             if settings.critic == "oracle":
                 games.hidden(now.seats, buffers.hidden[step])
             looked = clock()
             logits, values = self._answers(step)
-            if settings.pool_games and (~buffers.learns[step]).any():
-                self._let_earlier_selves_answer(step, logits)
             buffers.values[step] = values
             chances = self.random.random(settings.games, np.float32)
             choose(logits, buffers.masks[step], chances, buffers.actions[step], buffers.logs[step])
+            if not buffers.learns[step].all():
+                self._let_other_play(step)
             acted = clock()
             now = games.step(buffers.actions[step])
             buffers.rewards[step] = now.rewards
@@ -196,31 +214,43 @@ class PPO:
         on = self.settings.precision == "mixed"
         return torch.autocast(self.device.type, torch.bfloat16, enabled=on)
 
-    # -- earlier selves
+    # -- others at the table
 
-    def _seats_of_earlier_selves(self) -> Array:
-        """In which seat of each game an earlier self plays; 2 for none."""
+    def _seats_of_others(self) -> Array:
+        """Draw one of the pool, and say in which seat of each game it plays; 2 for none."""
         seats = np.full(self.settings.games, 2, np.uint8)
-        if self.settings.pool_games and self.pool:
-            count = int(self.settings.pool_games * self.settings.games)
-            seats[:count] = np.arange(count) & 1
-            chosen = int(self.random.integers(len(self.pool)))
-            self.earlier.load_state_dict(self.pool[chosen])
+        members = len(self.opponents) + len(self.pool)
+        if not self.settings.pool_games or not members:
+            return seats
+        seats[: int(self.settings.pool_games * self.settings.games)] = 0
+        seats[: int(self.settings.pool_games * self.settings.games) : 2] = 1
+        drawn = int(self.random.integers(members))
+        self.other = self.opponents[drawn] if drawn < len(self.opponents) else None
+        if self.other is None:
+            self.earlier.load_state_dict(self.pool[drawn - len(self.opponents)])
         return seats
 
-    def _let_earlier_selves_answer(self, step: int, logits: Array) -> None:
-        where = np.flatnonzero(~self._buffers.learns[step])
-        rows = self._on_device(self._buffers.observations[step][where])
+    def _let_other_play(self, step: int) -> None:
+        """Replace the actions where another plays."""
+        buffers = self._buffers
+        where = np.flatnonzero(~buffers.learns[step])
+        if self.other is not None:
+            rng = self.random.integers(2**63, size=len(where), dtype=np.uint64)
+            buffers.actions[step, where] = self.games.actions_of(self.other, where, rng)
+            return
         with self._mixed():
-            logits[where] = self.earlier.logits(rows).cpu().numpy()
+            logits = self.earlier.logits(self._on_device(buffers.observations[step][where]))
+        chances = self.random.random(len(where), np.float32)
+        actions, logs = np.zeros(len(where), np.int64), np.zeros(len(where), np.float32)
+        choose(logits.cpu().numpy(), buffers.masks[step][where], chances, actions, logs)
+        buffers.actions[step, where] = actions
 
     def _join_pool(self) -> None:
-        """Let the average join the pool every so often; of a full pool every second self goes."""
+        """Let the average join the pool every so often; one of a full pool, not the last, goes."""
         settings = self.settings
         before = self.decisions - self.steps * settings.games
-        if not settings.pool_games or self.decisions // settings.pool_every == (
-            before // settings.pool_every
-        ):
+        due = self.decisions // settings.pool_every != before // settings.pool_every
+        if not due or not settings.pool_games or not settings.pool_size:
             return
         self.pool.append({name: each.clone() for name, each in self.average.state_dict().items()})
         if len(self.pool) > settings.pool_size:

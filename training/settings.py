@@ -114,8 +114,11 @@ class PPOSettings(Settings):
     steps: int = 0
     """Decisions a game in each iteration; 0 for one whole episode."""
     pool_games: float = 0.0
-    """The share of games in which one seat is played by an earlier self."""
+    """The share of games in which one seat is played by another out of the pool."""
+    opponents: tuple[str, ...] = ()
+    """Players that stay in the pool."""
     pool_size: int = 12
+    """Earlier selves in the pool, at most."""
     pool_every: int = 1_000_000
     """Decisions between the selves that join the pool."""
     # Learning.
@@ -140,9 +143,9 @@ class PPOSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("critic", self.critic, CRITICS)
-        for name in ("games", "epochs", "minibatch", "pool_size", "pool_every"):
+        for name in ("games", "epochs", "minibatch", "pool_every"):
             _at_least(name, getattr(self, name), 1)
-        for name in ("steps", "clip", "learning_rate", "learning_rate_end", "entropy",
+        for name in ("steps", "pool_size", "clip", "learning_rate", "learning_rate_end", "entropy",
                      "entropy_end", "value_weight", "pull"):  # fmt: skip
             _at_least(name, getattr(self, name), 0)
         for name in ("discount", "trace", "average", "pool_games"):
@@ -284,7 +287,8 @@ def _several(name: str, value: Any, default: tuple[Any, ...]) -> tuple[Any, ...]
     if value is None:
         return ()
     parts = value if isinstance(value, (list, tuple)) else [value]
-    return tuple(_typed(name, part, default[0]) for part in parts)
+    example = default[0] if default else ""
+    return tuple(_typed(name, part, example) for part in parts)
 
 
 def _named(rules: Any) -> bool:

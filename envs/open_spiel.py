@@ -1,0 +1,178 @@
+"""The game for OpenSpiel: any rule set whose deals can be listed, as a Python game.
+
+    from german_whist.envs.open_spiel import open_spiel_game
+    game = open_spiel_game({"suits": 2, "ranks": 4, "hand": 2})
+
+`pyspiel.load_game("python_german_whist", {"rules": ...})` finds it once this module is
+imported. Chance draws the whole deal at once, the dealer with it; an information state is
+all that the player may know. Needs the extra `open-spiel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyspiel
+import yaml
+
+from ..engine.cards import CARDS, TAKE_HIDDEN
+from ..engine.deals import all_deals
+from ..engine.game import Game
+from ..engine.rules import Rules, load_rules
+from ..engine.state import SEATS
+from .options import RulesLike
+
+_SMALLEST = "{suits: 2, ranks: 4, hand: 2}"
+_TYPE = pyspiel.GameType(
+    short_name="python_german_whist",
+    long_name="German Whist",
+    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+    chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+    information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+    utility=pyspiel.GameType.Utility.ZERO_SUM,
+    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+    max_num_players=SEATS,
+    min_num_players=SEATS,
+    provides_information_state_string=True,
+    provides_information_state_tensor=False,
+    provides_observation_string=False,
+    provides_observation_tensor=False,
+    provides_factored_observation_string=False,
+    parameter_specification={"rules": _SMALLEST},
+)
+
+
+@cache
+def _known(text: str) -> tuple[Rules, np.ndarray[Any, Any]]:
+    """The rules behind a game's parameter, and all their deals."""
+    rules = load_rules(yaml.safe_load(text))
+    return rules, all_deals(rules)
+
+
+class OpenSpielGame(pyspiel.Game):
+    """One rule set; every deal by either dealer is a chance outcome."""
+
+    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
+        """The parameter `rules` is a name, the path of a YAML file, or a mapping as YAML text."""
+        text = str((params or {}).get("rules", _SMALLEST))
+        rules, deals = _known(text)
+        pay = float(rules.most_pay)
+        super().__init__(
+            _TYPE,
+            pyspiel.GameInfo(
+                num_distinct_actions=rules.actions,
+                max_chance_outcomes=SEATS * len(deals),
+                num_players=SEATS,
+                min_utility=-pay,
+                max_utility=pay,
+                utility_sum=0.0,
+                max_game_length=(3 if rules.choice else 2) * rules.tricks,
+            ),
+            {"rules": text},
+        )
+
+    def make_py_observer(
+        self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None
+    ) -> Observer:
+        """What tells players apart what they know; by text, without tensors."""
+        return Observer()
+
+    def new_initial_state(self) -> OpenSpielState:
+        """Before the deal."""
+        return OpenSpielState(self)
+
+
+class Observer:
+    """Information states as OpenSpiel's compiled algorithms ask for them."""
+
+    def __init__(self) -> None:
+        self.tensor = np.zeros(0, np.float32)
+        self.dict: dict[str, Any] = {}
+
+    def set_from(self, state: OpenSpielState, player: int) -> None:
+        """There is no tensor to set."""
+
+    def string_from(self, state: OpenSpielState, player: int) -> str:
+        """All that a player may know."""
+        return state.information_state_string(player)
+
+
+class OpenSpielState(pyspiel.State):
+    """A game before or after the deal."""
+
+    def __init__(self, game: OpenSpielGame) -> None:
+        super().__init__(game)
+        # The game may come back from OpenSpiel as another object: its parameter is what lasts.
+        self._rules, self._deals = _known(game.get_parameters()["rules"])
+        self._of = game
+        self.game: Game | None = None
+        """The game that is played; None before the deal."""
+
+    def current_player(self) -> int:
+        """Chance, the seat to move, or the end."""
+        if self.game is None:
+            return pyspiel.PlayerId.CHANCE
+        return pyspiel.PlayerId.TERMINAL if self.game.over else self.game.turn
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Every deal, all equally likely; the second half is dealt by seat 1."""
+        count = SEATS * len(self._deals)
+        return [(number, 1.0 / count) for number in range(count)]
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return [] if self.game is None or self.game.over else sorted(self.game.legal())
+
+    def _apply_action(self, action: int) -> None:
+        if self.game is not None:
+            self.game.play(action)
+            return
+        self.game = Game(self._rules)
+        dealer, number = divmod(action, len(self._deals))
+        self.game.deal_cards([int(card) for card in self._deals[number]], dealer)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        if player == pyspiel.PlayerId.CHANCE:
+            return f"deal {action}"
+        return "the hidden card" if action == TAKE_HIDDEN else str(CARDS[action])
+
+    def is_terminal(self) -> bool:
+        """Whether the hand is over."""
+        return self.game is not None and self.game.over
+
+    def returns(self) -> list[float]:
+        """What the hand paid."""
+        if self.game is None or not self.game.over:
+            return [0.0] * SEATS
+        return [float(paid) for paid in self.game.pays]
+
+    def information_state_string(self, player: int | None = None) -> str:
+        """All that a player may know, as text that is equal for equal knowledge."""
+        if self.game is None:
+            return ""
+        seat = self.game.turn if player is None else player
+        return "" if seat is None else self.game.view(seat).record.tobytes().hex()
+
+    def clone(self) -> OpenSpielState:
+        """A copy that goes its own way."""
+        other = OpenSpielState(self._of)
+        other.game = None if self.game is None else self.game.clone()
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielState:
+        return self.clone()
+
+    def __str__(self) -> str:
+        if self.game is None:
+            return "before the deal"
+        return " ".join(str(CARDS[each]) if each < TAKE_HIDDEN else "?" for each in self.game.actions)
+
+
+def open_spiel_game(rules: RulesLike) -> OpenSpielGame:
+    """A rule set as a game of OpenSpiel; refused if it has too many deals to list."""
+    return OpenSpielGame({"rules": yaml.safe_dump(load_rules(rules).as_mapping())})
+
+
+pyspiel.register_game(_TYPE, OpenSpielGame)

@@ -1,0 +1,26 @@
+"""Players out of a training under way, without going through files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..agents.checkpoint import Checkpoint
+from ..agents.network import NetworkAgent
+from .checkpoint import card_of
+from .settings import Settings
+
+
+def player_of(
+    settings: Settings,
+    weights: Mapping[str, np.ndarray[Any, Any]],
+    network: Mapping[str, Any],
+    *words: str,
+) -> NetworkAgent:
+    """The player that a checkpoint with these weights would be; `words` as for the agent."""
+    card = card_of(settings, network)
+    checkpoint = Checkpoint(Path("training"), dict(weights), card)
+    return NetworkAgent(settings.options.rules, checkpoint, *words)
