@@ -167,7 +167,9 @@ class OpenSpielState(pyspiel.State):
     def __str__(self) -> str:
         if self.game is None:
             return "before the deal"
-        return " ".join(str(CARDS[each]) if each < TAKE_HIDDEN else "?" for each in self.game.actions)
+        return " ".join(
+            str(CARDS[each]) if each < TAKE_HIDDEN else "?" for each in self.game.actions
+        )
 
 
 def open_spiel_game(rules: RulesLike) -> OpenSpielGame:

@@ -1,0 +1,211 @@
+"""A trained network plays without torch, as torch would, and refuses what it does not fit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist.agents.base import CannotPlay, Player, decision_streams
+from german_whist.agents.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from german_whist.agents.network import NetworkAgent
+from german_whist.agents.registry import make_agent
+from german_whist.engine.game import Game
+from german_whist.engine.games import Games
+from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from german_whist.engine.rules import load_rules
+
+INPUTS = [*range(0, 430, 3), 431]
+LAYERS = [32, 16]
+
+
+def card(**changes: Any) -> dict[str, Any]:
+    return {
+        "network": {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS},
+        "actions": 52,
+        "layout": "trump-first",
+        "layout_version": LAYOUT_VERSION,
+        "observation_size": OBSERVATION_SIZE,
+        "rules": [load_rules("classic").as_mapping()],
+        "horizon": "hand",
+        **changes,
+    }
+
+
+def weights(seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
+    chance = np.random.default_rng(seed)
+    sizes = [len(INPUTS), *LAYERS, 52]
+    found = {}
+    for name, n, m in zip(["hidden.0", "hidden.1", "policy"], sizes, sizes[1:], strict=False):
+        found[f"{name}.weight"] = chance.normal(size=(m, n)).astype(np.float32)
+        found[f"{name}.bias"] = chance.normal(size=m).astype(np.float32)
+    return found
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return write_checkpoint(tmp_path / "player", weights(), card())
+
+
+def situations(count: int = 300, steps: int = 9) -> tuple[np.ndarray, np.ndarray]:
+    games = Games("classic", count, seed=5, layout="trump-first")
+    for _ in range(steps):
+        step = games.step(games.look().masks.argmax(axis=1))
+    return games.views(), step.observations
+
+
+def test_it_plays_what_plain_numpy_computes(path: Path) -> None:
+    views, observations = situations()
+    x = observations[:, INPUTS].astype(np.float32)
+    found = weights()
+    for name in ("hidden.0", "hidden.1"):
+        x = np.maximum(x @ found[f"{name}.weight"].T + found[f"{name}.bias"], 0)
+    logits = x @ found["policy.weight"].T + found["policy.bias"]
+    agent = NetworkAgent("classic", path, "sample")
+    shares = agent.probabilities(views)
+    for index in range(len(views)):
+        legal = shares[index] > 0
+        # Suits are relabelled, so compare the values and not their places.
+        mine = np.sort(shares[index][legal])
+        assert mine == pytest.approx(
+            np.sort(shares_of(observations[index], logits[index])), rel=1e-4
+        )
+    greedy = NetworkAgent("classic", path).act(views, np.zeros(len(views), np.uint64))
+    assert (greedy == shares.argmax(axis=1)).all()
+
+
+def shares_of(observation: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    """The probabilities of the legal actions, these read off the observation."""
+    legal = observation[:52] == 1
+    led = np.flatnonzero(observation[104:156])
+    if len(led):
+        same = legal & (np.arange(52) // 13 == led[0] // 13)
+        legal = same if same.any() else legal
+    exact = np.exp(logits[legal] - logits[legal].max())
+    return exact / exact.sum()
+
+
+def test_it_plays_the_same_in_any_batch(path: Path) -> None:
+    views, _ = situations()
+    rng = decision_streams(1, np.arange(len(views)), views)
+    for words in ([], ["sample"]):
+        agent = NetworkAgent("classic", path, *words)
+        together = agent.act(views, rng.copy())
+        single = [
+            int(agent.act(views[k : k + 1].copy(), rng[k : k + 1].copy())[0])
+            for k in range(len(views))
+        ]
+        assert together.tolist() == single
+
+
+def test_sampling_follows_the_probabilities(path: Path) -> None:
+    views, _ = situations(1)
+    many = np.repeat(views, 20_000)
+    agent = NetworkAgent("classic", path, "sample")
+    drawn = agent.act(many, decision_streams(3, np.arange(len(many)), many))
+    found = np.bincount(drawn, minlength=52) / len(many)
+    assert np.abs(found - agent.probabilities(views)[0]).max() < 0.02
+
+
+def test_a_path_names_an_agent(path: Path) -> None:
+    for text in (f"{path}", f"{path.with_suffix('.json')}", f"network:{path}"):
+        assert make_agent(text, "classic").name == text
+    agent = make_agent(f"{path},sample,endgame=network", "classic")
+    assert isinstance(agent, NetworkAgent)
+    assert agent.sample
+    assert not agent.perfect_endgame
+    assert make_agent(str(path), "classic").perfect_endgame
+    with pytest.raises(ValueError, match="no option of a network"):
+        make_agent(f"{path},greedily", "classic")
+
+
+def test_whole_hands_are_legal_and_a_decision_takes_less_than_a_millisecond(path: Path) -> None:
+    for words in ([], ["sample", "endgame=network"]):
+        player = Player(NetworkAgent("classic", path, *words))
+        game = Game("classic", seed=3)
+        while not game.over:
+            game.play(player.choose(game.view(game.turn)))
+    agent = NetworkAgent("classic", path)
+    views, _ = situations(1)
+    rng = np.zeros(1, np.uint64)
+    best = 1.0
+    for _ in range(20):
+        began = time.perf_counter()
+        agent.act(views, rng)
+        best = min(best, time.perf_counter() - began)
+    assert best < 0.001
+
+
+def test_torch_is_not_needed(path: Path) -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from german_whist.agents.base import Player\n"
+        "from german_whist import Game\n"
+        "game = Game(seed=1)\n"
+        f"print(Player({str(path)!r}, 'classic').choose(game.view(game.turn)))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+# -- what is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "rules", "told"),
+    [
+        (
+            {"layout_version": 7},
+            "classic",
+            f"layout 7, and this version has layout {LAYOUT_VERSION}",
+        ),
+        ({"actions": 53}, "classic", "53 actions, and the rules classic have 52"),
+        ({}, "margin", "plays the rules classic, and not margin"),
+        ({}, "draft", "has 52 actions, and the rules draft have 53"),
+        ({"format": 9}, "classic", "format is 9, and this version reads format 1"),
+        ({"network": {"kind": "tree", "inputs": [], "layers": []}}, "classic", "'tree'"),
+        (
+            {"network": {"kind": "mlp", "inputs": INPUTS, "layers": [8, 16]}},
+            "classic",
+            r"hidden\.0\.weight is \(32, 145\), and its card says \(8, 145\)",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_both_values(
+    changes: dict[str, Any], rules: str, told: str, tmp_path: Path
+) -> None:
+    path = write_checkpoint(tmp_path / "player", weights(), card(**changes))
+    with pytest.raises((CheckpointError, CannotPlay), match=told):
+        make_agent(str(path), rules)
+
+
+def test_a_network_of_the_foreplay_does_not_play_endings(tmp_path: Path) -> None:
+    path = write_checkpoint(tmp_path / "player", weights(), card(horizon="foreplay"))
+    with pytest.raises(CannotPlay, match="never saw an ending"):
+        make_agent(f"{path},endgame=network")
+
+
+def test_spoilt_files_are_refused(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:-8])
+    with pytest.raises(CheckpointError, match=f"has {len(data) - 8} bytes, .* {len(data)}"):
+        read_checkpoint(path)
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(CheckpointError, match="checksum"):
+        read_checkpoint(path)
+    path.with_suffix(".json").write_text("{")
+    with pytest.raises(CheckpointError, match="not valid JSON"):
+        read_checkpoint(path)
+    path.with_suffix(".json").write_text(json.dumps({"format": 1}))
+    with pytest.raises(CheckpointError, match="no card"):
+        read_checkpoint(path)
+    path.with_suffix(".json").unlink()
+    with pytest.raises(CheckpointError, match="can not be read"):
+        read_checkpoint(path)
+    with pytest.raises(CheckpointError, match="there is no checkpoint"):
+        read_checkpoint(path.with_name("other.safetensors"))
