@@ -12,8 +12,8 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -350,6 +350,9 @@ class PPO:
             "layers": list(self.settings.layers),
         }
 
+    def write_beside(self, path: Path) -> None:
+        """Nothing: weights and card are all there is to a checkpoint."""
+
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Everything that the rest of the training depends on: arrays, and plain values."""
         arrays: dict[str, Array] = {}
@@ -493,6 +496,3 @@ class Buffers:
             rows(self.observations), critic_x, rows(self.masks), rows(self.actions),
             rows(self.logs), gained, gained + values,
         )  # fmt: skip
-
-
-Trainer = Callable[[PPOSettings, str], PPO]

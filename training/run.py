@@ -29,7 +29,7 @@ from .arena import evaluate
 from .checkpoint import load_state, save_state, write_player
 from .display import Display, duration
 from .report import write_report
-from .settings import Settings, settings_from
+from .settings import PPOSettings, SB3Settings, Settings, settings_from
 
 SETTINGS, STATE, TABLE, MEASURED, LOG, REPORT = (
     "settings.yaml", "state.safetensors", "progress.csv", "measured.csv", "log.txt", "report.html",
@@ -86,6 +86,10 @@ class Trainer(Protocol):
 
     def network_card(self) -> dict[str, Any]:
         """What the card says of the network."""
+        ...
+
+    def write_beside(self, path: Path) -> None:
+        """Write what else belongs to a checkpoint."""
         ...
 
     def state(self) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
@@ -207,6 +211,7 @@ class Run:
                 "measured": [],
             },
         )
+        self.trainer.write_beside(path)
         found = self.measure(path, hands, display)
         self.measured += found
         card = read_card(path)
@@ -304,12 +309,14 @@ def make_trainer(settings: Settings) -> Trainer:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
-    from .ppo import PPO
-    from .settings import PPOSettings
+    if isinstance(settings, SB3Settings):
+        from .sb3 import SB3Trainer
 
-    if isinstance(settings, PPOSettings):
-        return PPO(settings, device)
-    raise ValueError(f"there is no trainer for {settings.kind!r}")
+        return SB3Trainer(settings, device)
+    from .ppo import PPO
+
+    assert isinstance(settings, PPOSettings)
+    return PPO(settings, device)
 
 
 def usable_threads() -> int:

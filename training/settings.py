@@ -188,6 +188,8 @@ class SB3Settings(Settings):
         for name in ("games", "steps", "epochs", "minibatch", "pool_size", "pool_every",
                      "swap_every"):  # fmt: skip
             _at_least(name, getattr(self, name), 1)
+        if self.precision != "float32":
+            raise SettingsError(f"precision is {self.precision!r}: SB3 learns in float32 alone")
         if not self.layers or min(self.layers) < 1:
             raise SettingsError(f"layers is {list(self.layers)}: give the width of each layer")
 

@@ -1,0 +1,284 @@
+"""Training with Stable-Baselines3: MaskablePPO on the native VecEnv against a growing pool.
+
+The learner plays one seat; the other is played by rule players and frozen earlier
+selves in turn. What comes out is the project's own checkpoint, with SB3's zip
+beside it. Runs keep their state as plain arrays, so that going on with one
+unpickles nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import Tensor, nn
+
+from ..agents.base import Agent
+from ..agents.registry import make_agent
+from ..envs.sb3 import GermanWhistVecEnv
+from .inputs import inputs_of
+from .players import player_of
+from .ppo import Diverged
+from .settings import SB3Settings
+
+Array = np.ndarray[Any, Any]
+
+_TOLD = {
+    "train/entropy_loss": "entropy",
+    "train/value_loss": "value_loss",
+    "train/policy_gradient_loss": "policy_loss",
+    "train/approx_kl": "divergence",
+    "train/clip_fraction": "clipped",
+    "train/explained_variance": "explained",
+}
+
+
+class Chosen(BaseFeaturesExtractor):
+    """The places of the observation that tell something in these games."""
+
+    def __init__(self, observation_space: Any, places: list[int]) -> None:
+        super().__init__(observation_space, len(places))
+        self.register_buffer("places", torch.tensor(places))
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Those places of each row."""
+        return observations.index_select(1, self.places)
+
+
+class Games(GermanWhistVecEnv):
+    """The games of a training, which can be kept and put back."""
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays."""
+        against = self._against
+        return {
+            "records": against.batch.records.view(np.uint8).copy(),
+            "seed": np.array([against.batch.seed]),
+            "seats": against.seats.copy(),
+            "returns": self._returns.copy(),
+            "lengths": self._lengths.copy(),
+        }
+
+    def restore(self, state: dict[str, Array]) -> Any:
+        """Go on from what `state` gave; returns the observations."""
+        against = self._against
+        against.reset(int(state["seed"][0]))
+        against.batch.records[:] = state["records"].view(against.batch.records.dtype)
+        against.seats[:] = state["seats"]
+        self._returns[:], self._lengths[:] = state["returns"], state["lengths"]
+        against._look()
+        return self._observations()
+
+
+class SB3Trainer:
+    """MaskablePPO as a run steps it."""
+
+    def __init__(self, settings: SB3Settings, device: str = "cpu") -> None:
+        self.settings = settings
+        options = settings.options
+        self.places = inputs_of(options)
+        self.fixed = [make_agent(name, options.rules) for name in settings.opponents]
+        self.pool: list[dict[str, Array]] = []
+        self._selves: list[Agent] = []
+        self.random = np.random.default_rng(settings.seed)
+        self.games = Games(
+            settings.games,
+            options.rules,
+            opponent=self.fixed[0] if self.fixed else "random",
+            reward=settings.reward,
+            layout=settings.layout,
+            horizon=settings.horizon,
+        )
+        self.decisions = 0
+        self.hands = 0
+        self.model = MaskablePPO(
+            "MlpPolicy",
+            self.games,
+            learning_rate=lambda _: self._rate(),
+            n_steps=settings.steps,
+            batch_size=settings.minibatch,
+            n_epochs=settings.epochs,
+            gamma=settings.discount,
+            gae_lambda=settings.trace,
+            clip_range=settings.clip,
+            ent_coef=settings.entropy,
+            vf_coef=settings.value_weight,
+            max_grad_norm=settings.most_gradient,
+            policy_kwargs={
+                "net_arch": {"pi": list(settings.layers), "vf": list(settings.layers)},
+                "activation_fn": nn.ReLU,
+                "features_extractor_class": Chosen,
+                "features_extractor_kwargs": {"places": self.places.tolist()},
+            },
+            seed=settings.seed,
+            device=device,
+        )
+        self.model.set_logger(configure(None, []))
+
+    def watch(self, folder: Path) -> None:
+        """Write SB3's TensorBoard files into a folder, where TensorBoard is installed."""
+        try:
+            self.model.set_logger(configure(str(folder), ["tensorboard"]))
+        except (ImportError, AssertionError):
+            return
+
+    def _rate(self) -> float:
+        done = min(1.0, self.decisions / self.settings.decisions)
+        return self.settings.learning_rate * (1 - done)
+
+    # -- one iteration
+
+    def iterate(self) -> dict[str, float]:
+        """Collect a rollout and learn from it, as SB3 does."""
+        settings = self.settings
+        size = settings.steps * settings.games
+        self._choose_opponent()
+        began = time.perf_counter()
+        before = self.model.num_timesteps
+        self.model.learn(size, reset_num_timesteps=False)
+        taken = self.model.num_timesteps - before
+        self.decisions += taken
+        self.hands += int(self.model.rollout_buffer.episode_starts.sum())
+        self._join_pool(self.decisions - taken)
+        values = self.model.logger.name_to_value
+        told = {name: float(values.get(key, 0.0)) for key, name in _TOLD.items()}
+        told["entropy"] = -told["entropy"]
+        told["learning_rate"] = self._rate()
+        told["speed"] = taken / (time.perf_counter() - began)
+        for name, value in told.items():
+            if not math.isfinite(value):
+                raise Diverged(f"{name} became {value} after {self.decisions:,} decisions")
+        return told
+
+    def _choose_opponent(self) -> None:
+        """Every so often another of the pool takes the other seat."""
+        every, size = self.settings.swap_every, self.settings.steps * self.settings.games
+        if self.decisions // every == (self.decisions - size) // every:
+            return
+        members = [*self.fixed, *self._selves]
+        if members:
+            self.games.opponent = members[int(self.random.integers(len(members)))]
+
+    def _join_pool(self, before: int) -> None:
+        every = self.settings.pool_every
+        if self.decisions // every == before // every:
+            return
+        self.pool.append(self.player())
+        if len(self.pool) > self.settings.pool_size:
+            del self.pool[int(self.random.integers(len(self.pool) - 1))]
+        self._make_selves()
+
+    def _make_selves(self) -> None:
+        self._selves = [
+            player_of(self.settings, weights, self.network_card(), "sample")
+            for weights in self.pool
+        ]
+
+    # -- what comes out
+
+    def player(self) -> dict[str, Array]:
+        """The policy's weights under the names of a checkpoint."""
+        policy = self.model.policy
+        layers = [each for each in policy.mlp_extractor.policy_net if isinstance(each, nn.Linear)]
+        named = [(f"hidden.{k}", layer) for k, layer in enumerate(layers)]
+        return {
+            f"{name}.{part}": tensor.detach().cpu().numpy().copy()
+            for name, layer in [*named, ("policy", policy.action_net)]
+            for part, tensor in layer.named_parameters()
+        }
+
+    def network_card(self) -> dict[str, Any]:
+        """What the card of a checkpoint says of the network."""
+        return {"kind": "mlp", "inputs": self.places.tolist(), "layers": [*self.settings.layers]}
+
+    def write_beside(self, path: Path) -> None:
+        """SB3's own zip, for those who go on with SB3."""
+        self.model.save(path.with_suffix(".zip"), exclude=["lr_schedule", "learning_rate"])
+
+    # -- what a resumed training needs
+
+    def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Everything that the rest of the training depends on."""
+        model = self.model
+        arrays: dict[str, Array] = {
+            f"policy.{name}": tensor.cpu().numpy()
+            for name, tensor in model.policy.state_dict().items()
+        }
+        for place, kept in model.policy.optimizer.state_dict()["state"].items():
+            for key, tensor in kept.items():
+                arrays[f"optimizer.{place}.{key}"] = np.atleast_1d(tensor.cpu().numpy())
+        for place, one in enumerate(self.pool):
+            arrays |= {f"pool.{place}.{name}": array for name, array in one.items()}
+        arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
+        if model._last_episode_starts is not None:
+            arrays["starts"] = model._last_episode_starts
+        arrays["torch"] = torch.get_rng_state().numpy()
+        kind, keys, place, has_gauss, gauss = np.random.get_state()
+        arrays["numpy"] = np.asarray(keys)
+        members = [*self.fixed, *self._selves]
+        playing = self.games.opponent
+        plain = {
+            "decisions": self.decisions,
+            "hands": self.hands,
+            "pool": len(self.pool),
+            "opponent": members.index(playing) if playing in members else -1,
+            "random": self.random.bit_generator.state,
+            "numpy": [kind, place, has_gauss, gauss],
+            "updates": model._n_updates,
+        }
+        return arrays, plain
+
+    def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        model = self.model
+        model.policy.load_state_dict(_tensors(arrays, "policy."))
+        kept = model.policy.optimizer.state_dict()
+        kept["state"] = {
+            place: {
+                key: each.reshape(()) if key == "step" else each
+                for key, each in _tensors(arrays, f"optimizer.{place}.").items()
+            }
+            for place in range(len(list(model.policy.parameters())))
+            if f"optimizer.{place}.step" in arrays
+        }
+        model.policy.optimizer.load_state_dict(kept)
+        self.pool = [
+            {
+                name.removeprefix(f"pool.{place}."): array
+                for name, array in arrays.items()
+                if name.startswith(f"pool.{place}.")
+            }
+            for place in range(plain["pool"])
+        ]
+        self._make_selves()
+        if plain["opponent"] >= 0:
+            self.games.opponent = [*self.fixed, *self._selves][plain["opponent"]]
+        games = {
+            name.removeprefix("games."): array
+            for name, array in arrays.items()
+            if name.startswith("games.")
+        }
+        model._last_obs = self.games.restore(games)
+        model._last_episode_starts = arrays.get("starts")
+        model.num_timesteps = plain["decisions"]
+        model._n_updates = plain["updates"]
+        torch.set_rng_state(torch.from_numpy(arrays["torch"].copy()))
+        kind, place, has_gauss, gauss = plain["numpy"]
+        np.random.set_state((kind, arrays["numpy"], place, has_gauss, gauss))
+        self.random.bit_generator.state = plain["random"]
+        self.decisions, self.hands = plain["decisions"], plain["hands"]
+
+
+def _tensors(arrays: dict[str, Array], start: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(start): torch.tensor(array)
+        for name, array in arrays.items()
+        if name.startswith(start)
+    }
