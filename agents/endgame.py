@@ -67,18 +67,22 @@ def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarra
 
 @jit
 def _lowest_that_keeps(ends: np.ndarray, wanted: int, trump: int) -> int:
+    """The wanted card if it keeps the result, else the lowest that does; `wanted` may be -1."""
     best, best_place = wanted, 1000
     for card in range(52):
-        if ends[card] == NOT_LEGAL or ends[card] < ends[best]:
+        if ends[card] == NOT_LEGAL or (best >= 0 and ends[card] < ends[best]):
             continue
         place = card % 13 + (13 if card // 13 == trump else 0)
-        if ends[card] > ends[best] or (best != wanted and place < best_place):
+        better = best < 0 or ends[card] > ends[best]
+        if better or (best != wanted and place < best_place):
             best, best_place = card, place
     return best
 
 
 class EndgamePlayer:
     """Perfect play once the stock is gone, for the rule sets where that is defined.
+
+    An action of -1 says that the player wants no card in particular.
 
     With cards set aside the endgame is not open, and in a race with a low contract
     it is not searched; then nothing is changed.

@@ -274,7 +274,7 @@ class IsmctsAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""
-        actions = np.empty(len(views), np.int64)
+        actions = np.full(len(views), -1, np.int64)
         room, streams = _Room(), rng.copy()
         if self.budget.seconds:
             for index in range(len(views)):
