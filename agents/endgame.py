@@ -18,7 +18,7 @@ from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import scratch_here
 from ..engine.play import Record, row
 from ..engine.rules import Rules
-from ..engine.state import CHOOSE, FOLLOW
+from ..engine.state import CHOOSE, FOLLOW, HIGH
 from .base import Array, no_views
 
 
@@ -26,6 +26,8 @@ from .base import Array, no_views
 def is_open(rules: Record, view: Record) -> bool:
     """Whether the player to move knows every card and the ending is small enough to solve."""
     if rules.set_aside > 0 or view.stock_left > 0 or view.to_move == 0 or view.phase == CHOOSE:
+        return False
+    if rules.race > 0 and rules.contract != HIGH:
         return False
     return popcount(view.hand) <= MOST_CARDS and np.int64(view.other_cards) <= MOST_CARDS
 
