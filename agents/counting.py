@@ -15,8 +15,8 @@ what whole searches found such cards to be worth (see docs/players.md).
 The endgame is perfect where the cards are known. Other rule sets:
 
 - Weights were fitted for four kinds: hands played high, played low, without trumps, and with
-  every trick counting. Races go with the last; a low hand in which every trick counts goes
-  with the other low ones.
+  every trick counting. A low hand in which every trick counts goes with the other low ones.
+- *Races* are over too soon for what it saves up: they are played by the rules of thumb.
 - *Two cards face up*: a trick is worth the difference of the two cards, and it takes the
   better one. *Draft*: how far the upcard is from the mean of the cards unseen, either way.
 - *No card faced*: the trick is worth nothing but what it costs.
@@ -146,12 +146,25 @@ _ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 
 @jit
+def _stock_score(view: Record, w: np.ndarray, start: float, card: int) -> float:
+    """What a stock card would be worth in this hand, compared with another one."""
+    trump = np.int64(view.trump)
+    out = (view.unseen | view.known | view.faced) & ~bit(card)
+    score = card_score(w, PRIZE, start, card, view.hand, out, trump)
+    return score + _blend(w, WON + 3, start, _worth(card, trump) / _TRUMP_BONUS)
+
+
+@jit
 def prize(rules: Record, view: Record, w: np.ndarray, start: float, gain: float) -> float:
     """What winning the trick is worth beside losing it, but for the cards played."""
     trump = np.int64(view.trump)
     if view.upcards[0] == NO_CARD:
         return 0.0
     upper = np.int64(view.upcards[0])
+    if view.upcards[1] != NO_CARD:
+        more = _stock_score(view, w, start, upper)
+        more -= _stock_score(view, w, start, np.int64(view.upcards[1]))
+        return abs(more) if rules.choice == 1 else more
     out = view.unseen | view.known | view.faced
     score = _blend(w, WON, start, 1.0) + _blend(w, WON + 3, start, gain)
     if view.stock_left == 2:
@@ -159,11 +172,6 @@ def prize(rules: Record, view: Record, w: np.ndarray, start: float, gain: float)
     elif view.stock_left == 4:
         score += w[WON + 6] + w[WON + 7] * gain
     score += card_score(w, PRIZE, start, upper, view.hand, out & ~bit(upper), trump)
-    if view.upcards[1] != NO_CARD:
-        lower = np.int64(view.upcards[1])
-        other = card_score(w, PRIZE, start, lower, view.hand, out & ~bit(lower), trump)
-        better = card_score(w, PRIZE, start, upper, view.hand, out & ~bit(upper), trump)
-        return abs(better - other) if rules.choice == 1 else better - other
     if trump != NO_TRUMP:
         share = popcount(view.unseen & suit_set(trump)) / max(1, popcount(view.unseen))
         score += _blend(w, MEAN, start, share)
@@ -273,19 +281,16 @@ def _chance(
 
 @jit
 def _chosen(view: Record, w: np.ndarray, start: float) -> int:
-    trump = np.int64(view.trump)
     upper, lower = np.int64(view.upcards[0]), np.int64(view.upcards[1])
-    out = view.unseen | view.known | view.faced
-    score = card_score(w, PRIZE, start, upper, view.hand, out & ~bit(upper), trump)
+    score = _stock_score(view, w, start, upper)
     if lower != NO_CARD:
-        other = card_score(w, PRIZE, start, lower, view.hand, out & ~bit(lower), trump)
-        return upper if score >= other else lower
+        return upper if score >= _stock_score(view, w, start, lower) else lower
     mean, count = 0.0, 0
     cards = view.unseen
     while cards:
         card = lowest(cards)
         cards &= cards - ONE
-        mean += card_score(w, PRIZE, start, card, view.hand, out & ~bit(card), trump)
+        mean += _stock_score(view, w, start, card)
         count += 1
     return upper if score * count >= mean else _HIDDEN
 
@@ -294,9 +299,9 @@ def _chosen(view: Record, w: np.ndarray, start: float) -> int:
 def counting_action(rules: Record, view: Record) -> int:
     """What the counting player plays."""
     kind = kind_of(rules, view)
-    if view.phase == CHOOSE:
+    if view.phase == CHOOSE and rules.race == 0:
         return _chosen(view, FOLLOWING[kind], view.stock_left / rules.stock)
-    if view.stock_left == 0:
+    if view.stock_left == 0 or rules.race > 0:
         return threshold_action(rules, view)
     cards = legal_in_view(rules, view)
     if cards & (cards - ONE) == NO_CARDS:

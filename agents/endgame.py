@@ -18,7 +18,7 @@ from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import scratch_here
 from ..engine.play import Record, row
 from ..engine.rules import Rules
-from ..engine.state import CHOOSE, FOLLOW
+from ..engine.state import CHOOSE, FOLLOW, HIGH
 from .base import Array, no_views
 
 
@@ -26,6 +26,8 @@ from .base import Array, no_views
 def is_open(rules: Record, view: Record) -> bool:
     """Whether the player to move knows every card and the ending is small enough to solve."""
     if rules.set_aside > 0 or view.stock_left > 0 or view.to_move == 0 or view.phase == CHOOSE:
+        return False
+    if rules.race > 0 and rules.contract != HIGH:
         return False
     return popcount(view.hand) <= MOST_CARDS and np.int64(view.other_cards) <= MOST_CARDS
 
@@ -67,18 +69,22 @@ def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarra
 
 @jit
 def _lowest_that_keeps(ends: np.ndarray, wanted: int, trump: int) -> int:
+    """The wanted card if it keeps the result, else the lowest that does; `wanted` may be -1."""
     best, best_place = wanted, 1000
     for card in range(52):
-        if ends[card] == NOT_LEGAL or ends[card] < ends[best]:
+        if ends[card] == NOT_LEGAL or (best >= 0 and ends[card] < ends[best]):
             continue
         place = card % 13 + (13 if card // 13 == trump else 0)
-        if ends[card] > ends[best] or (best != wanted and place < best_place):
+        better = best < 0 or ends[card] > ends[best]
+        if better or (best != wanted and place < best_place):
             best, best_place = card, place
     return best
 
 
 class EndgamePlayer:
     """Perfect play once the stock is gone, for the rule sets where that is defined.
+
+    An action of -1 says that the player wants no card in particular.
 
     With cards set aside the endgame is not open, and in a race with a low contract
     it is not searched; then nothing is changed.

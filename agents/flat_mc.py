@@ -190,7 +190,7 @@ class FlatMcAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card of the sampled worlds for each view."""
-        actions = np.empty(len(views), np.int64)
+        actions = np.full(len(views), -1, np.int64)
         scratch, streams = scratch_here(), rng.copy()
         plans, games = np.zeros(1, PLAN), np.zeros(2, GAME)
         if self.budget.seconds:

@@ -2,9 +2,8 @@
 
 Every iteration plays one card in a sampled world to the end: the reply by the tree, the rest
 of the foreplay by the counting player for both, and the ending by its exact worth. All cards
-still in question meet the same worlds, so that luck tells for none of them. After a third of
-the iterations the better half of the cards goes on, and after two thirds the better half of
-those (sequential halving). Of equals the cheaper card is played, as by `flat-mc`.
+meet the same worlds, as in `flat-mc`, so that luck tells for none of them. Of equals the
+cheaper card is played.
 
 The tree holds the opponent's replies, met again in other worlds: the counting player's
 reply is tried first, others as a card has been tried often enough, and then the one that is
@@ -43,11 +42,9 @@ from .flat_mc import actions_of, solve_all
 from .rollouts import Budget, budget, count_out, counting_in_game
 from .threshold import threshold_action
 
-ROUNDS = 3
-"""After each but the last the better half of the cards goes on."""
-EXPLORE = 0.7
+EXPLORE = 0.4
 """How much a reply gains by having been tried seldom."""
-WIDEN = 4
+WIDEN = 32
 """A card has to be tried so many times the square of the replies known before the next."""
 
 _ACTIONS = 53
@@ -129,7 +126,7 @@ def _search(
     rules: Record, known: Tables, scratch: Scratch, view: Record, plan: Record, worlds: int,
     active: np.uint64, stream: np.ndarray, games: np.ndarray, looks: np.ndarray, tree: Record,
 ) -> None:  # fmt: skip
-    """Try each action still in question in so many worlds."""
+    """Try each action in so many worlds."""
     actions = actions_of(active)
     seat = np.int64(view.seat)
     open_worlds = view.stock_left == 0 and rules.race == 0 and popcount(view.hand) <= MOST_CARDS
@@ -166,15 +163,6 @@ def _best(rules: Record, view: Record, active: np.uint64, tree: Record) -> int:
 
 
 @jit
-def _better_half(rules: Record, view: Record, active: np.uint64, tree: Record) -> np.uint64:
-    """The better half of the actions in question, at least two."""
-    kept = NO_CARDS
-    for _ in range(max(min(2, popcount(active)), (popcount(active) + 1) // 2)):
-        kept |= bit(_best(rules, view, active & ~kept, tree))
-    return kept
-
-
-@jit
 def ismcts_actions(
     rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray,
     iterations: int, voids: bool, plans: np.ndarray, games: np.ndarray, looks: np.ndarray,
@@ -191,13 +179,8 @@ def ismcts_actions(
         if popcount(active) > 1:
             plan_worlds(first, view, voids, plan)
             stream = rng[index : index + 1]
-            for round_number in range(ROUNDS):
-                worlds = max(1, iterations // (ROUNDS * popcount(active)))
-                _search(
-                    first, known, scratch, view, plan, worlds, active, stream, games, looks, tree
-                )
-                if round_number + 1 < ROUNDS:
-                    active = _better_half(first, view, active, tree)
+            worlds = max(1, iterations // popcount(active))
+            _search(first, known, scratch, view, plan, worlds, active, stream, games, looks, tree)
         actions[index] = _best(first, view, active, tree)
 
 
@@ -227,13 +210,6 @@ def _go_on(
         row(rules, 0), known, scratch, row(views, 0), row(plans, 0), _CHUNK, active, stream,
         games, looks, row(trees, 0),
     )  # fmt: skip
-
-
-@jit
-def _halved(
-    rules: np.ndarray, views: np.ndarray, active: np.uint64, trees: np.ndarray
-) -> np.uint64:
-    return _better_half(row(rules, 0), row(views, 0), active, row(trees, 0))
 
 
 @jit
@@ -274,7 +250,7 @@ class IsmctsAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""
-        actions = np.empty(len(views), np.int64)
+        actions = np.full(len(views), -1, np.int64)
         room, streams = _Room(), rng.copy()
         if self.budget.seconds:
             for index in range(len(views)):
@@ -290,20 +266,14 @@ class IsmctsAgent(Agent):
         return actions
 
     def _timed(self, view: Array, stream: Array, room: _Room) -> int:
-        began = time.perf_counter()
+        until = time.perf_counter() + self.budget.seconds
         known = self._known[-1 if view["low"][0] else 0]
         active = _begin(self.record, view, self._voids, room.plans, room.trees)
-        for round_number in range(ROUNDS):
-            until = began + self.budget.seconds * (round_number + 1) / ROUNDS
-            while int(active) & (int(active) - 1):
-                _go_on(
-                    *(self.record, known, room.scratch, view, room.plans, active, stream),
-                    *(room.games, room.looks, room.trees),
-                )
-                if time.perf_counter() >= until:
-                    break
-            if round_number + 1 < ROUNDS:
-                active = _halved(self.record, view, active, room.trees)
+        while int(active) & (int(active) - 1) and time.perf_counter() < until:
+            _go_on(
+                *(self.record, known, room.scratch, view, room.plans, active, stream),
+                *(room.games, room.looks, room.trees),
+            )
         return int(_decided(self.record, view, active, room.trees))
 
 
@@ -325,7 +295,7 @@ def _compile_all() -> None:
         *(record, known, room.scratch, view, room.plans, active, stream),
         *(room.games, room.looks, room.trees),
     )
-    _decided(record, view, _halved(record, view, active, room.trees), room.trees)
+    _decided(record, view, active, room.trees)
 
 
 __all__ = ["IsmctsAgent", "ismcts_actions"]

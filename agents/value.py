@@ -23,8 +23,8 @@ are read so:
   trumps, and what it gives away first are high cards and trumps. To win a trick it leads its
   card of highest rank outside trumps, as ever.
 - *No trumps*: no card is a trump.
-- *Every trick counts, and races*: a trick taken adds to the gain what a middling card is
-  worth over the lowest, six; in a low contract it takes six off.
+- *Every trick counts*: a trick taken adds to the gain what a middling card is worth over the
+  lowest, six; in a low contract it takes six off. In a *race* nothing is worth more.
 - *An endgame that can not be known* (cards set aside): it is played by the same rule, for the
   trick alone.
 """
@@ -47,6 +47,7 @@ from .threshold import winners_over
 
 _HIDDEN = 52
 _TRICK = 6
+_RACE_TRICK = 1000
 _MOST_BONUS = 1000
 
 
@@ -81,7 +82,8 @@ def _gain(rules: Record, view: Record, bonus: int) -> tuple[int, int]:
     if rules.choice == 1:
         above = abs(above)
     if rules.counts_all == 1 or view.stock_left == 0:
-        above += -_TRICK * count if low else _TRICK * count
+        trick = count * (_RACE_TRICK if rules.race > 0 else _TRICK)
+        above += -trick if low else trick
     return above, count
 
 

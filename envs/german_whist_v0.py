@@ -9,8 +9,9 @@
 | Parallel API | no |
 | Rewards | of one agent the negative of the other's |
 
-Two players play tricks for the cards of a stock, then the tricks that count. What
-either may know is all that it sees: see `RULES` by `german-whist rules`.
+Two players play tricks for the cards of a stock, then the tricks that count; the command
+`german-whist rules` tells the rules. An observation holds what that agent may know, and no
+more.
 
 ```python
 env = german_whist_v0.env(rules="classic")

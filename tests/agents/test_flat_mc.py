@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from test_base import play_all
+from duels import win_rate
 
 from german_whist import Game, card
 from german_whist.agents import Player, make_agent
 
 
 def test_flat_mc_16_beats_threshold_as_known() -> None:
-    search, threshold = make_agent("flat-mc:16"), make_agent("threshold")
-    n = 150
-    _, first = play_all((search, threshold), "classic", n, seed=8)
-    _, second = play_all((threshold, search), "classic", n, seed=8)
-    won = ((first > 0).mean() + (second < 0).mean()) / 2
-    assert abs(won - 0.597) < 0.08
+    assert abs(win_rate("flat-mc:16", "threshold", 60, seed=8) - 0.597) < 0.1
 
 
 def test_of_equal_cards_the_cheaper_is_played() -> None:

@@ -14,7 +14,7 @@ from german_whist.agents import Player, make_agent
 
 def test_medium_beats_easy() -> None:
     medium, easy = make_agent("medium"), make_agent("easy")
-    n = 400
+    n = 200
     _, first = play_all((medium, easy), "classic", n, seed=8)
     _, second = play_all((easy, medium), "classic", n, seed=8)
     assert ((first > 0).mean() + (second < 0).mean()) / 2 > 0.6
@@ -24,7 +24,7 @@ def test_a_short_memory_guesses_the_forgotten_cards_anew() -> None:
     """Early tricks do not matter to `easy` in the endgame, only that they are forgotten."""
     easy = Player(make_agent("easy"), seed=4)
     game = Game("classic", seed=1)
-    while game.stock_left:
+    while not game.view(game.turn or 0).endgame:
         game.play(easy.choose(game.view(game.turn or 0)))
     view = game.view(game.turn or 0).record.copy()
     rng = np.array([7], np.uint64)

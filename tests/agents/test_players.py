@@ -27,7 +27,7 @@ def test_rule_players_play_every_rule_set_legally(rules: Any, name: str) -> None
 @pytest.mark.parametrize("rules", RULES, ids=str)
 def test_searches_play_every_rule_set_legally(rules: Any, name: str) -> None:
     agent = make_agent(name, rules)
-    play_all((agent, agent), rules, 2, seed=4)
+    play_all((agent, agent), rules, 1, seed=4)
 
 
 @pytest.mark.parametrize("name", RULE_PLAYERS + SEARCHES)

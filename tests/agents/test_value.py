@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_base import play_all
+from duels import win_rate
 
 from german_whist import card, card_set
 from german_whist.agents import make_agent
@@ -55,9 +55,4 @@ def test_in_a_low_contract_high_cards_and_trumps_are_what_it_gives_away() -> Non
 
 def test_value_13_is_even_with_threshold_and_value_3_is_not() -> None:
     for name, wins, tolerance in (("value:13", 0.50, 0.02), ("value:3", 0.41, 0.02)):
-        agent, threshold = make_agent(name), make_agent("threshold")
-        n = 3000
-        _, first = play_all((agent, threshold), "classic", n, seed=8)
-        _, second = play_all((threshold, agent), "classic", n, seed=8)
-        won = ((first > 0).mean() + (second < 0).mean()) / 2
-        assert abs(won - wins) < tolerance
+        assert abs(win_rate(name, "threshold", 4000, seed=8) - wins) < tolerance

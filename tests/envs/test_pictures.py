@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pygame
 import pytest
-from walks import NAMES, render_test
+from walks import NAMES, OPTIONS, label, render_test
 
 from german_whist import Game, german_whist_v0
 from german_whist.engine.cards import CARDS
@@ -27,13 +27,13 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pygame.time, "Clock", lambda: type("", (), {"tick": lambda *_: None})())
 
 
-@pytest.mark.parametrize("rules", NAMES)
-def test_render_test_passes_on_every_rule_set(rules: str) -> None:
+@pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
+def test_render_test_passes_on_every_rule_set_and_option(options: dict[str, Any]) -> None:
     def is_svg(picture: Any) -> bool:
         return ElementTree.fromstring(picture).tag.endswith("svg")
 
-    def make(**options: Any) -> Any:
-        return german_whist_v0.env(rules=rules, **options)
+    def make(render_mode: str) -> Any:
+        return german_whist_v0.env(render_mode=render_mode, **options)
 
     render_test(make, custom_tests={"svg": is_svg})
 

@@ -34,10 +34,21 @@ def test_known_win_rates_are_found(
     assert found.win_rate.value == pytest.approx(truth, abs=tolerance)
 
 
-@pytest.mark.parametrize("player", ["random", "random-exact", "threshold", "value:13"])
-def test_an_agent_against_itself_wins_exactly_half(player: str) -> None:
+@pytest.mark.parametrize(
+    ("player", "hands"),
+    [
+        ("random", 400),
+        ("random-exact", 400),
+        ("threshold", 400),
+        ("value:13", 400),
+        ("counting", 400),
+        ("flat-mc:4", 20),
+        ("ismcts:20", 20),
+    ],
+)
+def test_an_agent_against_itself_wins_exactly_half(player: str, hands: int) -> None:
     needs(player)
-    found = evaluate(player, player, hands=400, seed=SEED).pairings[0]
+    found = evaluate(player, player, hands=hands, seed=SEED).pairings[0]
     assert found.win_rate.value == 0.5
     assert found.win_rate.half_width == 0
     assert found.margin.value == 0
