@@ -19,6 +19,7 @@ COMMANDS = {
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",
     "rules": "list the rule sets, or explain one in words",
+    "export": "write a checkpoint as ONNX",
     "exploit": "tell exactly how much a best response wins, on a small deck",
     "train": "train a player by self-play",
     "tablebase": "build, verify or describe the table of exact endgames",

@@ -1,0 +1,48 @@
+"""A checkpoint as ONNX plays as it does here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+pytest.importorskip("torch")
+
+from onnx.reference import ReferenceEvaluator
+
+from german_whist.agents.network import NetworkAgent
+from german_whist.cli import main
+from german_whist.engine.games import Games
+from german_whist.engine.layout import real_action
+from german_whist.training.checkpoint import write_player
+from german_whist.training.ppo import PPO
+from german_whist.training.settings import PPOSettings
+
+
+def test_the_graph_plays_as_the_player_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = PPOSettings(layers=(16, 16), games=4)
+    trainer = PPO(settings)
+    chance = np.random.default_rng(1)
+    weights = {name: chance.normal(size=each.shape).astype(np.float32)
+               for name, each in trainer.player().items()}  # fmt: skip
+    path = write_player(tmp_path / "1", weights, settings, trainer.network_card(), {})
+    assert main(["export", str(path)]) == 0
+    assert "of torch's" in capsys.readouterr().out
+    graph = ReferenceEvaluator(str(path.with_suffix(".onnx")))
+    games = Games("classic", 50, seed=2, layout="trump-first")
+    step = games.look()
+    agent = NetworkAgent("classic", path)
+    for _ in range(20):
+        fed = {"observation": step.observations, "action_mask": step.masks}
+        logits, action = graph.run(None, fed)
+        assert (logits[step.masks == 0] == -1e9).all()
+        played = agent.act(games.views(), np.zeros(50, np.uint64))
+        shown = [
+            real_action(int(each), order) for each, order in zip(action, games._orders, strict=True)
+        ]
+        assert played.tolist() == shown
+        step = games.step(action)
