@@ -17,7 +17,7 @@ endif
 
 help:
 	@echo "make test    run the tests; TESTS=tests/engine for some of them"
-	@echo "make train   train a player; until training is there, a small match"
+	@echo "make train   train a player in some minutes, and measure it"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure the speed of the engine beside others"
 	@echo "make ladder  play the published ladder again (docs/ladder.md)"
@@ -29,7 +29,7 @@ test: $(READY)
 	$(RUN) -m pytest $(TESTS)
 
 train: $(READY)
-	$(RUN) -m german_whist.training.first_match
+	$(RUN) -m german_whist train quick
 
 lint: $(READY) links
 	$(RUN) -m ruff check

@@ -26,14 +26,15 @@ from ..agents.checkpoint import FOLDER, checkpoints_in, read_card, read_checkpoi
 from ..agents.network import NetworkAgent
 from ..engine.files import written_whole
 from .arena import evaluate
+from .board import board_for
 from .checkpoint import load_state, save_state, write_player
 from .display import Display, duration
 from .report import write_report
 from .settings import PPOSettings, SB3Settings, Settings, settings_from
 
-SETTINGS, STATE, TABLE, MEASURED, LOG, REPORT = (
-    "settings.yaml", "state.safetensors", "progress.csv", "measured.csv", "log.txt", "report.html",
-)  # fmt: skip
+SETTINGS, STATE = "settings.yaml", "state.safetensors"
+TABLE, MEASURED, LOG = "progress.csv", "measured.csv", "log.txt"
+REPORT, BOARD = "report.html", "tensorboard"
 
 # Deals of measurements have a seed of their own, far from those that people give to trainings.
 MEASURING_SEED = 0x6D656173757265
@@ -130,6 +131,9 @@ class Run:
     rows: list[dict[str, Any]] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._board = board_for(self.folder / BOARD, self.trainer)
+
     # -- the way of a run
 
     def go(self, display: Display) -> Path:
@@ -139,7 +143,8 @@ class Run:
             with CtrlC() as ctrl_c:
                 self._train(display, began, ctrl_c)
                 self.seconds = time.monotonic() - began
-                path = self._checkpoint(display, self.settings.final_hands)
+                settings = self.settings
+                path = self._checkpoint(display, settings.final_hands, settings.final_yardsticks)
                 self.save()
         except ArithmeticError as error:
             self._write_tables()
@@ -196,7 +201,7 @@ class Run:
 
     # -- measuring
 
-    def _checkpoint(self, display: Display, hands: int) -> Path:
+    def _checkpoint(self, display: Display, hands: int, more: tuple[str, ...] = ()) -> Path:
         """Keep the player, measure it, and write its strength into its card."""
         name = self.folder / FOLDER / f"{self.trainer.decisions:012d}"
         path = write_player(
@@ -212,8 +217,10 @@ class Run:
             },
         )
         self.trainer.write_beside(path)
-        found = self.measure(path, hands, display)
+        found = self.measure(path, hands, display, more)
         self.measured += found
+        rates = {f"wins against {each.opponent}": each.win_rate for each in found}
+        self._board.write(rates, self.trainer.decisions)
         card = read_card(path)
         card["measured"] = [
             {key: value for key, value in vars(each).items() if key != "decisions"}
@@ -225,11 +232,15 @@ class Run:
             display.measured(self, each)
         return path
 
-    def measure(self, path: Path, hands: int, display: Display) -> list[Measured]:
+    def measure(
+        self, path: Path, hands: int, display: Display, more: tuple[str, ...] = ()
+    ) -> list[Measured]:
         """Let a checkpoint play the yardsticks and its own past, on the same deals each time."""
         rules = self.settings.options.rules
         player = NetworkAgent(rules, read_checkpoint(path))
-        opponents: list[tuple[str, Any]] = [(name, name) for name in self.settings.yardsticks]
+        opponents: list[tuple[str, Any]] = [
+            (name, name) for name in dict.fromkeys((*self.settings.yardsticks, *more))
+        ]
         past = self._past()
         if past is not None:
             opponents.append((_OWN_PAST, NetworkAgent(rules, read_checkpoint(past))))
@@ -266,6 +277,7 @@ class Run:
     # -- what it leaves behind
 
     def _note(self, told: Mapping[str, float]) -> None:
+        self._board.write(told, self.trainer.decisions)
         self.rows.append(
             {
                 "decisions": self.trainer.decisions,

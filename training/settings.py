@@ -55,6 +55,9 @@ class Settings:
     save_every: int = 1_000_000
     """Decisions between saved states, from which a run goes on."""
     yardsticks: tuple[str, ...] = ("threshold",)
+    """Who a run is measured against, as is its own past."""
+    final_yardsticks: tuple[str, ...] = ()
+    """Who the last checkpoint is measured against as well."""
     measure_hands: int = 2_000
     final_hands: int = 10_000
     # The machine.

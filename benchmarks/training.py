@@ -1,0 +1,143 @@
+"""Training's speed beside MaskablePPO's: the same layers, batch, epochs, games and threads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+from german_whist.training.run import MEASURING_SEED, usable_threads
+from german_whist.training.settings import PPOSettings, SB3Settings
+
+from .measure import Row
+
+SIZES: dict[str, Any] = {"layers": (512, 512), "games": 1024, "epochs": 2, "minibatch": 8192}
+STEPS = 26
+ITERATIONS = 3
+GOALS = (0.55, 0.60)
+MOST_MINUTES = 30
+
+
+def run() -> list[Row]:
+    """All rows of this file."""
+    import torch
+
+    torch.set_num_threads(usable_threads())
+    mixed, ours, theirs = _ours("mixed"), _ours("float32"), _theirs()
+    rows = []
+    for name, found in (("ours", ours), ("ours, bfloat16", mixed), ("MaskablePPO", theirs)):
+        speed = found["decisions"] / found["seconds"]
+        shares = ", ".join(
+            f"{part} {100 * found[part] / found['seconds']:.0f} %"
+            for part in ("acting", "environment", "learning")
+        )
+        rows.append(Row(f"{name}, two layers of 512, all in", speed, "decisions/s", note=shares))
+    ratio = rows[0].value / rows[2].value
+    rows.append(Row("ours against MaskablePPO, float32", ratio, "times", 1.8))
+    rows.append(Row("ours in bfloat16 against MaskablePPO", rows[1].value / rows[2].value, "times"))
+    share = 100 * ours["environment"] / ours["seconds"]
+    rows.append(Row("the environment's share of ours", share, "%", 10, at_most=True))
+    return rows
+
+
+def _ours(precision: str) -> dict[str, float]:
+    from german_whist.training.ppo import PPO, Seconds
+
+    trainer = PPO(PPOSettings(**SIZES, steps=STEPS, precision=precision))
+    trainer.iterate()
+    trainer.seconds, before = Seconds(), trainer.decisions
+    began = time.perf_counter()
+    for _ in range(ITERATIONS):
+        trainer.iterate()
+    return {
+        "seconds": time.perf_counter() - began,
+        "decisions": trainer.decisions - before,
+        **vars(trainer.seconds),
+    }
+
+
+def _theirs() -> dict[str, float]:
+    """The same; a decision is one of the learner's, the opponent's cost is the environment's."""
+    from german_whist.training.sb3 import SB3Trainer
+
+    trainer = SB3Trainer(SB3Settings(**SIZES, steps=STEPS, opponents=("random",)))
+    spent = {"environment": 0.0, "learning": 0.0}
+
+    def timed(part: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def inner(*arguments: Any, **named: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return work(*arguments, **named)
+            finally:
+                spent[part] += time.perf_counter() - began
+
+        return inner
+
+    trainer.games.step_wait = timed("environment", trainer.games.step_wait)
+    trainer.model.train = timed("learning", trainer.model.train)
+    trainer.iterate()
+    spent.update(environment=0.0, learning=0.0)
+    before, began = trainer.decisions, time.perf_counter()
+    for _ in range(ITERATIONS):
+        trainer.iterate()
+    seconds = time.perf_counter() - began
+    acting = seconds - spent["environment"] - spent["learning"]
+    return {
+        "seconds": seconds,
+        "decisions": trainer.decisions - before,
+        "acting": acting,
+        **spent,
+    }
+
+
+# -- how long until it plays well, which takes long itself: python -m benchmarks.training
+
+
+def minutes_to_goals(trainer: Any) -> dict[float, float]:
+    """Minutes of training until a match against `threshold` is won by so much."""
+    from german_whist.training.arena import evaluate
+    from german_whist.training.players import player_of
+
+    found: dict[float, float] = {}
+    trained, next_match = 0.0, 0.0
+    while trained < 60 * MOST_MINUTES and len(found) < len(GOALS):
+        began = time.perf_counter()
+        trainer.iterate()
+        trained += time.perf_counter() - began
+        if trained < next_match:
+            continue
+        next_match = trained + 20
+        player = player_of(trainer.settings, trainer.player(), trainer.network_card())
+        result = evaluate(
+            player, "threshold", player.rules, hands=10_000, seed=MEASURING_SEED, workers=1
+        )
+        rate = result.pairings[0].win_rate.value
+        print(f"  {trained / 60:.1f} minutes: {100 * rate:.1f} %", file=sys.stderr, flush=True)
+        for goal in GOALS:
+            if rate >= goal:
+                found.setdefault(goal, trained / 60)
+    return found
+
+
+def main() -> None:
+    import torch
+
+    from german_whist.training.ppo import PPO
+    from german_whist.training.sb3 import SB3Trainer
+    from german_whist.training.settings import load_settings
+
+    torch.set_num_threads(usable_threads())
+    makers: tuple[tuple[str, Callable[[Any], Any]], ...] = (("quick", PPO), ("sb3", SB3Trainer))
+    for preset, make in makers:
+        print(preset, file=sys.stderr)
+        found = minutes_to_goals(make(load_settings(preset)))
+        told = ", ".join(f"{100 * goal:.0f} % after {at:.1f}" for goal, at in found.items())
+        print(f"{preset}: {told or 'no goal'} minutes", flush=True)
+
+
+if __name__ == "__main__":
+    main()
