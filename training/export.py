@@ -92,9 +92,8 @@ def check_graph(model: Any, checkpoint: Checkpoint, rows: int = 256) -> float:
     observations = (chance.random((rows, OBSERVATION_SIZE)) < 0.15).astype(np.int8)
     masks = (chance.random((rows, actions)) < 0.25).astype(np.int8)
     masks[:, 0] = 1
-    logits, best = ReferenceEvaluator(model).run(
-        None, {"observation": observations, "action_mask": masks}
-    )
+    fed = {"observation": observations, "action_mask": masks}
+    logits, best = map(np.asarray, ReferenceEvaluator(model).run(None, fed))
     weights = {name: torch.tensor(array).float() for name, array in checkpoint.weights.items()}
     x = torch.tensor(observations)[:, checkpoint.card["network"]["inputs"]].float()
     for k in range(len(checkpoint.card["network"]["layers"])):

@@ -286,7 +286,7 @@ class PPO:
                 self._follow()
                 sums += [*told, float(length)]
                 parts += 1
-        found = dict(zip(_TOLD, (sums / parts).tolist(), strict=True))
+        found: dict[str, float] = dict(zip(_TOLD, (sums / parts).tolist(), strict=True))
         spread = float(batch.returns.var())
         found["explained"] = 1 - found["value_loss"] / spread if spread > 0 else 0.0
         return {**found, "learning_rate": rate, "entropy_weight": entropy_weight}
@@ -330,11 +330,9 @@ class PPO:
     @torch.no_grad()
     def _follow(self) -> None:
         """Move the average a little towards the network."""
-        torch._foreach_lerp_(
-            list(self.average.parameters()),
-            list(self.network.parameters()),
-            1 - self.settings.average,
-        )
+        rate = 1 - self.settings.average
+        for mine, theirs in zip(self.average.parameters(), self.network.parameters(), strict=True):
+            mine.lerp_(theirs, rate)
 
     # -- what comes out, and what a resumed training needs
 

@@ -45,6 +45,7 @@ class Chosen(BaseFeaturesExtractor):
 
     def __init__(self, observation_space: Any, places: list[int]) -> None:
         super().__init__(observation_space, len(places))
+        self.places: Tensor
         self.register_buffer("places", torch.tensor(places))
 
     def forward(self, observations: Tensor) -> Tensor:
