@@ -1,0 +1,200 @@
+"""The trainer's parts: advantages, inputs, hidden cards, and an iteration on every rule set."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from german_whist import named_rules
+from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
+from german_whist.envs import SelfPlayEnv
+from german_whist.envs.options import options_from
+from german_whist.training.display import Display
+from german_whist.training.inputs import inputs_of
+from german_whist.training.kernels import advantages, choose
+from german_whist.training.players import player_of
+from german_whist.training.ppo import PPO
+from german_whist.training.run import make_trainer, start
+from german_whist.training.settings import PPOSettings
+
+NAMES = list(named_rules())
+
+
+def horizon_of(name: str) -> str:
+    try:
+        options_from(name, horizon="foreplay")
+    except ValueError:
+        return "hand"
+    return "foreplay"
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+# -- advantages
+
+
+def plain_advantages(
+    seats: np.ndarray, rewards: np.ndarray, ended: np.ndarray, values: np.ndarray,
+    last_seat: int, last_value: float, discount: float, trace: float,
+) -> np.ndarray:  # fmt: skip
+    """One game, each seat by itself, episode by episode, forwards."""
+    steps = len(seats)
+    out = np.zeros(steps)
+    for seat in range(2):
+        mine = [step for step in range(steps) if seats[step] == seat]
+        surprises: dict[int, float] = {}
+        goes_on: dict[int, bool] = {}
+        for place, step in enumerate(mine):
+            following = mine[place + 1] if place + 1 < len(mine) else steps
+            ends = [other for other in range(step, following) if ended[other]]
+            stop = ends[0] + 1 if ends else following
+            paid = rewards[step:stop, seat].sum()
+            if ends:
+                later = 0.0
+            elif following < steps:
+                later = values[following]
+            else:
+                later = last_value if last_seat == seat else -last_value
+            surprises[step] = paid + discount * later - values[step]
+            goes_on[step] = not ends and following < steps
+        for place, step in enumerate(mine):
+            weight, total = 1.0, 0.0
+            for other in mine[place:]:
+                total += weight * surprises[other]
+                if not goes_on[other]:
+                    break
+                weight *= discount * trace
+            out[step] = total
+    return out
+
+
+def test_advantages_are_those_of_each_seat_by_itself() -> None:
+    chance = np.random.default_rng(0)
+    steps, games = 17, 40
+    seats = chance.integers(2, size=(steps, games)).astype(np.uint8)
+    rewards = chance.normal(size=(steps, games, 2)).astype(np.float32)
+    ended = chance.random((steps, games)) < 0.2
+    values = chance.normal(size=(steps, games)).astype(np.float32)
+    last_seats = chance.integers(2, size=games).astype(np.uint8)
+    last_values = chance.normal(size=games).astype(np.float32)
+    out = np.zeros((steps, games), np.float32)
+    advantages(seats, rewards, ended, values, last_seats, last_values, 0.9, 0.8, out)
+    for game in range(games):
+        wanted = plain_advantages(
+            seats[:, game], rewards[:, game], ended[:, game], values[:, game],
+            int(last_seats[game]), float(last_values[game]), 0.9, 0.8,
+        )  # fmt: skip
+        assert out[:, game] == pytest.approx(wanted, abs=1e-5)
+
+
+def test_actions_are_drawn_by_their_logits() -> None:
+    count = 40_000
+    logits = np.tile(np.array([0.5, -1.0, 2.0, 9.0], np.float32), (count, 1))
+    masks = np.tile(np.array([1, 1, 1, 0], np.int8), (count, 1))
+    actions, logs = np.zeros(count, np.int64), np.zeros(count, np.float32)
+    choose(logits, masks, np.random.default_rng(1).random(count, np.float32), actions, logs)
+    shares = np.exp(logits[0, :3]) / np.exp(logits[0, :3]).sum()
+    assert np.bincount(actions, minlength=4)[:3] / count == pytest.approx(shares, abs=0.01)
+    assert logs == pytest.approx(np.log(shares)[actions], abs=1e-5)
+
+
+# -- what is seen
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_network_does_not_read_tells_nothing(name: str) -> None:
+    horizon = horizon_of(name)
+    inputs = inputs_of(options_from(name, horizon=horizon, layout="trump-first"))
+    assert len(np.unique(inputs)) == len(inputs)
+    left_out = np.setdiff1d(np.arange(OBSERVATION_SIZE), inputs)
+    # The unseen cards are what is nowhere else; the follower did not lead, unless it chooses.
+    told_otherwise = [*range(*LAYOUT.slice("unseen").indices(OBSERVATION_SIZE))]
+    told_otherwise += [LAYOUT.group("decision").start + 1, LAYOUT.group("leads").start]
+    told_otherwise += [LAYOUT.group("stage").start, LAYOUT.group("stage").start + 1]
+    if "colour" in name:
+        told_otherwise.append(LAYOUT.group("contract").start)
+    left_out = np.setdiff1d(left_out, told_otherwise)
+    env = SelfPlayEnv(64, name, horizon=horizon, layout="trump-first")
+    now = env.reset(seed=1)
+    first = now.observations[0, left_out]
+    chance = np.random.default_rng(2)
+    for _ in range(60):
+        assert (now.observations[:, left_out] == first).all()
+        now = env.step((now.masks * chance.random(now.masks.shape)).argmax(axis=1))
+
+
+def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
+    trainer = PPO(PPOSettings(games=8, layers=(8,), critic="oracle", layout="raw"))
+    now = trainer.games.look()
+    hidden = np.zeros((8, 208), np.int8)
+    trainer.games.hidden(now.seats, hidden)
+    sets = hidden.reshape(8, 4, 52)
+    unseen = now.observations[:, LAYOUT.slice("unseen")]
+    upcards = now.observations[:, LAYOUT.slice("upcards")]
+    assert (sets[:, 0].sum(axis=1) == 13).all()
+    assert (sets[:, 1].sum(axis=1) == 1).all()
+    assert ((sets[:, 2] + sets[:, 3]).sum(axis=1) == 26).all()
+    assert ((sets[:, 0] + sets[:, 2] + sets[:, 3]) == unseen + upcards).all()
+    assert (sets[:, 1] <= sets[:, 3]).all()
+
+
+# -- iterations
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_trains_and_plays_by_every_rule_set(name: str) -> None:
+    settings = PPOSettings(
+        rules=name, horizon=horizon_of(name), reward="points", games=32, layers=(16,),
+        minibatch=256, critic="oracle", pull=0.1, pool_games=0.5, opponents=("random",),
+    )  # fmt: skip
+    trainer = PPO(settings)
+    for _ in range(2):
+        told = trainer.iterate()
+    assert all(np.isfinite(value) for value in told.values())
+    agent = player_of(settings, trainer.player(), trainer.network_card(), "sample")
+    env = SelfPlayEnv(8, name)
+    now = env.reset(seed=3)
+    for step in range(30):
+        views = env.views()
+        rng = np.arange(8, dtype=np.uint64) + np.uint64(100 * step)
+        now = env.step(agent.act(views, rng))
+    assert now.masks.any(axis=1).all()
+
+
+def test_steps_may_end_in_the_middle_of_hands() -> None:
+    trainer = PPO(PPOSettings(games=32, layers=(16,), minibatch=64, steps=7, critic="oracle"))
+    for _ in range(5):
+        assert np.isfinite(trainer.iterate()["value_loss"])
+
+
+def test_mixed_precision_comes_close_to_the_full() -> None:
+    told = [
+        PPO(PPOSettings(games=64, layers=(32,), minibatch=512, precision=precision)).iterate()
+        for precision in ("float32", "mixed")
+    ]
+    for name in ("entropy", "value_loss"):
+        assert told[0][name] == pytest.approx(told[1][name], rel=0.05)
+
+
+def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
+    settings = PPOSettings(
+        games=512, layers=(64,), minibatch=1024, decisions=250_000, final_hands=1000,
+        learning_rate=2e-3, yardsticks=("random-exact",), measure_every=10**9, threads=1,
+    )  # fmt: skip
+    run = start(tmp_path / "run", settings, make_trainer)
+    run.go(Display(io.StringIO()))
+    assert run.measured[-1].win_rate > 0.62
