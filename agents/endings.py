@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine.bits import popcount
-from ..engine.compiled import inlined, jit
+from ..engine.compiled import jit, pasted
 from ..engine.endgame import Scratch, Tables, solve_race, tables
 from ..engine.endgame.layout import MOST_CARDS, place
 from ..engine.endgame.search import points, reaches, stored
@@ -51,7 +51,7 @@ def is_ending(rules: Record, game: Record) -> bool:
     return not race_is_long(rules, cards, np.int64(game.tricks[0]), np.int64(game.tricks[1]))
 
 
-@inlined
+@pasted
 def _in_points(
     rules: Record, known: Tables, scratch: Scratch, game: Record, n: int, mine: int, others: int
 ) -> int:
@@ -79,7 +79,7 @@ def _in_points(
     return pay_for(rules, np.int64(game.low), mine + more, others + n - more)
 
 
-@inlined
+@pasted
 def ending_worth(rules: Record, known: Tables, scratch: Scratch, game: Record) -> int:
     """What the hand will pay the player on lead, with best play by both.
 

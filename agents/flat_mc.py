@@ -21,26 +21,27 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import ONE, lowest, popcount
-from ..engine.compiled import jit, warm_up
-from ..engine.endgame import Scratch, Tables, solve_moves
+from ..engine.compiled import jit, pasted, warm_up
+from ..engine.endgame import Scratch, Tables, solve_moves, tables
 from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
 from ..engine.play import Record, pay_for, play, row
-from ..engine.rules import Match
-from ..engine.state import CHOOSE, GAME, NO_CARD
+from ..engine.rules import Match, load_rules
+from ..engine.state import CHOOSE, GAME, NO_CARD, VIEW
 from ..engine.view import legal_in_view
 from ..engine.worlds import PLAN, draw_world, plan_worlds
-from .base import Agent, Array
+from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer, is_open
 from .endings import known_endings
 from .rollouts import budget, play_out
 from .threshold import threshold_action
 
 _ACTIONS = 53
+# Worlds between two looks at the clock.
 _CHUNK = 8
 
 
-@jit
+@pasted
 def _try_all(
     rules: Record,
     known: Tables,
@@ -58,7 +59,7 @@ def _try_all(
         totals[cards[place]] += play_out(rules, known, scratch, trial, seat)
 
 
-@jit
+@pasted
 def solve_all(
     rules: Record, known: Tables, scratch: Scratch, view: Record, game: Record, cards: np.ndarray,
     tricks: np.ndarray, totals: np.ndarray,
@@ -88,7 +89,7 @@ def actions_of(legal: np.uint64) -> np.ndarray:
     return cards
 
 
-@jit
+@pasted
 def sample(
     rules: Record, known: Tables, scratch: Scratch, view: Record, plan: Record, worlds: int,
     stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
@@ -125,45 +126,33 @@ def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
 @jit
 def flat_mc_actions(
     rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray,
-    worlds: int, voids: bool, plans: np.ndarray, games: np.ndarray, actions: np.ndarray,
+    worlds: int, voids: bool, go_on: bool, plans: np.ndarray, games: np.ndarray,
+    totals: np.ndarray, actions: np.ndarray,
 ) -> None:  # fmt: skip
-    """The search's action for each view of the tables' contract, open endgames left out."""
+    """The search's action for each view of the tables' contract, open endgames left out.
+
+    With `go_on` the worlds are added to those of the last call, which had the same one view.
+    """
     first, plan = row(rules, 0), row(plans, 0)
-    totals = np.zeros(_ACTIONS, np.int64)
     for index in range(len(views)):
         view = row(views, index)
         if view.low != known.low or is_open(first, view):
             continue
-        totals[:] = 0
+        if not go_on:
+            totals[:] = 0
         if popcount(legal_in_view(first, view)) > 1:
-            plan_worlds(first, view, voids, plan)
+            if not go_on:
+                plan_worlds(first, view, voids, plan)
             stream = rng[index : index + 1]
             sample(first, known, scratch, view, plan, worlds, stream, games, totals)
         actions[index] = cheapest_best(first, view, totals)
 
 
 @jit
-def _begin(rules: np.ndarray, views: np.ndarray, voids: bool, plans: np.ndarray) -> bool:
-    """Plan the worlds of one view; whether there is anything to search."""
+def nothing_to_search(rules: np.ndarray, views: np.ndarray) -> bool:
+    """Whether a view has one legal action, or one that the exact endgame finds."""
     first, view = row(rules, 0), row(views, 0)
-    if is_open(first, view) or popcount(legal_in_view(first, view)) < 2:
-        return False
-    plan_worlds(first, view, voids, row(plans, 0))
-    return True
-
-
-@jit
-def _go_on(
-    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, plans: np.ndarray,
-    worlds: int, stream: np.ndarray, games: np.ndarray, totals: np.ndarray,
-) -> None:  # fmt: skip
-    view = row(views, 0)
-    sample(row(rules, 0), known, scratch, view, row(plans, 0), worlds, stream, games, totals)
-
-
-@jit
-def _decide(rules: np.ndarray, views: np.ndarray, totals: np.ndarray) -> int:
-    return cheapest_best(row(rules, 0), row(views, 0), totals)
+    return is_open(first, view) or popcount(legal_in_view(first, view)) < 2
 
 
 class FlatMcAgent(Agent):
@@ -191,45 +180,55 @@ class FlatMcAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         """The best card of the sampled worlds for each view."""
         actions = np.full(len(views), -1, np.int64)
-        scratch, streams = scratch_here(), rng.copy()
-        plans, games = np.zeros(1, PLAN), np.zeros(2, GAME)
-        if self.budget.seconds:
+        streams, room = rng.copy(), _room()
+        for known in self._known:
+            if not self.budget.seconds:
+                self._search(known, views, streams, self.budget.samples, False, room, actions)
+                continue
             for index in range(len(views)):
-                one, stream = views[index : index + 1], streams[index : index + 1]
-                actions[index] = self._timed(one, stream, scratch, plans, games)
-        else:
-            for known in self._known:
-                flat_mc_actions(
-                    self.record, known, scratch, views, streams, self.budget.samples, self._voids,
-                    plans, games, actions,
-                )  # fmt: skip
+                one = slice(index, index + 1)
+                self._search_in_time(known, views[one], streams[one], room, actions[one])
         self._endgame.improve(views, actions)
         return actions
 
-    def _timed(
-        self, view: Array, stream: Array, scratch: Scratch, plans: Array, games: Array
-    ) -> int:
-        known = self._known[-1 if view["low"][0] else 0]
+    def _search(
+        self, known: Tables, views: Array, streams: Array, worlds: int, go_on: bool, room: _Room,
+        actions: Array,
+    ) -> None:  # fmt: skip
+        scratch, plans, games, totals = room
+        flat_mc_actions(
+            self.record, known, scratch, views, streams, worlds, self._voids, go_on, plans, games,
+            totals, actions,
+        )  # fmt: skip
+
+    def _search_in_time(
+        self, known: Tables, view: Array, stream: Array, room: _Room, actions: Array
+    ) -> None:
         until = time.perf_counter() + self.budget.seconds
-        totals = np.zeros(_ACTIONS, np.int64)
-        if _begin(self.record, view, self._voids, plans):
-            while time.perf_counter() < until:
-                _go_on(self.record, known, scratch, view, plans, _CHUNK, stream, games, totals)
-        return int(_decide(self.record, view, totals))
+        self._search(known, view, stream, _CHUNK, False, room, actions)
+        if view["low"][0] != known.low or nothing_to_search(self.record, view):
+            return
+        while time.perf_counter() < until:
+            self._search(known, view, stream, _CHUNK, True, room, actions)
+
+
+_Room = tuple[Scratch, Array, Array, Array]
+
+
+def _room() -> _Room:
+    """What one thread needs to search in."""
+    totals = np.zeros(_ACTIONS, np.int64)
+    return scratch_here(), np.zeros(1, PLAN), np.zeros(2, GAME), totals
 
 
 def _compile_all() -> None:
-    from ..engine.game import Game
-
-    game = Game("classic")
-    known, scratch = known_endings(game.rules)[0], scratch_here()
-    views, rng = game.view(0).record.copy(), np.zeros(1, np.uint64)
-    plans, games, actions = np.zeros(1, PLAN), np.zeros(2, GAME), np.zeros(1, np.int64)
-    record, totals = game.rules.record(), np.zeros(_ACTIONS, np.int64)
-    flat_mc_actions(record, known, scratch, views, rng, 1, False, plans, games, actions)
-    _begin(record, views, False, plans)
-    _go_on(record, known, scratch, views, plans, 1, rng, games, totals)
-    _decide(record, views, totals)
+    record = load_rules("classic").record()
+    scratch, plans, games, totals = _room()
+    flat_mc_actions(
+        record, tables(), scratch, no_views(), no_rng(), 1, False, False, plans, games, totals,
+        np.zeros(0, np.int64),
+    )  # fmt: skip
+    nothing_to_search(record, np.zeros(1, VIEW))
 
 
 __all__ = ["FlatMcAgent", "flat_mc_actions"]

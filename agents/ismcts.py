@@ -26,19 +26,19 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount
-from ..engine.compiled import jit, warm_up
-from ..engine.endgame import Scratch, Tables
+from ..engine.compiled import jit, pasted, warm_up
+from ..engine.endgame import Scratch, Tables, tables
 from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
 from ..engine.play import Record, legal, play, row
-from ..engine.rules import Match
+from ..engine.rules import Match, load_rules
 from ..engine.state import CHOOSE, FOLLOW, GAME, VIEW
 from ..engine.view import legal_in_view
 from ..engine.worlds import PLAN, draw_world, plan_worlds
-from .base import Agent, Array
+from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer, is_open
 from .endings import known_endings
-from .flat_mc import actions_of, solve_all
+from .flat_mc import actions_of, nothing_to_search, solve_all
 from .rollouts import Budget, budget, count_out, counting_in_game
 from .threshold import threshold_action
 
@@ -48,7 +48,8 @@ WIDEN = 32
 """A card has to be tried so many times the square of the replies known before the next."""
 
 _ACTIONS = 53
-_CHUNK = 4
+# Iterations between two looks at the clock.
+_CHUNK = 64
 
 TREE = np.dtype(
     [
@@ -100,7 +101,7 @@ def _reply(rules: Record, game: Record, tree: Record, led: int, view: Record) ->
     return lowest(cards & ~tried) if tried & bit(by_rule) else by_rule
 
 
-@jit
+@pasted
 def _iterate(
     rules: Record, known: Tables, scratch: Scratch, games: np.ndarray, action: int, seat: int,
     tree: Record, view: Record,
@@ -121,7 +122,7 @@ def _iterate(
         tree.reply_visits[action][reply] += 1
 
 
-@jit
+@pasted
 def _search(
     rules: Record, known: Tables, scratch: Scratch, view: Record, plan: Record, worlds: int,
     active: np.uint64, stream: np.ndarray, games: np.ndarray, looks: np.ndarray, tree: Record,
@@ -165,56 +166,28 @@ def _best(rules: Record, view: Record, active: np.uint64, tree: Record) -> int:
 @jit
 def ismcts_actions(
     rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray,
-    iterations: int, voids: bool, plans: np.ndarray, games: np.ndarray, looks: np.ndarray,
-    trees: np.ndarray, actions: np.ndarray,
+    iterations: int, voids: bool, go_on: bool, plans: np.ndarray, games: np.ndarray,
+    looks: np.ndarray, trees: np.ndarray, actions: np.ndarray,
 ) -> None:  # fmt: skip
-    """The search's action for each view of the tables' contract, open endgames left out."""
+    """The search's action for each view of the tables' contract, open endgames left out.
+
+    With `go_on` the tree of the last call, which had the same one view, grows further.
+    """
     first, plan, tree = row(rules, 0), row(plans, 0), row(trees, 0)
     for index in range(len(views)):
         view = row(views, index)
         if view.low != known.low or is_open(first, view):
             continue
         active = legal_in_view(first, view)
-        _clear(tree)
+        if not go_on:
+            _clear(tree)
         if popcount(active) > 1:
-            plan_worlds(first, view, voids, plan)
+            if not go_on:
+                plan_worlds(first, view, voids, plan)
             stream = rng[index : index + 1]
             worlds = max(1, iterations // popcount(active))
             _search(first, known, scratch, view, plan, worlds, active, stream, games, looks, tree)
         actions[index] = _best(first, view, active, tree)
-
-
-# -- with a time limit
-
-
-@jit
-def _begin(
-    rules: np.ndarray, views: np.ndarray, voids: bool, plans: np.ndarray, trees: np.ndarray
-) -> np.uint64:
-    """Prepare the search of one view; returns the actions in question."""
-    first, view = row(rules, 0), row(views, 0)
-    active = legal_in_view(first, view)
-    _clear(row(trees, 0))
-    if is_open(first, view) or popcount(active) < 2:
-        return active & ~(active - ONE)
-    plan_worlds(first, view, voids, row(plans, 0))
-    return active
-
-
-@jit
-def _go_on(
-    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, plans: np.ndarray,
-    active: np.uint64, stream: np.ndarray, games: np.ndarray, looks: np.ndarray, trees: np.ndarray,
-) -> None:  # fmt: skip
-    _search(
-        row(rules, 0), known, scratch, row(views, 0), row(plans, 0), _CHUNK, active, stream,
-        games, looks, row(trees, 0),
-    )  # fmt: skip
-
-
-@jit
-def _decided(rules: np.ndarray, views: np.ndarray, active: np.uint64, trees: np.ndarray) -> int:
-    return _best(row(rules, 0), row(views, 0), active, row(trees, 0))
 
 
 class _Room:
@@ -251,51 +224,44 @@ class IsmctsAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""
         actions = np.full(len(views), -1, np.int64)
-        room, streams = _Room(), rng.copy()
-        if self.budget.seconds:
+        streams, room = rng.copy(), _Room()
+        for known in self._known:
+            if not self.budget.seconds:
+                self._search(known, views, streams, self.budget.samples, False, room, actions)
+                continue
             for index in range(len(views)):
-                one, stream = views[index : index + 1], streams[index : index + 1]
-                actions[index] = self._timed(one, stream, room)
-        else:
-            for known in self._known:
-                ismcts_actions(
-                    *(self.record, known, room.scratch, views, streams, self.budget.samples),
-                    *(self._voids, room.plans, room.games, room.looks, room.trees, actions),
-                )
+                one = slice(index, index + 1)
+                self._search_in_time(known, views[one], streams[one], room, actions[one])
         self._endgame.improve(views, actions)
         return actions
 
-    def _timed(self, view: Array, stream: Array, room: _Room) -> int:
+    def _search(
+        self, known: Tables, views: Array, streams: Array, iterations: int, go_on: bool,
+        room: _Room, actions: Array,
+    ) -> None:  # fmt: skip
+        ismcts_actions(
+            self.record, known, room.scratch, views, streams, iterations, self._voids, go_on,
+            room.plans, room.games, room.looks, room.trees, actions,
+        )  # fmt: skip
+
+    def _search_in_time(
+        self, known: Tables, view: Array, stream: Array, room: _Room, actions: Array
+    ) -> None:
         until = time.perf_counter() + self.budget.seconds
-        known = self._known[-1 if view["low"][0] else 0]
-        active = _begin(self.record, view, self._voids, room.plans, room.trees)
-        while int(active) & (int(active) - 1) and time.perf_counter() < until:
-            _go_on(
-                *(self.record, known, room.scratch, view, room.plans, active, stream),
-                *(room.games, room.looks, room.trees),
-            )
-        return int(_decided(self.record, view, active, room.trees))
+        self._search(known, view, stream, _CHUNK, False, room, actions)
+        if view["low"][0] != known.low or nothing_to_search(self.record, view):
+            return
+        while time.perf_counter() < until:
+            self._search(known, view, stream, _CHUNK, True, room, actions)
 
 
 def _compile_all() -> None:
-    from ..engine.game import Game
-
-    game = Game("classic")
-    record, room = game.rules.record(), _Room()
-    known = known_endings(game.rules)[0]
-    view, stream = game.view(0).record.copy(), np.zeros(1, np.uint64)
-    actions = np.zeros(1, np.int64)
+    record, room = load_rules("classic").record(), _Room()
     ismcts_actions(
-        *(record, known, room.scratch, view, stream, 1, False),
-        *(room.plans, room.games, room.looks, room.trees, actions),
-    )
-    active = int(_begin(record, view, False, room.plans, room.trees))
-    active = np.uint64(active & -active)
-    _go_on(
-        *(record, known, room.scratch, view, room.plans, active, stream),
-        *(room.games, room.looks, room.trees),
-    )
-    _decided(record, view, active, room.trees)
+        record, tables(), room.scratch, no_views(), no_rng(), 1, False, False, room.plans,
+        room.games, room.looks, room.trees, np.zeros(0, np.int64),
+    )  # fmt: skip
+    nothing_to_search(record, np.zeros(1, VIEW))
 
 
 __all__ = ["IsmctsAgent", "ismcts_actions"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..engine.bits import NO_CARDS
-from ..engine.compiled import jit
+from ..engine.compiled import jit, pasted
 from ..engine.endgame import Scratch, Tables
 from ..engine.play import Record, faced_count, legal, pay, play, stock_card, stock_left
 from ..engine.state import CHOOSE, FOLLOW, NO_CARD, OVER
@@ -37,7 +37,7 @@ def thumb_in_game(rules: Record, game: Record) -> int:
     )
 
 
-@jit
+@pasted
 def play_out(rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int) -> int:
     """Play the hand out; returns what it pays `seat` in the end."""
     while game.phase != OVER:
@@ -55,7 +55,7 @@ def counting_in_game(rules: Record, game: Record, view: Record) -> int:
     return counting_action(rules, view)
 
 
-@jit
+@pasted
 def count_out(
     rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int, view: Record
 ) -> int:

@@ -108,6 +108,19 @@ def inlined(function: Function) -> Function:
         return numba.njit(**options)(function)  # type: ignore[return-value]
 
 
+def pasted(function: Function) -> Function:
+    """Let numba paste a function into its callers, which are all compiled.
+
+    Every compiled function is optimised once more within each of its callers, so
+    a chain of them above a large one multiplies the time that compiling takes.
+    """
+    if not COMPILED:
+        return function
+    with _numba_cache_in(machine_code_folder(_room_of(function))):
+        options = {"cache": True, "nogil": True, "error_model": "numpy", "inline": "always"}
+        return numba.njit(**options)(function)  # type: ignore[return-value]
+
+
 _warm: set[str] = set()
 
 

@@ -1,16 +1,11 @@
-"""`flat-mc` is as strong as is known, and takes the cheaper of equal cards."""
+"""`flat-mc` takes the cheaper of equal cards; how strong it is, the arena's truths tell."""
 
 from __future__ import annotations
 
 import numpy as np
-from duels import win_rate
 
 from german_whist import Game, card
 from german_whist.agents import Player, make_agent
-
-
-def test_flat_mc_16_beats_threshold_as_known() -> None:
-    assert abs(win_rate("flat-mc:16", "threshold", 60, seed=8) - 0.597) < 0.1
 
 
 def test_of_equal_cards_the_cheaper_is_played() -> None:

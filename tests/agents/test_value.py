@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from duels import win_rate
 
 from german_whist import card, card_set
 from german_whist.agents import make_agent
@@ -51,8 +50,3 @@ def test_in_a_low_contract_high_cards_and_trumps_are_what_it_gives_away() -> Non
     assert value_plays("2C TC QC", "KS", "4S 5S", "JC", low=1) == "TC"
     assert value_plays("2C TC QC", "2S", "KS QS", "9C", low=1) == "QC"
     assert value_plays("2D 3H", "KS", "4S 5S", "9C", low=1) == "3H"
-
-
-def test_value_13_is_even_with_threshold_and_value_3_is_not() -> None:
-    for name, wins, tolerance in (("value:13", 0.50, 0.02), ("value:3", 0.41, 0.02)):
-        assert abs(win_rate(name, "threshold", 4000, seed=8) - wins) < tolerance
