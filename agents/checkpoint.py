@@ -79,8 +79,16 @@ def checkpoints_in(folder: Path) -> list[Path]:
 
 
 def is_checkpoint(text: str) -> bool:
-    """Whether a text names a checkpoint: by its ending, or as the folder of a run."""
-    return text.endswith((WEIGHTS, CARD)) or _run_folder(Path(text)) is not None
+    """Whether a text names a checkpoint: by its file, with or without ending, or a run's folder."""
+    path = Path(text)
+    return text.endswith((WEIGHTS, CARD)) or _whole(path).is_file() or _run_folder(path) is not None
+
+
+def _whole(path: Path) -> Path:
+    """The weights file of a path that may lack its ending."""
+    if not path.name or path.suffix == WEIGHTS:
+        return path
+    return path.with_name(path.name + WEIGHTS)
 
 
 def _run_folder(path: Path) -> Path | None:
@@ -95,8 +103,8 @@ def find_checkpoint(wanted: str | Path) -> Path:
     path = Path(wanted)
     if path.suffix == CARD:
         path = path.with_suffix(WEIGHTS)
-    if path.is_file():
-        return path
+    if _whole(path).is_file():
+        return _whole(path)
     folder = _run_folder(path)
     if folder is not None:
         return checkpoints_in(folder)[-1]

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import yaml
 
 from ..agents.base import CannotPlay
 from ..agents.checkpoint import FOLDER, checkpoints_in, read_card, read_checkpoint, write_card
 from ..agents.network import NetworkAgent
-from ..engine.files import written_whole
+from ..engine.files import read_yaml_mapping, written_whole
 from .arena import evaluate
 from .board import board_for
 from .checkpoint import load_state, save_state, write_player
@@ -348,15 +347,12 @@ def start(folder: Path, settings: Settings, make: Callable[[Settings], Trainer])
     return Run(folder, settings, make(settings))
 
 
-def resume(
-    folder: Path, make: Callable[[Settings], Trainer], words: Mapping[str, Any] | None = None
-) -> Run:
+def resume(folder: Path, make: Callable[[Settings], Trainer]) -> Run:
     """A run from where its state was saved last; one that saved none begins again."""
     path = folder / SETTINGS
     if not path.exists():
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
-    values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    settings = settings_from({**values, **(words or {})}, str(path))
+    settings = settings_from(read_yaml_mapping(path), str(path))
     run = Run(folder, settings, make(settings))
     if not (folder / STATE).exists():
         return run

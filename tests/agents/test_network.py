@@ -20,6 +20,7 @@ from german_whist.engine.game import Game
 from german_whist.engine.games import Games
 from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
 from german_whist.engine.rules import load_rules
+from german_whist.envs import GermanWhistVectorEnv
 
 INPUTS = [*range(0, 430, 3), 431]
 LAYERS = [32, 16]
@@ -114,7 +115,8 @@ def test_sampling_follows_the_probabilities(path: Path) -> None:
 
 
 def test_a_path_names_an_agent(path: Path) -> None:
-    for text in (f"{path}", f"{path.with_suffix('.json')}", f"network:{path}"):
+    named = (path, path.with_suffix(".json"), path.with_suffix(""), path.parent)
+    for text in (*map(str, named), f"network:{path}"):
         assert make_agent(text, "classic").name == text
     agent = make_agent(f"{path},sample,endgame=network", "classic")
     assert isinstance(agent, NetworkAgent)
@@ -140,6 +142,13 @@ def test_whole_hands_are_legal_and_a_decision_takes_less_than_a_millisecond(path
         agent.act(views, rng)
         best = min(best, time.perf_counter() - began)
     assert best < 0.001
+
+
+def test_it_is_an_opponent_in_the_environments(path: Path) -> None:
+    env = GermanWhistVectorEnv(4, opponent=f"{path},sample")
+    _, info = env.reset(seed=1)
+    for _ in range(60):
+        _, _, _, _, info = env.step(info["action_mask"].argmax(axis=1))
 
 
 def test_torch_is_not_needed(path: Path) -> None:
