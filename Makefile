@@ -13,7 +13,7 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test train lint bench ladder strength docs clean links
+.PHONY: help test train lint bench ladder strength interop docs clean links
 
 help:
 	@echo "make test    run the tests; TESTS=tests/engine for some of them"
@@ -22,6 +22,7 @@ help:
 	@echo "make bench   measure the speed of the engine beside others"
 	@echo "make ladder  play the published ladder again (docs/ladder.md)"
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
+	@echo "make interop run the examples for TorchRL, RLlib and SuperSuit, each in its environment"
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make clean   remove .venv and what was built"
 
@@ -46,11 +47,14 @@ strength: $(READY)
 	$(RUN) -m german_whist tablebase build --cards 13
 	$(RUN) -m german_whist.training.arena.strength
 
+interop: $(READY)
+	$(RUN) docs/interop/run.py
+
 docs: $(READY)
 	$(RUN) docs/write.py
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) .venv-interop-* build dist *.egg-info src/*.egg-info
 
 # The stamp is written last. What was interrupted in the middle begins again, since pip can
 # take a half-unpacked package for an installed one; its cache makes that quick. Torch comes
@@ -64,7 +68,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "installing what constraints.txt pins (some minutes the first time)"
 	@$(PIP) pip setuptools wheel
 	@$(PIP) torch
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,dev]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,onnx,open-spiel,dev]'
 	@rm $(UNFINISHED)
 	@echo $(CURDIR) > $(READY)
 

@@ -131,7 +131,7 @@ def main() -> None:
     from german_whist.training.settings import load_settings
 
     torch.set_num_threads(usable_threads())
-    makers: tuple[tuple[str, Callable[[Any], Any]], ...] = (("quick", PPO), ("sb3", SB3Trainer))
+    makers: list[tuple[str, Any]] = [("quick", PPO), ("sb3", SB3Trainer)]
     for preset, make in makers:
         print(preset, file=sys.stderr)
         found = minutes_to_goals(make(load_settings(preset)))
