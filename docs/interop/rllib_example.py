@@ -60,7 +60,8 @@ def main() -> None:
     )
     config = (
         PPOConfig()
-        .environment("german_whist")
+        # RLlib's own check of an environment plays without the mask, which is refused.
+        .environment("german_whist", disable_env_checking=True)
         .env_runners(num_env_runners=0)
         .multi_agent(policies={"both"}, policy_mapping_fn=lambda *_, **__: "both")
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={"both": module}))
