@@ -184,8 +184,14 @@ def test_configs_are_checked(values: dict[str, object], words: str) -> None:
 def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "german_whist", "evaluate", "threshold", "--against", "random"]
     command += ["--hands", "100000000", "--workers", "2", "--json", str(tmp_path / "run.json")]
+    # Where the tests run in the background of a shell, Ctrl-C is ignored from birth.
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr is not None
     for line in process.stderr:
