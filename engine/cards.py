@@ -56,6 +56,8 @@ class Card(int):
 
 
 CARDS: tuple[Card, ...] = tuple(Card(number) for number in range(CARDS_IN_ALL))
+ACTIONS: tuple[int, ...] = (*CARDS, TAKE_HIDDEN)
+"""Every action of every rule set, in the order of its number."""
 _BY_TEXT = {str(card): card for card in CARDS}
 _BY_TEXT |= {card.symbol: card for card in CARDS}
 _BY_TEXT |= {RANKS[card.rank] + SUIT_SYMBOLS[card.suit]: card for card in CARDS}

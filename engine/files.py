@@ -56,6 +56,12 @@ def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None
         raise
 
 
+def _kind(content: object) -> str:
+    if content is None:
+        return "nothing"
+    return "a list" if isinstance(content, list) else f"only {content!r}"
+
+
 class _OnceLoader(yaml.SafeLoader):
     """YAML as `safe_load` reads it, but no name may stand twice in a mapping."""
 
@@ -77,7 +83,7 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
         where = " ".join(str(error).split())
         raise ValueError(f"{path}: is not valid YAML: {where}") from error
     if not isinstance(content, dict):
-        raise ValueError(f"{path}: expected lines of 'name: value', found {type(content).__name__}")
+        raise ValueError(f"{path}: expected lines of 'name: value', found {_kind(content)}")
     mapping = cast("dict[Any, Any]", content)
     if not all(isinstance(key, str) for key in mapping):
         raise ValueError(f"{path}: every name before a colon has to be a word")

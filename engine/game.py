@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .bits import ONE, lowest
-from .cards import CARDS, SUIT_NAMES, TAKE_HIDDEN, Card, card, cards_of, text_of
+from .cards import ACTIONS, CARDS, SUIT_NAMES, TAKE_HIDDEN, Card, card, cards_of, text_of
 from .compiled import jit, warm_up
 from .play import (
     deal_next,
@@ -377,7 +377,7 @@ class Game:
 
 
 # As an array of objects: picking from it is faster than a loop over a tuple.
-_ACTIONS = np.array((*CARDS, TAKE_HIDDEN), object)
+_ACTIONS = np.array(ACTIONS, object)
 _NUMBERS = frozenset((int, Card))
 
 

@@ -48,6 +48,9 @@ class Layout:
         self.size: int = placed[-1].start + placed[-1].size
         self._by_name = {group.name: group for group in placed}
 
+    def __repr__(self) -> str:
+        return f"Layout(version {self.version}, {self.size} places in {len(self.groups)} groups)"
+
     def group(self, name: str) -> Group:
         """The group with this name."""
         if name not in self._by_name:

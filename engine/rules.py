@@ -242,7 +242,7 @@ class Rules:
         if self.stock_cards % SEATS:
             raise RulesError(
                 f"stock is {self.stock_cards}: it has to be even, since both players draw after "
-                "every trick; set stock to leave one card aside"
+                f"every trick; stock: {self.stock_cards - 1} would set one card aside"
             )
         if dealt + self.stock_cards > deck:
             raise RulesError(
@@ -371,15 +371,26 @@ def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
     if isinstance(wanted, (str, Path)):
         path = Path(wanted)
         if path.suffix in (".yaml", ".yml"):
-            return rules_from_mapping(read_yaml_mapping(path), source=str(path))
+            return _not_another(rules_from_mapping(read_yaml_mapping(path), str(path)), str(path))
         raise RulesError(
             f"{str(wanted)!r} is not a rule set{_near(str(wanted), list(named_rules()))}; give a "
             "name or the path of a .yaml file"
         )
     raise RulesError(
-        f"{wanted!r} is a {type(wanted).__name__}: rules are given as a name, a Rules value, a "
-        "mapping of fields or the path of a .yaml file"
+        f"{wanted!r} is of type {type(wanted).__name__}: rules are given as a name, a Rules value, "
+        "a mapping of fields or the path of a .yaml file"
     )
+
+
+def _not_another(rules: Rules, source: str) -> Rules:
+    """Reports tell rule sets by their names, so a known name may not stand for another game."""
+    known = named_rules().get(rules.name)
+    if known is not None and known != rules:
+        raise RulesError(
+            f"{source}: name is {rules.name!r}, which is another rule set's: give it a name of its "
+            "own"
+        )
+    return rules
 
 
 def _near(word: str, known: list[str]) -> str:

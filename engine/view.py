@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .bits import NO_CARDS, bit, popcount
-from .cards import CARDS, Card, cards_of, text_of
+from .cards import ACTIONS, CARDS, Card, cards_of, text_of
 from .compiled import jit
 from .play import Record, faced_count, legal_actions, row, stock_card, stock_left
 from .rules import Rules
@@ -176,7 +176,10 @@ class View:
     _bytes: bytes
 
     def __init__(self, rules: Rules, record: np.ndarray[Any, Any]) -> None:
-        """`record` is an array of one `VIEW` record, which the view takes over."""
+        """`record` is one `VIEW` record, or an array of one; the view keeps a copy."""
+        if not isinstance(rules, Rules):
+            raise TypeError(f"View({rules!r}, ...): the rules come first, then the record")
+        record = np.array(record, VIEW).reshape(1)
         record.flags.writeable = False
         for name, value in (("rules", rules), ("record", record), ("_bytes", record.tobytes())):
             object.__setattr__(self, name, value)
@@ -190,7 +193,7 @@ class View:
         raise AttributeError(f"a view can not be changed: {name} was to be set")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return View, (self.rules, self.record.copy())
+        return View, (self.rules, self.record)
 
     def __hash__(self) -> int:
         return hash(self._bytes)
@@ -334,7 +337,7 @@ class View:
         out = np.zeros(1, np.uint64)
         _legal_in_views(self.rules.record(), self.record, out)
         actions = int(out[0])
-        return [action for action in range(self.rules.actions) if actions >> action & 1]
+        return [action for action in ACTIONS if actions >> action & 1]
 
     def __repr__(self) -> str:
         parts = [f"seat {self.seat}", self.phase, f"hand {text_of(self.hand)}"]
