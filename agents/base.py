@@ -78,7 +78,7 @@ class Agent:
         compiled, `numpy.random.default_rng(rng[i])` otherwise). Both arrays belong to
         the caller, who uses them again after the call.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no act of its own")
 
     def reset(self, indices: Array) -> None:
         """Forget the games with these numbers: a new hand begins in them."""

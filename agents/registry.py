@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
-from collections.abc import Callable, Mapping
+import inspect
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -21,6 +26,9 @@ from .checkpoint import is_checkpoint
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"
+_OWN = f"{__package__}."
+_FILE_ENDINGS = (".py", ".jsonl", ".yaml", ".yml", ".onnx", ".pt", ".zip")
+_MODULE_AND_OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)(?::(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -97,50 +105,90 @@ def make_agent(
     if name not in known and is_checkpoint(text.split(",")[0]):
         name, rest = "network", text
     if name in known:
-        factory = _load(known[name].source)
-    elif (":" in text and "." in name) or _is_module(name, rest):
-        target, _, rest = rest.partition(":")
-        factory = _load(f"{name}:{target}")
+        factory, usage = _load(known[name].source), known[name].usage
+    elif not name.endswith(".py") and (found := _MODULE_AND_OBJECT.fullmatch(text)):
+        module, target, rest = found.groups(default="")
+        factory, usage = _load(f"{module}:{target}"), None
     else:
         raise ValueError(_unknown(text, name, list(known)))
     parameters = [part.strip() for part in rest.split(",")] if rest else []
-    agent = _made(factory, text, rules, parameters, match)
+    agent = _made(factory, text, rules, parameters, match, usage)
     agent.name = text
     return agent
 
 
-def _is_module(name: str, rest: str) -> bool:
-    if not rest or not name.isidentifier():
-        return False
-    return importlib.util.find_spec(name) is not None
+@contextmanager
+def _current_folder_first() -> Iterator[None]:
+    """Modules of the current folder are found, as by `python -m`; later imports find them last.
+
+    The script `german-whist` does not look there by itself. Worker processes do the same anew.
+    """
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
+        if here not in sys.path and "" not in sys.path:
+            sys.path.append(here)
 
 
 def _load(source: str | Factory) -> Factory:
     if not isinstance(source, str):
         return source
     module, _, name = source.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{source}: there is no module {error.name}") from None
-    except AttributeError:
-        raise ValueError(f"{source}: {module} has no {name!r}") from None
+    imported = _imported(module)
+    if not hasattr(imported, name):
+        raise ValueError(f"{source}: {module} has no {name!r}")
+    found = getattr(imported, name)
     if not callable(found) and not isinstance(found, Agent):
         raise ValueError(f"{source} is a {type(found).__name__}, which is not an agent")
     return found
 
 
+def _imported(module: str) -> object:
+    if module.startswith(_OWN):
+        return importlib.import_module(module)
+    try:
+        with _current_folder_first():
+            return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"module {module} can not be imported: {error}; modules are looked for in the current "
+            "folder and where Python finds its packages"
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"module {module} can not be imported: {told_error(error)}") from error
+
+
+def told_error(error: BaseException) -> str:
+    """An error in one line: its kind, and what it says."""
+    words = str(error).strip().splitlines()
+    return type(error).__name__ + (f": {words[0][:300]}" if words else "")
+
+
+def raised_at(error: BaseException) -> str:
+    """Where an error was raised, as file:line; nothing where that is not known."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+
+
 def _made(
-    factory: Factory, text: str, rules: Rules, parameters: list[str], match: Match | None
+    factory: Factory,
+    text: str,
+    rules: Rules,
+    parameters: list[str],
+    match: Match | None,
+    usage: str | None,
 ) -> Agent:
     if isinstance(factory, type) and issubclass(factory, Agent):
-        made: object = _called(factory, text, rules, parameters, match)
+        made: object = _called(factory, text, rules, parameters, match, usage)
     elif isinstance(factory, Agent):
         made = factory
     elif getattr(factory, "__code__", None) is not None and _takes_views(factory):
         made = CallableAgent(factory, rules, match=match)
     else:
-        made = _called(factory, text, rules, parameters, match)
+        made = _called(factory, text, rules, parameters, match, usage)
     if not isinstance(made, Agent):
         raise ValueError(f"{text} makes a {type(made).__name__}, which is not an Agent")
     if made.rules != rules:
@@ -154,20 +202,76 @@ def _takes_views(function: Factory) -> bool:
 
 
 def _called(
-    factory: Factory, text: str, rules: Rules, parameters: list[str], match: Match | None
+    factory: Factory,
+    text: str,
+    rules: Rules,
+    parameters: list[str],
+    match: Match | None,
+    usage: str | None,
 ) -> Agent:
+    """Call a factory; `usage` is how a registered name is written, None for module:object."""
+    if not _fits(factory, rules, parameters, match):
+        raise ValueError(_misfit(factory, text, rules, parameters, match, usage))
     try:
         return factory(rules, *parameters, match=match)
-    except TypeError as error:
-        if "argument" not in str(error):
+    except ValueError:
+        raise
+    except (Exception, SystemExit) as error:
+        if usage is not None:
             raise
-        raise ValueError(f"{text}: the parameters do not fit this agent ({error})") from error
+        where = raised_at(error)
+        raise ValueError(f"{text} is no agent: {told_error(error)} ({where})") from error
+
+
+def _fits(factory: Factory, rules: Rules, parameters: list[str], match: Match | None) -> bool:
+    try:
+        signature = inspect.signature(factory)
+    except ValueError:  # something compiled, which tells only when it is called
+        return True
+    try:
+        signature.bind(rules, *parameters, match=match)
+    except TypeError:
+        return False
+    return True
+
+
+def _misfit(
+    factory: Factory,
+    text: str,
+    rules: Rules,
+    parameters: list[str],
+    match: Match | None,
+    usage: str | None,
+) -> str:
+    if not parameters or (usage is None and not _fits(factory, rules, [], match)):
+        wanted = "it has to take the rules, its parameters, and match=None"
+        return f"{text} is no agent that can be made: {wanted}"
+    given = ",".join(parameters)
+    if _fits(factory, rules, [], match) and not _fits(factory, rules, [""], match):
+        name = text[: -len(given) - 1] if usage is None else usage
+        return f"the parameters {given!r} do not fit {text}: {name} takes none"
+    named = f"it is named as {usage}" if usage is not None else "give fewer, or other ones"
+    return f"the parameters {given!r} do not fit {text}: {named}"
 
 
 def _unknown(text: str, name: str, known: list[str]) -> str:
+    path = Path(text.split(",")[0])
+    if name.endswith(".py") and Path(name).is_file():
+        wanted = text.partition(":")[2] or "object"
+        return (
+            f"{text!r} is not an agent: a file of Python is named as a module, from the folder "
+            f"that it is in, as {Path(name).stem}:{wanted}"
+        )
+    if text and path.exists():
+        return (
+            f"{text!r} is not an agent: there is no checkpoint in it; give the path of a "
+            ".safetensors file or of a run's folder"
+        )
+    if "/" in text or os.sep in text or name.endswith(_FILE_ENDINGS):
+        return f"{text!r} is not an agent: there is no such file or folder"
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
     if close:
         near = "did you mean " + " or ".join(repr(each) for each in close) + "?"
     else:
-        near = "there are " + ", ".join(sorted(known))
-    return f"{text!r} is not an agent; {near} Agents of your own are named as module:object"
+        near = "there are " + ", ".join(sorted(known)) + "."
+    return f"{text!r} is not an agent; {near} Agents of your own are named as module:object."

@@ -6,11 +6,12 @@ the deals `i`, `i + n`, `i + 2n` ... of the seed, as in the engine's `Games`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from ..agents.base import action_text
 from ..engine.compiled import warm_up
 from ..engine.game import Game, IllegalAction
 from ..engine.state import GAME, VIEW
@@ -26,7 +27,7 @@ from .kernels import (
     show_all,
     turns,
 )
-from .options import Options
+from .options import Options, check_reset_options
 from .seeds import checked_seed, fresh_seed
 
 Array = np.ndarray[Any, Any]
@@ -48,6 +49,13 @@ def checked_action(action: object) -> int:
             f"action is {action!r}, a {type(action).__name__}: it has to be a whole number"
         )
     return int(action)
+
+
+def actions_text(actions: Iterable[int], options: Options) -> str:
+    """Actions as an error names them: with their cards, unless suits are relabelled."""
+    if options.layout == "trump-first":
+        return ", ".join(str(each) for each in actions)
+    return ", ".join(action_text(each) for each in actions)
 
 
 class Batch:
@@ -91,6 +99,7 @@ class Batch:
         `wishes` are the options of a reset, for a batch of one: `number`, the deal of
         the seed; `deal` and `dealer`, a deal that is given.
         """
+        check_reset_options(wishes)
         wishes = {} if wishes is None else wishes
         if seed is None and self._begun:
             numbers = self.records["number"] + np.uint64(self.n)
@@ -231,13 +240,15 @@ class Batch:
         return chosen
 
     def _why_illegal(self, index: int, action: int) -> str:
+        named = str(action)
         if not 0 <= action < self.rules.actions:
             why = f"actions run from 0 to {self.rules.actions - 1} with these rules"
         else:
+            named = actions_text([action], self.options)
             allowed = int(self.legal[index])
-            shown = " ".join(str(each) for each in range(53) if allowed >> each & 1)
-            why = f"its mask allows {shown}"
-        return f"action {action} is not legal in game {index}: {why}"
+            shown = [each for each in range(53) if allowed >> each & 1]
+            why = f"its mask allows {actions_text(shown, self.options) or 'nothing'}"
+        return f"action {named} is not legal in game {index}: {why}"
 
 
 def prepare() -> None:

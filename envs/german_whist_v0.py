@@ -87,7 +87,8 @@ is worth with best play; `match` |
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
 the deals of `Game` and `Games`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal,
 the cards in dealing order, non-dealer first, then the stock from the top;
-`{"number": n}` picks a deal of the seed. `env.unwrapped.view(agent)` is the agent's `View`.
+`{"number": n}` picks a deal of the seed; other names are refused.
+`env.unwrapped.view(agent)` is the agent's `View`.
 
 ### Versions
 
@@ -97,14 +98,13 @@ the cards in dealing order, non-dealer first, then the stock from the top;
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.compiled import warm_up
 from ..engine.game import Game, IllegalAction
 from ..engine.history import HISTORY_ABOUT
@@ -112,7 +112,7 @@ from ..engine.layout import LAYOUT
 from ..engine.rules import Match
 from ..engine.state import OVER, VIEW
 from ..engine.view import View
-from .batch import Batch, checked_action
+from .batch import Batch, actions_text, checked_action
 from .endings import best_tricks
 from .kernels import ENDED, ENDING, close_one, show_one, step_one
 from .options import (
@@ -120,6 +120,7 @@ from .options import (
     RulesLike,
     checked_render_mode,
     checked_render_view,
+    named_options,
     options_from,
 )
 from .painter import OPEN, Painter, warn_without_render_mode
@@ -171,6 +172,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         "render_fps": 2,
     }
 
+    @named_options
     def __init__(
         self,
         rules: RulesLike = "classic",
@@ -234,8 +236,11 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
 
         `options={"deal": cards, "dealer": seat}` deals these cards in dealing
         order, non-dealer first, then the stock from the top; `"number"` picks a deal
-        of the seed. Other keys are not looked at.
+        of the seed.
         """
+        if options is not None:
+            # PettingZoo's own test of the API passes this name, which means nothing.
+            options = {name: value for name, value in options.items() if name != "options"}
         self._batch.start(seed, self._seats, wishes=options)
         self._seed = self._batch.seed
         self.agents = list(AGENTS)
@@ -403,13 +408,10 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
 
     def _why_illegal(self, action: int) -> str:
         _, mask = self._look(self.agent_selection)
-        allowed = " ".join(str(each) for each in np.flatnonzero(mask))
-        named = "the hidden card" if action == TAKE_HIDDEN else str(CARDS[action])
-        if self.options.layout == "trump-first":
-            named = "suits relabelled"
+        named = actions_text([action], self.options)
+        allowed = actions_text(np.flatnonzero(mask).tolist(), self.options)
         return (
-            f"action {action} ({named}) is not legal for {self.agent_selection} now: its mask "
-            f"allows {allowed}"
+            f"action {named} is not legal for {self.agent_selection} now: its mask allows {allowed}"
         )
 
     # -- pictures
@@ -428,6 +430,17 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         """Close the window, if there is one."""
         if self._painter is not None:
             self._painter.close()
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "parallel_env":
+            raise AttributeError(
+                "german_whist_v0 has no parallel_env, as the players move in turn: use env() or "
+                "raw_env()"
+            )
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _compile_all() -> None:

@@ -25,6 +25,7 @@ from .options import (
     RulesLike,
     checked_render_mode,
     checked_render_view,
+    named_options,
     options_from,
 )
 from .painter import OPEN, SEAT, Painter, warn_without_render_mode
@@ -48,6 +49,7 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         "render_fps": 2,
     }
 
+    @named_options
     def __init__(
         self,
         rules: RulesLike = "classic",
@@ -166,6 +168,7 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
+    @named_options
     def __init__(
         self,
         num_envs: int = 1,

@@ -7,11 +7,13 @@ what is shown (layout, observation); the environments differ only in their API.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -41,6 +43,12 @@ SETTING = np.dtype(
 )
 
 RulesLike = str | Path | Rules | Mapping[str, Any]
+
+_Taken = ParamSpec("_Taken")
+_Made = TypeVar("_Made")
+
+# What the `options` of a reset may hold.
+RESET_OPTIONS = ("deal", "dealer", "number")
 
 
 @dataclass(frozen=True)
@@ -158,9 +166,38 @@ def _check_foreplay(rules: Rules) -> None:
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        near = difflib.get_close_matches(str(value), allowed, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = _meant(value, allowed)
         raise ValueError(f"{name} is {value!r}: it has to be one of {', '.join(allowed)}{hint}")
+
+
+def _meant(word: object, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(word), list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def named_options(function: Callable[_Taken, _Made]) -> Callable[_Taken, _Made]:
+    """The same function, which refuses a keyword that it does not have with a sentence."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @functools.wraps(function)
+    def checked(*args: _Taken.args, **kwargs: _Taken.kwargs) -> _Made:
+        for name in kwargs:
+            if name not in known:
+                hint = _meant(name, known)
+                raise TypeError(f"there is no option {name!r}: there are {', '.join(known)}{hint}")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def check_reset_options(options: Mapping[str, Any] | None) -> None:
+    """Refuse names that no reset knows."""
+    for name in {} if options is None else options:
+        if name not in RESET_OPTIONS:
+            hint = _meant(name, RESET_OPTIONS)
+            raise ValueError(
+                f"reset has no option {name!r}: its options are {', '.join(RESET_OPTIONS)}{hint}"
+            )
 
 
 def checked_render_mode(value: str | None) -> str | None:
@@ -193,14 +230,17 @@ __all__ = [
     "MATCH",
     "OBSERVATIONS",
     "RENDER_MODES",
+    "RESET_OPTIONS",
     "REWARDS",
     "SETTING",
     "TRICKS",
     "WIN",
     "Options",
     "RulesLike",
+    "check_reset_options",
     "checked_render_mode",
     "checked_render_view",
     "checked_seat",
+    "named_options",
     "options_from",
 ]

@@ -17,7 +17,13 @@ from stable_baselines3.common.vec_env import VecEnv
 from ..agents.base import Agent
 from ..engine.rules import Match
 from .against import RANDOM_SEAT, Against, Outcome
-from .options import RulesLike, checked_render_mode, checked_render_view, options_from
+from .options import (
+    RulesLike,
+    checked_render_mode,
+    checked_render_view,
+    named_options,
+    options_from,
+)
 from .painter import OPEN, SEAT, Painter
 
 # What `get_attr` finds; the environments of a batch have these in common.
@@ -32,6 +38,7 @@ class GermanWhistVecEnv(VecEnv):
     >>> model = MaskablePPO("MlpPolicy", env).learn(1_000_000)  # doctest: +SKIP
     """
 
+    @named_options
     def __init__(
         self,
         n_envs: int = 256,

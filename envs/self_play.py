@@ -14,7 +14,7 @@ from ..agents.base import Array
 from ..engine.rules import Match
 from ..engine.view import View
 from .batch import Batch, checked_count, prepare
-from .options import RulesLike, options_from
+from .options import RulesLike, named_options, options_from
 
 
 class Round(NamedTuple):
@@ -40,6 +40,7 @@ class SelfPlayEnv:
     >>> now = env.step(now.masks.argmax(axis=1))
     """
 
+    @named_options
     def __init__(
         self,
         num_envs: int = 1024,

@@ -1,8 +1,10 @@
 """Exact values of endings, for Python: one position, a view, or arrays of positions.
 
-Hands are card sets (numbers with bit `card` set) or any collection of card ids;
-seats are 0 and 1. Tricks are counted from the position on, the trick under way
-included. What needs a compiled caller's speed is in `search`, `moves` and `race`.
+Hands are card sets (numbers with bit `card` set), texts such as `AS KS`, or
+collections of card ids and texts. Trumps are a suit from 0 to 3 or its letter (C D
+H S), None or 4 without. Seats are 0 and 1. Tricks are counted from the position on,
+the trick under way included. What needs a compiled caller's speed is in `search`,
+`choices` and `race`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ..bits import popcount
-from ..cards import Card, card, cards_of
+from ..cards import SUITS, Card, card, card_set, cards_of
 from ..compiled import jit, warm_up
 from ..state import FOLLOW, NO_TRUMP, OVER
 from ..view import View
@@ -27,7 +29,8 @@ from .opening import no_tables, tables
 from .race import NOT_LEGAL, solve_race, solve_race_moves
 from .search import Scratch, Tables, new_scratch, solve
 
-Hand = SupportsIndex | Iterable[int]
+Hand = SupportsIndex | str | Iterable[int | str]
+Trump = SupportsIndex | str | None
 
 _own = threading.local()
 
@@ -54,28 +57,44 @@ def scratch_here() -> Scratch:
 
 
 def _set_of(hand: Hand) -> int:
-    if isinstance(hand, SupportsIndex):
+    if isinstance(hand, SupportsIndex) and not isinstance(hand, np.ndarray):
         total = hand.__index__()
         if total < 0 or total >> 52:
             raise ValueError(f"{total} is not a set of cards: bits 0 to 51 stand for cards")
         return total
-    total = 0
-    for member in hand:
-        total |= 1 << card(int(member))
-    return total
+    if not isinstance(hand, Iterable):
+        raise ValueError(
+            f"{hand!r} is no hand: give a text such as 'AS KS', a list of cards, or a card set"
+        )
+    return card_set(hand)
+
+
+def _suit_of(trump: Trump) -> int:
+    if trump is None:
+        return NO_TRUMP
+    if isinstance(trump, str) and len(trump) == 1 and trump.upper() in SUITS:
+        return SUITS.index(trump.upper())
+    if isinstance(trump, SupportsIndex) and not isinstance(trump, (bool, np.ndarray)):
+        suit = trump.__index__()
+        if 0 <= suit <= NO_TRUMP:
+            return suit
+    raise ValueError(
+        f"trump is {trump!r}: it is a suit from 0 to 3 or one of the letters {' '.join(SUITS)}, "
+        "and None or 4 without trumps"
+    )
 
 
 def _checked(
-    hands: Sequence[Hand], trump: int | None, mover: int, led: int | None
+    hands: Sequence[Hand], trump: Trump, mover: int, led: int | str | None
 ) -> tuple[np.uint64, np.uint64, int, int]:
     """The mover's hand, the other's, the trump suit and the card led, fit for compiled code."""
-    if len(hands) != 2:
+    if isinstance(hands, str) or len(hands) != 2:
+        if isinstance(hands, str):
+            raise ValueError(f"hands is {hands!r}: give two hands, as in ['AS KS', 'QS JS']")
         raise ValueError(f"there are {len(hands)} hands: an ending has two, by seat")
     if mover not in (0, 1):
         raise ValueError(f"the leader is {mover!r}: seats are 0 and 1")
-    suit = NO_TRUMP if trump is None else int(trump)
-    if not 0 <= suit <= NO_TRUMP:
-        raise ValueError(f"trump is {trump!r}: it is a suit from 0 to 3, or None")
+    suit = _suit_of(trump)
     mine, theirs = _set_of(hands[mover]), _set_of(hands[1 - mover])
     lead = -1 if led is None else int(card(led))
     table = 0 if lead < 0 else 1 << lead
@@ -94,7 +113,7 @@ def _checked(
     return np.uint64(mine), np.uint64(theirs), suit, lead
 
 
-def value(hands: Sequence[Hand], trump: int | None, leader: int, low: bool = False) -> int:
+def value(hands: Sequence[Hand], trump: Trump, leader: int, low: bool = False) -> int:
     """The tricks that `leader` takes with best play by both, at the start of a trick."""
     mine, theirs, suit, _ = _checked(hands, trump, leader, None)
     return int(solve(tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit))
@@ -102,9 +121,9 @@ def value(hands: Sequence[Hand], trump: int | None, leader: int, low: bool = Fal
 
 def moves(
     hands: Sequence[Hand],
-    trump: int | None,
+    trump: Trump,
     leader: int,
-    led: int | None = None,
+    led: int | str | None = None,
     low: bool = False,
 ) -> dict[Card, int]:
     """What each legal card is worth to the player to move: the tricks that player takes.
@@ -122,9 +141,9 @@ def moves(
 
 def best_card(
     hands: Sequence[Hand],
-    trump: int | None,
+    trump: Trump,
     leader: int,
-    led: int | None = None,
+    led: int | str | None = None,
     low: bool = False,
 ) -> Card:
     """The lowest of the best cards: by rank, trumps above all others, then by suit."""
@@ -137,7 +156,7 @@ def best_card(
 # -- races
 
 
-def race_value(hands: Sequence[Hand], trump: int | None, leader: int, wanted: Sequence[int]) -> int:
+def race_value(hands: Sequence[Hand], trump: Trump, leader: int, wanted: Sequence[int]) -> int:
     """Who wins a race: 1 for the leader, -1 for the other, 0 when nobody can arrive.
 
     `wanted` says for each seat how many tricks it still needs.
@@ -150,10 +169,10 @@ def race_value(hands: Sequence[Hand], trump: int | None, leader: int, wanted: Se
 
 def race_moves(
     hands: Sequence[Hand],
-    trump: int | None,
+    trump: Trump,
     leader: int,
     wanted: Sequence[int],
-    led: int | None = None,
+    led: int | str | None = None,
 ) -> dict[Card, int]:
     """How a race ends for the player to move with each legal card: 1, 0 or -1."""
     mover = leader if led is None else 1 - leader

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from . import __version__
 
 COMMANDS = {
-    "agents": "list the players by name",
+    "train": "train a player by self-play",
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",
+    "agents": "list the players by name",
     "rules": "list the rule sets, or explain one in words",
-    "export": "write a checkpoint as ONNX",
-    "exploit": "tell exactly how much a best response wins, on a small deck",
-    "train": "train a player by self-play",
     "tablebase": "build, verify or describe the table of exact endgames",
+    "exploit": "tell exactly how much a best response wins, on a small deck",
+    "export": "write a checkpoint as ONNX",
 }
 
 
@@ -43,19 +43,33 @@ def _overview() -> argparse.ArgumentParser:
     return parser
 
 
+def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """The arguments, with options anywhere between them, except in commands of commands.
+
+    No metavar may hold a %: this way of parsing reads it as a format.
+    """
+    if {"-h", "--help"}.intersection(words):
+        return parser.parse_args(words)
+    try:
+        return parser.parse_intermixed_args(words)
+    except TypeError:
+        return parser.parse_args(words)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     name = _overview().parse_args(given[:1]).command
-    module = importlib.import_module(f".commands.{name}", __package__)
-    parser = argparse.ArgumentParser(
-        prog=f"german-whist {name}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
     try:
-        return module.run(parser.parse_args(given[1:])) or 0
+        # Importing makes the cache's folder, which may not be writable.
+        module = importlib.import_module(f".commands.{name}", __package__)
+        parser = argparse.ArgumentParser(
+            prog=f"german-whist {name}",
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(parser)
+        return module.run(_parsed(parser, given[1:])) or 0
     except (ValueError, OSError) as error:
         print(f"german-whist {name}: {error}", file=sys.stderr)
         return 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -218,8 +219,14 @@ def test_names_take_parameters_and_modules_name_objects() -> None:
     [
         ("randon", "did you mean 'random'"),
         ("xyzzy", "there are "),
-        ("random:3", "parameters do not fit"),
-        ("no.such:thing", "there is no module no"),
+        ("random:3", "parameters '3' do not fit random:3: random takes none"),
+        ("flat-mc:1,plain,2", "do not fit .*named as flat-mc:64"),
+        ("no.such:thing", "module no.such can not be imported: No module named 'no'"),
+        ("nomod:Thing", "module nomod can not be imported: No module named 'nomod'"),
+        ("json:loads", "json:loads is no agent: TypeError: "),
+        ("runs/none-1", "there is no such file or folder$"),
+        ("players.py:Mine", "there is no such file or folder$"),
+        ("games.jsonl", "there is no such file or folder$"),
         ("test_base:nothing", "has no 'nothing'"),
         ("test_base:NAMES", "is not an agent"),
     ],
@@ -227,6 +234,22 @@ def test_names_take_parameters_and_modules_name_objects() -> None:
 def test_names_that_do_not_fit_get_a_sentence(name: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         make_agent(name)
+
+
+def test_modules_of_the_current_folder_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "players_here.py").write_text(
+        "from german_whist.agents.random import RandomAgent as Mine\n"
+    )
+    (tmp_path / "broken_here.py").write_text("def\n")
+    monkeypatch.setattr("sys.path", [each for each in sys.path if each])
+    monkeypatch.chdir(tmp_path)
+    assert make_agent("players_here:Mine").name == "players_here:Mine"
+    with pytest.raises(ValueError, match="module broken_here can not be imported: SyntaxError"):
+        make_agent("broken_here:Mine")
+    with pytest.raises(ValueError, match=r"named as a module.* as players_here:Mine"):
+        make_agent("players_here.py:Mine")
 
 
 def test_other_packages_add_names_by_entry_points(

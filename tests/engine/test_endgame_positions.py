@@ -70,6 +70,32 @@ def test_what_is_no_ending_is_refused_in_words(hands, trump, leader, led, words)
         endgame.moves(hands, trump, leader, led)
 
 
+def test_hands_and_trumps_are_taken_as_texts_too():
+    sets = [card_set("2S AC"), card_set("3H KC")]
+    for trump, number in (("S", 3), ("s", 3), ("C", 0), (None, None), (4, None)):
+        expected = endgame.moves(sets, number, 0)
+        assert endgame.moves(["2S AC", "3H KC"], trump, 0) == expected
+        assert endgame.moves([["2S", "AC"], [card("3H"), card("KC")]], trump, 0) == expected
+    assert endgame.moves(["2S", "3H KC"], "S", 0, led="AC") == {card("KC"): 0}
+
+
+@pytest.mark.parametrize(
+    ("hands", "trump", "words"),
+    [
+        (["AS", "KS"], "X", "trump is 'X': it is a suit from 0 to 3 or one of the letters C D H S"),
+        (["AS", "KS"], 1.0, "trump is 1.0"),
+        (["AS", "KS"], True, "trump is True"),
+        (["AS", "XS"], None, "'XS' is not a card"),
+        (["AS AS", "KS QS"], None, "AS comes twice"),
+        ("AS KS", None, "hands is 'AS KS': give two hands"),
+        ([1.5, 2], None, "1.5 is no hand"),
+    ],
+)
+def test_texts_that_are_no_ending_get_a_sentence(hands, trump, words):
+    with pytest.raises(ValueError, match=words):
+        endgame.value(hands, trump, 0)
+
+
 def to_endgame(rules, seed, chance):
     game = Game(rules, seed=seed)
     while not game.over and game.view(0).stock_left:

@@ -305,3 +305,25 @@ def test_wrong_vectors_of_actions_get_a_sentence() -> None:
 def test_options_that_do_not_fit_get_a_sentence(options: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         GermanWhistVectorEnv(**options)
+
+
+def test_unknown_options_get_a_sentence() -> None:
+    for env in (GermanWhistEnv(), GermanWhistVectorEnv(2)):
+        with pytest.raises(ValueError, match=r"no option 'deel': .*; did you mean 'deal'"):
+            env.reset(options={"deel": 1})
+    with pytest.raises(TypeError, match=r"no option 'rule': .*; did you mean 'rules'"):
+        gymnasium.make(ID, rule="classic")
+    with pytest.raises(TypeError, match=r"no option 'oponent': .*; did you mean 'opponent'"):
+        gymnasium.make_vec(ID, num_envs=2, oponent="random")
+
+
+@pytest.mark.parametrize(("layout", "named"), [("raw", r"\d+ \(..\)"), ("trump-first", r"\d+")])
+def test_an_illegal_action_is_named_with_its_card_where_suits_are_real(
+    layout: str, named: str
+) -> None:
+    env = GermanWhistEnv(layout=layout)
+    env.reset(seed=1)
+    wrong = int(env.action_masks().argmin())
+    why = f"^action {named} is not legal in game 0: its mask allows {named}(, {named})*$"
+    with pytest.raises(IllegalAction, match=why):
+        env.step(wrong)

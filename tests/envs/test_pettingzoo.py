@@ -348,3 +348,12 @@ def test_the_horizon_foreplay_pays_what_best_play_would() -> None:
         best = value([sum(1 << c for c in hand) for hand in game.hands], game.trump, turn)
         expected = 2 * best - 10
         assert env.rewards[f"player_{turn}"] == expected
+
+
+def test_what_it_does_not_have_gets_a_sentence() -> None:
+    with pytest.raises(TypeError, match=r"no option 'rule': .*; did you mean 'rules'"):
+        german_whist_v0.env(rule="classic")
+    with pytest.raises(ValueError, match=r"no option 'nmber': .*; did you mean 'number'"):
+        german_whist_v0.env().reset(options={"nmber": 1})
+    with pytest.raises(AttributeError, match="no parallel_env, as the players move in turn"):
+        _ = german_whist_v0.parallel_env

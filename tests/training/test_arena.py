@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from german_whist import Match
-from german_whist.agents import make_agent
+from german_whist.agents import Agent, make_agent
 from german_whist.engine.endgame import moves
 from german_whist.engine.records import read_records, write_records
 from german_whist.engine.rules import Rules, load_rules
@@ -247,6 +248,7 @@ def test_an_error_forfeits_its_own_hand_only() -> None:
     forfeit = found.pairings[0].forfeits[0]
     assert forfeit.kind == "raised"
     assert "RuntimeError: this hand is too hard (deal" in forfeit.example
+    assert re.search(r"; arena_players\.py:\d+\)$", forfeit.example)
     assert 100 < forfeit.hands < 200
     assert sum("raised an error" in note for note in found.notes) == 1
 
@@ -257,6 +259,16 @@ def test_a_wrong_number_of_answers_counts_as_an_error() -> None:
     assert found.forfeits[0].hands == 20
     assert found.margin.value == -13
     assert 0 < found.win_rate.high < 0.5
+
+
+def test_a_player_without_act_is_told_so() -> None:
+    found = evaluate(type("Idle", (Agent,), {}), "random", hands=8).pairings[0]
+    assert "NotImplementedError: Idle has no act of its own (" in found.forfeits[0].example
+
+
+def test_people_are_not_measured() -> None:
+    with pytest.raises(ValueError, match="human can not be measured"):
+        evaluate("random", "human")
 
 
 def test_an_unknown_player_gets_the_closest_names() -> None:

@@ -114,6 +114,7 @@ def test_evaluate_writes_every_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     command = ["evaluate", "threshold", "--against", "random", "random-exact", "--hands", "40"]
     assert main([*command, "--seed", "7", "--rules", "quick", *files]) == 0
     out = capsys.readouterr()
+    assert all(f"wrote {path}" in out.err for path in names.values())
     assert "quick, seed 7: 80 hands" in out.out
     assert all(path.stat().st_size for path in names.values())
     assert len(names["records"].read_text().splitlines()) == 80
@@ -152,12 +153,41 @@ def test_commands_refuse_with_a_sentence(
     assert words in capsys.readouterr().err
 
 
+def test_a_player_that_forfeits_every_hand_fails_the_run() -> None:
+    command = ["evaluate", "arena_players:Silent", "--against", "random", "--hands", "20"]
+    assert main(command) == 1
+    assert main(["evaluate", "arena_players:Raiser", *command[2:4], "--hands", "200"]) == 0
+
+
+def test_options_stand_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "tiny", "--show", "decisions=5000"]) == 0
+    assert "decisions: 5000" in capsys.readouterr().out
+    assert main(["evaluate", "--against", "threshold", "counting", "--hands", "40"]) == 2
+    assert "name it before --against" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["evaluate", "random", "--against", "random", "--until", "1"])
+    assert "'1' was read as 100 %" in capsys.readouterr().err
+
+
+def test_a_cache_that_can_not_be_written_gets_a_sentence() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "german_whist", "evaluate", "random", "--against", "random"],
+        env={**os.environ, "GERMAN_WHIST_CACHE": "/proc/nope"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 2
+    assert run.stderr.startswith("german-whist evaluate: GERMAN_WHIST_CACHE is '/proc/nope'")
+    assert len(run.stderr.splitlines()) == 1
+
+
 def test_words_on_the_command_line() -> None:
     assert precision_of("0.5%") == pytest.approx(0.005)
     assert match_of("25").target == 25
     assert match_of("best-of-5").best_of == 5
     with pytest.raises(Exception, match="less than 50"):
         precision_of("0.5e3%")
+    with pytest.raises(Exception, match=r"read as 100 %.*; write 1%$"):
+        precision_of("1")
 
 
 def test_every_config_is_a_ladder() -> None:

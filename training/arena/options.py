@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,8 +39,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="play matches to so many points, or best of N hands",
     )  # fmt: skip
     parser.add_argument(
-        "--until", type=precision_of, metavar="0.5%",
-        help="go on until half of the win rate's 95 %% interval is no longer than this",
+        "--until", type=precision_of, metavar="PERCENT",
+        help="go on until half of the win rate's 95 %% interval is no longer than this, as 0.5%%",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="S", help="of deals and players (default: 0)")
     parser.add_argument(
@@ -76,8 +77,11 @@ def precision_of(text: str) -> float:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a precision such as 0.5%") from None
     if not 0 < value < 0.5:
+        bare = text.strip()
+        meant = f"; write {bare}%" if not bare.endswith("%") and 0 < value < 50 else ""
         raise argparse.ArgumentTypeError(
-            f"{text!r} has to be more than 0 and less than 50 %, as in 0.5%"
+            f"{text!r} was read as {100 * value:g} %, and it has to be more than 0 and less than "
+            f"50 %{meant or ', as in 0.5%'}"
         )
     return value
 
@@ -118,6 +122,17 @@ def records_into(path: Path | None) -> Iterator[Records | None]:
         return
     with written_whole(path, "w") as file:
         yield lambda line: file.write(line + "\n")
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def forfeited_all(result: Result) -> list[str]:
+    """The players that forfeited every hand they were dealt."""
+    hands, forfeits = Counter[str](), Counter[str]()
+    for each in result.pairings:
+        hands.update(dict.fromkeys((each.player, each.opponent), each.hands))
+        for forfeit in each.forfeits:
+            forfeits[forfeit.player] += forfeit.hands
+    return [name for name, count in hands.items() if count and forfeits[name] >= count]
 
 
 def play_and_tell(
@@ -135,6 +150,8 @@ def play_and_tell(
         print("\n".join(result.notes), file=sys.stderr)
         return result, status
     print(as_text(result))
+    if status == 0 and forfeited_all(result):
+        status = 1
     texts = {
         "json": result.text,
         "csv": lambda: as_csv(result),

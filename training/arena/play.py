@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...agents.base import Agent, action_text, agent_key, checked_answer
+from ...agents.registry import raised_at, told_error
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
 from ...engine.records import GameRecord, MatchScore, TrickRecord
@@ -196,12 +197,14 @@ class _Hall:
         """Fill in a player's actions; where it raises, ask again by halves to find the hand."""
         agent = self.players[player]
         rng = self.rng[part].copy()
+        answered = False
         try:
             if agent.keeps_state:
                 places = self.places[part].copy()
                 answer = agent.act(views[part], rng, indices=places)  # type: ignore[call-arg]
             else:
                 answer = agent.act(views[part], rng)
+            answered = True
             actions[part] = checked_answer(agent, answer, part.stop - part.start)
         except (Exception, SystemExit) as error:
             if part.stop - part.start > 1:
@@ -209,8 +212,8 @@ class _Hall:
                 self._ask(player, views, slice(part.start, middle), actions)
                 self._ask(player, views, slice(middle, part.stop), actions)
             else:
-                words = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-                self._blame(player, "raised", part.start, words)
+                where = "" if answered else raised_at(error)
+                self._blame(player, "raised", part.start, told_error(error), where)
 
     def _forfeit(self, player: int, place: int, action: int) -> None:
         if action != _RAISED:
@@ -219,9 +222,10 @@ class _Hall:
         self.forfeits[index] = player + 1
         kernels.forfeit(self.rules, self.games, index)
 
-    def _blame(self, player: int, kind: str, place: int, what: str) -> None:
+    def _blame(self, player: int, kind: str, place: int, what: str, source: str = "") -> None:
         game = self.games[self.places[place]]
         where = f"deal {game['number']}, seat {game['turn']}, trick {int(game['trick']) + 1}"
+        where += f"; {source}" if source else ""
         self.tally.add_fault(Fault(player, kind, 1, f"{what} ({where})"))
 
     def _count(self) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...agents.base import Agent
+from ...agents.human import HumanAgent
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.state import SEATS
 from .play import Chunk, Setting, Tally
@@ -93,6 +94,11 @@ class Arena:
         # Made here as well: what can not play is told at once, and by its own name.
         self._agents = [self._bench.pair(place) for place in range(len(pairings))]
         self.names = _names(players, pairings, self._agents)
+        if any(isinstance(each, HumanAgent) for pair in self._agents for each in pair):
+            raise ValueError(
+                "human can not be measured: over exchanged deals a person would see both hands; "
+                "name another player"
+            )
         self._places = list(pairings)
         for name in self.names if rated else ():
             if self.names.count(name) > 1:

@@ -21,7 +21,8 @@ from ..training.arena.run import Arena
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("player", metavar="A", help="the player to measure")
+    # Not required here: that it is missing is told in words of our own.
+    parser.add_argument("player", nargs="?", metavar="A", help="the player to measure")
     parser.add_argument(
         "--against", nargs="+", required=True, metavar="B", help="its opponents, one or more"
     )
@@ -30,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play, and tell what came of it."""
+    if arguments.player is None:
+        raise ValueError(
+            "the player to measure is missing: name it before --against, which takes every name "
+            "after it, as in `evaluate threshold --against random counting`"
+        )
     players = [arguments.player, *arguments.against]
     pairings = [(0, place) for place in range(1, len(players))]
     command = command_line("evaluate", arguments, [players[0], "--against", *players[1:]])
