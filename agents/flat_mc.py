@@ -15,7 +15,6 @@ world is solved exactly for each card. A long race is played out by the rules of
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -30,15 +29,13 @@ from ..engine.rules import Match, load_rules
 from ..engine.state import CHOOSE, GAME, NO_CARD, VIEW
 from ..engine.view import legal_in_view
 from ..engine.worlds import PLAN, draw_world, plan_worlds
-from .base import Agent, Array, no_rng, no_views
-from .endgame import EndgamePlayer, is_open
-from .endings import known_endings
-from .rollouts import budget, play_out
+from .base import Array, no_rng, no_views
+from .endgame import is_open
+from .rollouts import play_out
+from .searching import SearchAgent, nothing_to_search
 from .threshold import threshold_action
 
 _ACTIONS = 53
-# Worlds between two looks at the clock.
-_CHUNK = 8
 
 
 @pasted
@@ -148,15 +145,12 @@ def flat_mc_actions(
         actions[index] = cheapest_best(first, view, totals)
 
 
-@jit
-def nothing_to_search(rules: np.ndarray, views: np.ndarray) -> bool:
-    """Whether a view has one legal action, or one that the exact endgame finds."""
-    first, view = row(rules, 0), row(views, 0)
-    return is_open(first, view) or popcount(legal_in_view(first, view)) < 2
-
-
-class FlatMcAgent(Agent):
+class FlatMcAgent(SearchAgent):
     """Tries each card in sampled worlds, played on by the rules of thumb."""
+
+    kind = "flat-mc"
+    usual_worlds = "plain"
+    chunk = 8
 
     def __init__(
         self,
@@ -167,49 +161,21 @@ class FlatMcAgent(Agent):
         match: Match | None = None,
     ) -> None:
         """`samples` is a number of worlds or a time a move (`5ms`), `worlds` how to draw them."""
-        super().__init__(rules, match=match)
-        if worlds not in ("plain", "voids"):
-            raise ValueError(f"flat-mc draws worlds plain or by voids, not {worlds!r}")
-        self.budget = budget(samples, "flat-mc")
-        self.name = f"flat-mc:{self.budget}" + (",voids" if worlds == "voids" else "")
-        self._voids = worlds == "voids"
-        self._endgame = EndgamePlayer(self.rules)
-        self._known = known_endings(self.rules)
+        super().__init__(rules, samples, worlds, match)
         warm_up("flat Monte Carlo", "agents", _compile_all)
 
-    def act(self, views: Array, rng: Array) -> Array:
-        """The best card of the sampled worlds for each view."""
-        actions = np.full(len(views), -1, np.int64)
-        streams, room = rng.copy(), _room()
-        for known in self._known:
-            if not self.budget.seconds:
-                self._search(known, views, streams, self.budget.samples, False, room, actions)
-                continue
-            for index in range(len(views)):
-                one = slice(index, index + 1)
-                self._search_in_time(known, views[one], streams[one], room, actions[one])
-        self._endgame.improve(views, actions)
-        return actions
+    def _room(self) -> _Room:
+        return _room()
 
     def _search(
-        self, known: Tables, views: Array, streams: Array, worlds: int, go_on: bool, room: _Room,
+        self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool, room: _Room,
         actions: Array,
     ) -> None:  # fmt: skip
         scratch, plans, games, totals = room
         flat_mc_actions(
-            self.record, known, scratch, views, streams, worlds, self._voids, go_on, plans, games,
+            self.record, known, scratch, views, streams, samples, self._voids, go_on, plans, games,
             totals, actions,
         )  # fmt: skip
-
-    def _search_in_time(
-        self, known: Tables, view: Array, stream: Array, room: _Room, actions: Array
-    ) -> None:
-        until = time.perf_counter() + self.budget.seconds
-        self._search(known, view, stream, _CHUNK, False, room, actions)
-        if view["low"][0] != known.low or nothing_to_search(self.record, view):
-            return
-        while time.perf_counter() < until:
-            self._search(known, view, stream, _CHUNK, True, room, actions)
 
 
 _Room = tuple[Scratch, Array, Array, Array]

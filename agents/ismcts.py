@@ -20,7 +20,6 @@ solved exactly for each card. A long race is played out by rule.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -35,11 +34,11 @@ from ..engine.rules import Match, load_rules
 from ..engine.state import CHOOSE, FOLLOW, GAME, VIEW
 from ..engine.view import legal_in_view
 from ..engine.worlds import PLAN, draw_world, plan_worlds
-from .base import Agent, Array, no_rng, no_views
-from .endgame import EndgamePlayer, is_open
-from .endings import known_endings
-from .flat_mc import actions_of, nothing_to_search, solve_all
-from .rollouts import Budget, budget, count_out, counting_in_game
+from .base import Array, no_rng, no_views
+from .endgame import is_open
+from .flat_mc import actions_of, solve_all
+from .rollouts import count_out, counting_in_game
+from .searching import SearchAgent, nothing_to_search
 from .threshold import threshold_action
 
 EXPLORE = 0.4
@@ -48,8 +47,6 @@ WIDEN = 32
 """A card has to be tried so many times the square of the replies known before the next."""
 
 _ACTIONS = 53
-# Iterations between two looks at the clock.
-_CHUNK = 64
 
 TREE = np.dtype(
     [
@@ -199,8 +196,12 @@ class _Room:
         self.looks, self.trees = np.zeros(1, VIEW), np.zeros(1, TREE)
 
 
-class IsmctsAgent(Agent):
+class IsmctsAgent(SearchAgent):
     """Searches sampled worlds with the counting player in them."""
+
+    kind = "ismcts"
+    usual_worlds = "voids"
+    chunk = 64
 
     def __init__(
         self,
@@ -211,48 +212,20 @@ class IsmctsAgent(Agent):
         match: Match | None = None,
     ) -> None:
         """`iterations` is a number or a time a move (`5ms`), `worlds` how to draw them."""
-        super().__init__(rules, match=match)
-        if worlds not in ("plain", "voids"):
-            raise ValueError(f"ismcts draws worlds plain or by voids, not {worlds!r}")
-        self.budget: Budget = budget(iterations, "ismcts")
-        self.name = f"ismcts:{self.budget}" + (",plain" if worlds == "plain" else "")
-        self._voids = worlds == "voids"
-        self._endgame = EndgamePlayer(self.rules)
-        self._known = known_endings(self.rules)
+        super().__init__(rules, iterations, worlds, match)
         warm_up("tree search", "agents", _compile_all)
 
-    def act(self, views: Array, rng: Array) -> Array:
-        """The best card found for each view."""
-        actions = np.full(len(views), -1, np.int64)
-        streams, room = rng.copy(), _Room()
-        for known in self._known:
-            if not self.budget.seconds:
-                self._search(known, views, streams, self.budget.samples, False, room, actions)
-                continue
-            for index in range(len(views)):
-                one = slice(index, index + 1)
-                self._search_in_time(known, views[one], streams[one], room, actions[one])
-        self._endgame.improve(views, actions)
-        return actions
+    def _room(self) -> _Room:
+        return _Room()
 
     def _search(
-        self, known: Tables, views: Array, streams: Array, iterations: int, go_on: bool,
+        self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool,
         room: _Room, actions: Array,
     ) -> None:  # fmt: skip
         ismcts_actions(
-            self.record, known, room.scratch, views, streams, iterations, self._voids, go_on,
+            self.record, known, room.scratch, views, streams, samples, self._voids, go_on,
             room.plans, room.games, room.looks, room.trees, actions,
         )  # fmt: skip
-
-    def _search_in_time(
-        self, known: Tables, view: Array, stream: Array, room: _Room, actions: Array
-    ) -> None:
-        until = time.perf_counter() + self.budget.seconds
-        self._search(known, view, stream, _CHUNK, False, room, actions)
-        if view["low"][0] != known.low or nothing_to_search(self.record, view):
-            return
-        while time.perf_counter() < until:
-            self._search(known, view, stream, _CHUNK, True, room, actions)
 
 
 def _compile_all() -> None:

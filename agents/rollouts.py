@@ -7,8 +7,6 @@ worth of the ending. What has no exact ending is played to the last card by the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..engine.bits import NO_CARDS
@@ -66,43 +64,3 @@ def count_out(
             return worth if game.leader == seat else -worth
         play(rules, game, counting_in_game(rules, game, view))
     return pay(rules, game, seat)
-
-
-# -- how long to search
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much a search may spend on a decision: so many samples, or so many seconds."""
-
-    samples: int = 0
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        return f"{self.samples}" if self.samples else f"{self.seconds * 1000:g}ms"
-
-
-_MOST_SAMPLES = 10_000_000
-_UNITS = {"ms": 0.001, "s": 1.0}
-
-
-def budget(text: object, agent: str) -> Budget:
-    """A budget from its text: `64` samples, `5ms` or `1s` of time."""
-    written = str(text).strip().lower()
-    if written.isdecimal() and 1 <= int(written) <= _MOST_SAMPLES:
-        return Budget(samples=int(written))
-    for unit, seconds in _UNITS.items():
-        number = written.removesuffix(unit)
-        if number != written and _is_positive(number):
-            return Budget(seconds=float(number) * seconds)
-    raise ValueError(
-        f"{agent} takes how much to search, as in {agent}:64 (1 to {_MOST_SAMPLES} samples) or "
-        f"{agent}:5ms (a time a move), not {text!r}"
-    )
-
-
-def _is_positive(number: str) -> bool:
-    try:
-        return 0 < float(number) < float("inf")
-    except ValueError:
-        return False
