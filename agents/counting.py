@@ -49,12 +49,10 @@ CARD_SIZE = 24
 CHANCES = CARD_SIZE  # leading: four chances, with eight features each
 CHANCE_SIZE = 8
 LED = CHANCES + 4 * CHANCE_SIZE  # leading: the card and its suit
-LEADING_SIZE = LED + 8
 WON = CARD_SIZE  # following: the trick is won
 PRIZE = WON + 8  # and with it the upcard
 MEAN = PRIZE + CARD_SIZE  # instead of a card unseen
 RUFFED = MEAN + 2
-FOLLOWING_SIZE = RUFFED + 2
 
 HIGH_KIND, LOW_KIND, NO_TRUMP_KIND, ALL_KIND = 0, 1, 2, 3
 

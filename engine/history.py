@@ -20,7 +20,6 @@ HISTORY_VERSION = 1
 
 # Kinds of events; 0 fills the rows after the last one.
 START, DEALT, TURNED, LED, FOLLOWED, DRAWN, SCORE = 1, 2, 3, 4, 5, 6, 7
-EVENT_KINDS = ("none", "start", "dealt", "turned", "led", "followed", "drawn", "score")
 # Who: nobody, the player, the opponent.
 NOBODY, ME, OTHER = 0, 1, 2
 # In the place of a card: one that was not seen, and none at all.

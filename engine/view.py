@@ -350,8 +350,3 @@ class View:
 
 def _card_or_none(card: int) -> Card | None:
     return CARDS[card] if card < len(CARDS) else None
-
-
-def empty_views(count: int) -> np.ndarray[Any, Any]:
-    """Room for so many views."""
-    return np.zeros(count, VIEW)

@@ -6,8 +6,6 @@ import argparse
 
 from ..agents import agent_names
 
-HELP = "list the players by name"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """There is nothing to choose."""
