@@ -141,7 +141,7 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
     trainer = PPO(PPOSettings(games=8, layers=(8,), critic="oracle", layout="raw"))
     now = trainer.games.look()
     hidden = np.zeros((8, 208), np.int8)
-    trainer.games.hidden(now.seats, hidden)
+    trainer.games.hidden(now.seats, np.tile(np.arange(52), (8, 1)), hidden)
     sets = hidden.reshape(8, 4, 52)
     unseen = now.observations[:, LAYOUT.slice("unseen")]
     upcards = now.observations[:, LAYOUT.slice("upcards")]
