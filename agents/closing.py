@@ -59,4 +59,3 @@ def closed_actions(actions: np.uint64, shown: np.ndarray) -> np.uint64:
         if shown[place] >= 0 and (actions >> np.uint64(shown[place])) & ONE:
             found |= ONE << np.uint64(place)
     return found
-

@@ -122,9 +122,7 @@ def _closing(node: Callable[..., str], constant: Callable[[str, Array], str]) ->
     return node("Concat", moved, "closed", axis=1)
 
 
-def _opening(
-    node: Callable[..., str], constant: Callable[[str, Array], str], actions: int
-) -> str:
+def _opening(node: Callable[..., str], constant: Callable[[str, Array], str], actions: int) -> str:
     """Nodes that take the logits of moved cards back to the cards."""
     parts = ["policy_cards", "policy_others"] if actions > 52 else ["policy_cards"]
     sizes = constant("kinds", np.array([52, actions - 52][: len(parts)]))
