@@ -21,7 +21,7 @@ import numpy as np
 from ..agents.base import CannotPlay
 from ..agents.network import NetworkAgent
 from ..agents.registry import agent_names, make_agent
-from ..agents.searching import SearchAgent
+from ..agents.searching import Estimates, SearchAgent
 from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.endgame import NotOpenError, moves_of, race_moves_of
 from ..engine.play import pay_for, row
@@ -76,91 +76,89 @@ class Analyst:
 
     def decision(self, view: View, played: int) -> dict[str, Any]:
         """What each legal action is worth to the player to move, and what the one played cost."""
-        view = View(self.rules, view.record)
-        told = {
+        told = self.values(view)
+        chosen = next(card for card in told["cards"] if card["action"] == played)
+        cost, width = chosen["cost"], chosen.get("cost_half_width", 0.0)
+        return {
             "who": view.seat,
             "stage": "endgame" if view.endgame else "foreplay",
             "trick": view.trick + 1,
             "action": int(played),
+            "cost": cost,
+            "sure": cost > _SURE * width,
+            **told,
         }
+
+    def values(self, view: View) -> dict[str, Any]:
+        """What each legal action is worth to the player to move: exact, or what a search finds."""
+        view = View(self.rules, view.record)
         exact = self._exact(view)
+        told = {"exact": exact is not None, "unit": self.unit}
         if exact is not None:
-            return {**told, **self._from_exact(exact, played)}
-        return {**told, **self._estimated(view, played)}
+            cards = exact
+        elif (found := self.search.estimates(view, self.settings.seed)) is not None:
+            told["worlds"] = found.worlds
+            cards = self._estimated(found, self._shares(view))
+        else:  # there is no choice, so nothing was searched
+            shares = self._shares(view)
+            cards = [
+                {**_named(action), "value": None, "cost": 0.0, **shares.get(action, {})}
+                for action in view.legal()
+            ]
+        best = [card["action"] for card in cards if card["cost"] == 0]
+        return {**told, "best": best, "cards": cards}
 
     # -- exact
 
-    def _exact(self, view: View) -> dict[int, tuple[int, int | None]] | None:
-        """The pay of each card, and its tricks, in an open ending; None where it is not open."""
-        if view.phase == "choose" or (view.rules.race and view.rules.contract != "high"):
+    def _exact(self, view: View) -> list[dict[str, Any]] | None:
+        """Each card of an open ending by what it pays; None where there is no such value."""
+        rules = view.rules
+        if view.phase == "choose" or (rules.race is not None and rules.contract != "high"):
             return None
         try:
-            if view.rules.race:
-                return {int(card): (end, None) for card, end in race_moves_of(view).items()}
-            found = moves_of(view)
+            if rules.race is not None:
+                paid = {int(card): end for card, end in race_moves_of(view).items()}
+                return self._from_exact(paid, {})
+            tricks = {int(card): more for card, more in moves_of(view).items()}
         except NotOpenError:
             return None
-        rules, (mine, others), left = row(view.rules.record(), 0), view.counting_tricks, view.hand
-        return {
-            int(card): (
-                int(pay_for(rules, int(view.low), mine + more, others + len(left) - more)),
-                more,
-            )
-            for card, more in found.items()
+        record, (mine, others), left = row(rules.record(), 0), view.counting_tricks, len(view.hand)
+        paid = {
+            card: int(pay_for(record, int(view.low), mine + more, others + left - more))
+            for card, more in tricks.items()
         }
+        return self._from_exact(paid, tricks)
 
-    def _from_exact(
-        self, exact: dict[int, tuple[int, int | None]], played: int
-    ) -> dict[str, Any]:
-        most = max(paid for paid, _ in exact.values())
-        cards: list[dict[str, Any]] = []
-        for action, (paid, tricks) in exact.items():
-            told = {**_named(action), "value": self.worth(paid)}
-            cards.append(told if tricks is None else {**told, "tricks": tricks})
-        return {
-            "exact": True,
-            "unit": self.unit,
-            "best": [action for action, (paid, _) in exact.items() if paid == most],
-            "cost": self.cost(most - exact[played][0]),
-            "sure": True,
-            "cards": cards,
-        }
+    def _from_exact(self, paid: dict[int, int], tricks: dict[int, int]) -> list[dict[str, Any]]:
+        most = max(paid.values())
+        return [
+            {
+                **_named(action),
+                "value": self.worth(each),
+                "cost": self.cost(most - each),
+                **({"tricks": tricks[action]} if tricks else {}),
+            }
+            for action, each in paid.items()
+        ]
 
     # -- estimated
 
-    def _estimated(self, view: View, played: int) -> dict[str, Any]:
-        found = self.search.estimates(view, self.settings.seed)
-        shares = self._shares(view)
-        told: dict[str, Any] = {"exact": False, "unit": self.unit}
-        if found is None:  # there was no choice, so nothing was searched
-            card = {**_named(played), "value": None, **shares.get(played, {})}
-            return {**told, "best": [int(played)], "cost": 0.0, "sure": True, "cards": [card]}
-        means, widths = found.means, found.half_widths
-        best = found.actions[int(np.argmax(means))]
-        costs, apart = found.costs(best)
-        place = found.actions.index(played)
-        cost, width = float(costs[place]), float(apart[place])
-        cards = [
+    def _estimated(
+        self, found: Estimates, shares: dict[int, dict[str, float]]
+    ) -> list[dict[str, Any]]:
+        means = found.means
+        costs, apart = found.costs(found.actions[int(np.argmax(means))])
+        return [
             {
                 **_named(action),
-                "value": self.worth(float(mean)),
-                "half_width": self.cost(float(half)),
+                "value": self.worth(float(means[place])),
+                "half_width": self.cost(float(found.half_widths[place])),
+                "cost": self.cost(float(costs[place])),
+                "cost_half_width": self.cost(float(apart[place])),
                 **shares.get(action, {}),
             }
-            for action, mean, half in zip(found.actions, means, widths, strict=True)
+            for place, action in enumerate(found.actions)
         ]
-        return {
-            **told,
-            "worlds": found.worlds,
-            "best": [
-                action for action, mean in zip(found.actions, means, strict=True)
-                if mean == means.max()
-            ],
-            "cost": self.cost(cost),
-            "cost_half_width": self.cost(width),
-            "sure": cost > _SURE * width,
-            "cards": cards,
-        }  # fmt: skip
 
     def _shares(self, view: View) -> dict[int, dict[str, float]]:
         """The network's probabilities, by action."""
