@@ -93,7 +93,7 @@ class Analyst:
         """What each legal action is worth to the player to move: exact, or what a search finds."""
         view = View(self.rules, view.record)
         exact = self._exact(view)
-        told = {"exact": exact is not None, "unit": self.unit}
+        told: dict[str, Any] = {"exact": exact is not None, "unit": self.unit}
         if exact is not None:
             cards = exact
         elif (found := self.search.estimates(view, self.settings.seed)) is not None:
@@ -146,13 +146,13 @@ class Analyst:
     def _estimated(
         self, found: Estimates, shares: dict[int, dict[str, float]]
     ) -> list[dict[str, Any]]:
-        means = found.means
+        means, widths = found.means, found.half_widths
         costs, apart = found.costs(found.actions[int(np.argmax(means))])
         return [
             {
                 **_named(action),
                 "value": self.worth(float(means[place])),
-                "half_width": self.cost(float(found.half_widths[place])),
+                "half_width": self.cost(float(widths[place])),
                 "cost": self.cost(float(costs[place])),
                 "cost_half_width": self.cost(float(apart[place])),
                 **shares.get(action, {}),
@@ -216,16 +216,17 @@ def _mistakes(decisions: list[dict[str, Any]], names: tuple[str, str]) -> list[d
             "exact": each["exact"],
             "played": each["action"],
             "better": each["best"],
-            "text": _mistake_text(each, names[each["who"]]),
+            "text": _mistake_text(each, names),
         }
         for each in found
     ]
 
 
-def _mistake_text(decision: dict[str, Any], name: str) -> str:
+def _mistake_text(decision: dict[str, Any], names: tuple[str, str]) -> str:
     better = " or ".join(action_symbol(action) for action in decision["best"][:3])
     verb = "took" if decision["action"] == TAKE_HIDDEN else "chose"
-    told = f"trick {decision['trick']}: {name} {verb} {action_symbol(decision['action'])}"
+    who: int = decision["who"]
+    told = f"trick {decision['trick']}: {names[who]} {verb} {action_symbol(decision['action'])}"
     about = "" if decision["exact"] else "about "
     if decision["unit"] == PAY:
         return f"{told}; {better} pays {about}{decision['cost']:.3g} more"

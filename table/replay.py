@@ -8,7 +8,7 @@ drew what unseen), so that a page can show that seat's view and no more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from ..engine.cards import CARDS, SUITS, TAKE_HIDDEN, Card, cards_of
 from ..engine.game import Game
@@ -56,10 +56,9 @@ def names_of(record: GameRecord) -> tuple[str, str]:
     """What the two players are called, as far as the record tells it."""
     told = record.meta.get("players")
     found = ["seat 0", "seat 1"]
-    if isinstance(told, Sequence) and not isinstance(told, str):
-        players: Sequence[object] = told
-        for seat, name in enumerate(players[: len(found)]):
-            if isinstance(name, str) and name.strip():
+    if isinstance(told, list):
+        for seat, name in enumerate(cast("list[object]", told)[: len(found)]):
+            if isinstance(name, str) and plain_text(name):
                 found[seat] = plain_text(name)
     if found[0] == found[1]:
         found = [f"{name} ({seat})" for seat, name in enumerate(found)]
@@ -72,6 +71,11 @@ def plain_text(text: str) -> str:
     return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
 
 
+def says(name: str, verb: str) -> str:
+    """A name and what it does; a person who is called `you` does it as `you` does."""
+    return f"{name} {verb.removesuffix('s') if name.lower() == 'you' else verb}"
+
+
 def result_text(record: GameRecord) -> str:
     """How the hand ended, in words."""
     mine, others = record.counting_tricks
@@ -80,7 +84,7 @@ def result_text(record: GameRecord) -> str:
         return f"{mine}–{others}: a tie, nobody is paid"
     low = record.rules.contract != "high" and record.start().low
     how = ", played low" if low else ""
-    return f"{mine}–{others}{how}: {names[0 if paid > 0 else 1]} wins, paid {abs(paid)}"
+    return f"{mine}–{others}{how}: {says(names[0 if paid > 0 else 1], 'wins')}, paid {abs(paid)}"
 
 
 def action_symbol(action: int) -> str:
@@ -114,7 +118,7 @@ def _told(game: Game, action: int, names: Sequence[str]) -> dict[str, Any]:
         "action": int(action),
         "card": HIDDEN if action == TAKE_HIDDEN else str(CARDS[action]),
         "trick": game.trick + 1,
-        "text": f"{names[who]} {verb} {action_symbol(action)}",
+        "text": f"{says(names[who], verb)} {action_symbol(action)}",
     }
 
 
@@ -129,7 +133,7 @@ def _outcome(
     won = int(game.record["leader"][0]) if step["kind"] == "followed" else None
     text: str = step["text"]
     if won is not None:
-        text += f"; {names[won]} takes the trick"
+        text += f"; {says(names[won], 'takes')} the trick"
     drew: list[dict[str, Any]] = []
     for each in stock[: len(stock) - len(game.stock)]:
         who = 0 if each in game.hands[0] else 1
@@ -171,19 +175,19 @@ def _texts(cards: Sequence[Card]) -> list[str]:
 def _tricks_on_the_table(game: Game) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The trick under way, whose winner may still have to choose, and the last one."""
     begun = game.trick + (game.phase in ("follow", "choose"))
-    record = game.record[0]
+    record: Any = game.record[0]
 
     def cards(trick: int) -> list[dict[str, Any]]:
         if not 0 <= trick < begun:
             return []
         leader = int(record["leaders"][trick])
-        played = [{"who": leader, "card": str(CARDS[record["led_cards"][trick]])}]
+        played = [{"who": leader, "card": str(CARDS[int(record["led_cards"][trick])])}]
         if trick < game.trick or game.phase == "choose":
-            card = CARDS[record["followed_cards"][trick]]
-            played.append({"who": 1 - leader, "card": str(card)})
+            followed = CARDS[int(record["followed_cards"][trick])]
+            played.append({"who": 1 - leader, "card": str(followed)})
         return played
 
     return cards(game.trick), cards(game.trick - 1)
 
 
-__all__ = ["HIDDEN", "action_symbol", "names_of", "plain_text", "replay_of", "result_text"]
+__all__ = ["HIDDEN", "action_symbol", "names_of", "plain_text", "replay_of", "result_text", "says"]
