@@ -261,13 +261,17 @@ class NetworkAgent(Agent):
         elif self._endgame is not None:
             self._endgame.improve(views, fixed)
         drawn, sure = np.flatnonzero(fixed < 0), np.flatnonzero(fixed >= 0)
-        logits = np.empty((len(drawn), self.rules.actions), np.float32)
-        network_logits(self.record, views[drawn], *self.policy.arrays, logits)
         if len(drawn):
-            shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-            found[drawn] = shares / shares.sum(axis=1, keepdims=True)
+            found[drawn] = self.likelihoods(views[drawn])
         found[sure, fixed[sure]] = 1
         return found
+
+    def likelihoods(self, views: Array) -> Array:
+        """`(n, actions)`: what the network alone makes of each legal action, 1 in all."""
+        logits = np.empty((len(views), self.rules.actions), np.float32)
+        network_logits(self.record, views, *self.policy.arrays, logits)
+        shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
 
 
 def _options(words: tuple[str, ...]) -> tuple[bool, bool]:
