@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from . import __version__
 
 COMMANDS = {
+    "table": "open a table in the browser: play, watch, replay",
     "train": "train a player by self-play",
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",
