@@ -150,7 +150,10 @@ def picture(topic: str, trials: list[Trial]) -> str:
 
 def table() -> str:
     """The last measurements of every trial as Markdown."""
-    lines = ["| setting | value | against `threshold` | against `flat-mc:16` |", "|---|---|--:|--:|"]
+    lines = [
+        "| setting | value | against `threshold` | against `flat-mc:16` |",
+        "|---|---|--:|--:|",
+    ]
     for trial in TRIALS:
         found = [measured(trial, name)[-1] for name in ("threshold", "flat-mc:16")]
         rates = [f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %" for each in found]
