@@ -7,6 +7,7 @@ command line are read by the same types and refused with the nearest known name.
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -17,6 +18,7 @@ from typing import Any, ClassVar
 
 import yaml
 
+from ..agents.closing import RANKS
 from ..engine.files import read_yaml_mapping
 from ..engine.rules import load_rules
 from ..envs.options import Options, options_from
@@ -109,7 +111,9 @@ class PPOSettings(Settings):
 
     # The network.
     layers: tuple[int, ...] = (256, 256)
-    critic: str = "shared"
+    ranks: str = "closed"
+    """`closed` shows it every card in play by its rank among those left; or `real` ranks."""
+    critic: str = "oracle"
     """`own` has layers of its own; `oracle` has, and sees all cards."""
     # Playing.
     games: int = 4096
@@ -125,13 +129,13 @@ class PPOSettings(Settings):
     pool_every: int = 1_000_000
     """Decisions between the selves that join the pool."""
     # Learning.
-    epochs: int = 2
-    minibatch: int = 8192
+    epochs: int = 1
+    minibatch: int = 4096
     learning_rate: float = 1e-3
     learning_rate_end: float = 0.0
     clip: float = 0.2
     discount: float = 1.0
-    trace: float = 0.95
+    trace: float = 0.6
     """The lambda of generalised advantages."""
     entropy: float = 0.05
     entropy_end: float = 0.05
@@ -146,6 +150,7 @@ class PPOSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("critic", self.critic, CRITICS)
+        _one_of("ranks", self.ranks, RANKS)
         for name in ("games", "epochs", "minibatch", "pool_every"):
             _at_least(name, getattr(self, name), 1)
         for name in ("steps", "pool_size", "clip", "learning_rate", "learning_rate_end", "entropy",
@@ -235,6 +240,28 @@ def load_settings(wanted: str | Path, words: Iterable[str] = ()) -> Settings:
             raise SettingsError(f"{word!r} is no setting: write key=value, as in entropy=0.1")
         values[name.strip()] = _read_word(name.strip(), text)
     return settings_from(values, str(path.name if str(wanted) in presets() else path))
+
+
+def command_of(settings: Settings) -> str:
+    """The shortest command that trains with these settings: a preset, and what differs from it."""
+    wanted = settings.as_mapping()
+    commands: list[list[str]] = []
+    for name in presets():
+        preset = load_settings(name).as_mapping()
+        if preset["trainer"] != wanted["trainer"]:
+            continue
+        words = [
+            f"{key}={_written(value)}"
+            for key, value in wanted.items()
+            if key != "about" and value != preset[key]
+        ]
+        commands.append(["german-whist", "train", name, *words])
+    return shlex.join(min(commands, key=len))
+
+
+def _written(value: Any) -> str:
+    """A value as a word of the command line gives it."""
+    return yaml.safe_dump(value, default_flow_style=True, width=10_000).split("\n...")[0].strip()
 
 
 def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settings:
