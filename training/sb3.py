@@ -157,7 +157,7 @@ class SB3Trainer:
     # -- one iteration
 
     def iterate(self) -> dict[str, float]:
-        """Collect a rollout and learn from it, as SB3 does; nothing is told if a callback ends it."""
+        """Collect a rollout and learn from it, as SB3 does; a callback may cut it short."""
         settings = self.settings
         size = settings.steps * settings.games
         self._choose_opponent()
