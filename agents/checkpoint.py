@@ -23,7 +23,7 @@ from ..engine.rules import Rules, rules_from_mapping
 from .closing import RANKS
 
 FORMAT = 1
-KINDS = ("mlp",)
+KINDS = ("mlp", "attention")
 WEIGHTS, CARD = ".safetensors", ".json"
 FOLDER = "checkpoints"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.compiled import jit, warm_up
+from ..engine.history import HISTORY_COLUMNS, history_rows
 from ..engine.layout import (
     OBSERVATION_SIZE,
     encode,
@@ -26,6 +27,7 @@ from ..engine.play import Record, row
 from ..engine.rules import Match, Rules
 from ..engine.streams import fraction
 from ..engine.view import legal_in_view
+from .attention import Reading, check_attention, checked_part, read_view
 from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import Checkpoint, CheckpointError, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
@@ -40,12 +42,13 @@ ENDGAMES = ("exact", "network")
 
 @jit
 def forward(
-    sizes: np.ndarray, weights: np.ndarray, places: np.ndarray, h: np.ndarray, out: np.ndarray
-) -> None:
+    sizes: np.ndarray, weights: np.ndarray, places: np.ndarray, more: np.ndarray, h: np.ndarray,
+    out: np.ndarray,
+) -> None:  # fmt: skip
     """The last layer's values, in `out`, for an observation whose `places` are one.
 
-    `weights` holds layer after layer: a row for each input, then the biases.
-    `h` is room for two hidden layers.
+    `more` are inputs of any value, behind those of the observation. `weights` holds layer
+    after layer: a row for each input, then the biases. `h` is room for two hidden layers.
     """
     at = 0
     last = len(sizes) - 2
@@ -60,6 +63,10 @@ def forward(
                 start = at + place * m
                 for k in range(m):
                     y[k] += weights[start + k]
+            for j in range(len(more)):
+                start = bias - (len(more) - j) * m
+                for k in range(m):
+                    y[k] += more[j] * weights[start + k]
         else:
             x = h[(layer - 1) & 1]
             for j in range(n):
@@ -147,6 +154,9 @@ def network_actions(
     inputs: np.ndarray,
     sizes: np.ndarray,
     weights: np.ndarray,
+    shape: np.ndarray,
+    reading: np.ndarray,
+    rows: int,
     sample: bool,
     skip_open: bool,
     rng: np.ndarray,
@@ -157,6 +167,8 @@ def network_actions(
     shown = np.empty(sizes[-1], np.int64)
     observation = np.empty(OBSERVATION_SIZE, np.int8)
     places = np.empty(len(inputs), np.int64)
+    events = np.empty((rows, HISTORY_COLUMNS), np.int8)
+    more = np.empty(shape[2], np.float32)
     h = np.empty((2, sizes.max()), np.float32)
     logits = np.empty(sizes[-1], np.float32)
     for index in range(len(views)):
@@ -168,8 +180,9 @@ def network_actions(
         if legal == NO_CARDS:
             actions[index] = -1
             continue
-        count = ones_of(observation, inputs, places)
-        forward(sizes, weights, places[:count], h, logits)
+        ones = places[: ones_of(observation, inputs, places)]
+        read_view(row(rules, 0), view, order, shape, reading, len(inputs), ones, events, more)
+        forward(sizes, weights, ones, more, h, logits)
         if sample:
             place = sampled(logits, legal, rng[index : index + 1])
         else:
@@ -186,6 +199,9 @@ def network_logits(
     inputs: np.ndarray,
     sizes: np.ndarray,
     weights: np.ndarray,
+    shape: np.ndarray,
+    reading: np.ndarray,
+    rows: int,
     out: np.ndarray,
 ) -> None:
     """The logits of all real actions in each view; minus infinity where not legal."""
@@ -193,14 +209,16 @@ def network_logits(
     shown = np.empty(sizes[-1], np.int64)
     observation = np.empty(OBSERVATION_SIZE, np.int8)
     places = np.empty(len(inputs), np.int64)
+    events = np.empty((rows, HISTORY_COLUMNS), np.int8)
+    more = np.empty(shape[2], np.float32)
     h = np.empty((2, sizes.max()), np.float32)
     logits = np.empty(sizes[-1], np.float32)
     for index in range(len(views)):
-        legal = look(
-            row(rules, 0), row(views, index), trumps_first, closed, order, shown, observation
-        )
-        count = ones_of(observation, inputs, places)
-        forward(sizes, weights, places[:count], h, logits)
+        view = row(views, index)
+        legal = look(row(rules, 0), view, trumps_first, closed, order, shown, observation)
+        ones = places[: ones_of(observation, inputs, places)]
+        read_view(row(rules, 0), view, order, shape, reading, len(inputs), ones, events, more)
+        forward(sizes, weights, ones, more, h, logits)
         out[index] = -np.inf
         for place in range(len(logits)):
             if (legal >> np.uint64(place)) & ONE:
@@ -211,35 +229,35 @@ class Policy:
     """A checkpoint's policy as compiled code reads it."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        card, weights = checkpoint.card, checkpoint.weights
+        card = checkpoint.card
         network = card["network"]
-        widths = [len(network["inputs"]), *network["layers"], card["actions"]]
+        trouble = check_attention(network) if network["kind"] == "attention" else None
+        if trouble is not None:
+            raise CheckpointError(f"{checkpoint.path}: {trouble}")
+        reading = Reading(checkpoint)
+        widths = [len(network["inputs"]) + reading.width, *network["layers"], card["actions"]]
         names = [f"hidden.{k}" for k in range(len(network["layers"]))] + ["policy"]
         parts: list[Array] = []
         for name, n, m in zip(names, widths[:-1], widths[1:], strict=True):
             for part, shape in ((f"{name}.weight", (m, n)), (f"{name}.bias", (m,))):
-                if part not in weights or weights[part].shape != shape:
-                    found = weights[part].shape if part in weights else "missing"
-                    raise CheckpointError(
-                        f"{checkpoint.path}: {part} is {found}, and its card says {shape}"
-                    )
-                parts.append(weights[part].astype(np.float32).T.ravel())
+                parts.append(checked_part(checkpoint, part, shape).T.ravel())
         self.inputs = np.array(network["inputs"], np.int64)
         self.sizes = np.array(widths, np.int64)
         self.weights = np.concatenate(parts)
         self.trumps_first = card["layout"] == "trump-first"
         self.closed = network.get("ranks", "real") == "closed"
+        self.reads_events = network["kind"] == "attention"
+        self._reading = reading.shape, reading.weights, max(map(history_rows, checkpoint.rules))
 
     @property
-    def arrays(self) -> tuple[bool, bool, Array, Array, Array]:
+    def arrays(self) -> tuple[bool, bool, Array, Array, Array, Array, Array, int]:
         """What the compiled functions take between views and choices."""
-        return self.trumps_first, self.closed, self.inputs, self.sizes, self.weights
+        seen = self.trumps_first, self.closed, self.inputs
+        return *seen, self.sizes, self.weights, *self._reading
 
 
 class NetworkAgent(Agent):
     """Plays what a trained network finds most likely, or samples from it; endings exactly."""
-
-    reads_tricks = False
 
     def __init__(
         self,
@@ -256,6 +274,7 @@ class NetworkAgent(Agent):
         self.card = checkpoint.card
         check_rules(checkpoint, self.rules)
         self.policy = Policy(checkpoint)
+        self.reads_tricks = self.policy.reads_events
         endgame = EndgamePlayer(self.rules)
         if not exact and endgame.perfect and checkpoint.card["horizon"] == "foreplay":
             raise CannotPlay(

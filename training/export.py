@@ -186,6 +186,13 @@ def export_onnx(source: str | Path, target: Path) -> float:
     except ModuleNotFoundError:
         raise ValueError("onnx is not installed: pip install 'german-whist[onnx]'") from None
     checkpoint = read_checkpoint(source)
+    kind = checkpoint.card["network"]["kind"]
+    if kind != "mlp":
+        raise ValueError(
+            f"{checkpoint.path}: its network is of the kind {kind!r}, which reads the events of a "
+            "hand as well; only networks of the kind 'mlp', which read one observation, are "
+            "written as ONNX"
+        )
     model = graph_of(checkpoint)
     apart = check_graph(model, checkpoint)
     with written_whole(target) as file:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..agents.attention import write_events
 from ..agents.closing import close_ranks, keep_ranks
 from ..engine.bits import ONE
 from ..engine.compiled import jit
+from ..engine.history import HISTORY_COLUMNS
 from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
 from ..engine.play import row
-from ..engine.state import GAME
+from ..engine.state import GAME, VIEW
 
 
 @jit
@@ -193,6 +195,8 @@ def compile_all(rules: np.ndarray) -> None:
         np.zeros((1, 1), np.uint8), np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_),
         logits, np.zeros(1, np.uint8), chances, 1.0, 1.0, logits,
     )  # fmt: skip
+    events = np.zeros((0, 1, HISTORY_COLUMNS), np.int8)
+    write_events(rules, np.zeros(0, VIEW), np.zeros((0, 4), np.uint8), events)
     no_games = np.zeros(0, GAME)
     write_hidden(
         rules, no_games, np.zeros(0, np.uint8), np.zeros((0, 4), np.uint8),

@@ -1,7 +1,8 @@
-"""The networks that learn: layers of rectifiers from a flat observation to actions and a value.
+"""The networks that learn: layers of rectifiers from what is seen to actions and a value.
 
-The policy's layers are named as checkpoints name them, so that the player
-without torch reads them as they are.
+What is seen is a flat observation, and what a transformer makes of the events of
+the hand where there is one. The policy's layers are named as checkpoints name
+them, so that the player without torch reads them as they are.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from .attention import Events
 
 
 class Layers(nn.Module):
@@ -34,35 +37,61 @@ class Layers(nn.Module):
         return x
 
 
+class Attention(NamedTuple):
+    """The size of a transformer."""
+
+    layers: int
+    heads: int
+    width: int
+
+
 class Network(nn.Module):
-    """A policy and a critic; the critic shares the policy's layers, or has its own."""
+    """A policy and a critic; the critic shares the policy's layers, or has its own.
+
+    Where events are read, both see what was made of them.
+    """
 
     def __init__(
         self,
         inputs: int,
         widths: Sequence[int],
         actions: int,
-        critic: int,
+        critic: int | None,
         chance: torch.Generator,
+        attention: Attention | None = None,
     ) -> None:
-        """`critic` is how many places a critic with layers of its own sees; 0 to share."""
+        """`critic` is how many hidden places a critic of its own sees; None to share layers."""
         super().__init__()
-        self.hidden = Layers(inputs, widths, chance)
+        seen = inputs + (attention.width if attention is not None else 0)
+        self.hidden = Layers(seen, widths, chance)
         self.policy = nn.Linear(widths[-1], actions)
-        self.critic = Layers(critic, widths, chance) if critic else None
+        self.critic = None if critic is None else Layers(seen + critic, widths, chance)
         self.value = nn.Linear(widths[-1], 1)
         _orthogonal(self.policy, 0.01, chance)
         _orthogonal(self.value, 1.0, chance)
+        self.history = None if attention is None else Events(inputs, *attention, chance)
 
-    def forward(self, x: Tensor, critic_x: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Logits of all actions, and what the player to move is thought to be paid."""
-        h = self.hidden(x)
-        seen = h if self.critic is None else self.critic(x if critic_x is None else critic_x)
-        return self.policy(h).float(), self.value(seen).float().squeeze(-1)
+    def forward(self, x: Tensor, events: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of all actions, and what the player to move is thought to be paid.
 
-    def logits(self, x: Tensor) -> Tensor:
+        `hidden` is what the critic sees beyond the policy, no columns of it if nothing.
+        """
+        seen = self._seen(x, events)
+        h = self.hidden(seen)
+        if self.critic is None:
+            judged = h
+        else:
+            judged = self.critic(torch.cat([seen, hidden], 1) if hidden.shape[1] else seen)
+        return self.policy(h).float(), self.value(judged).float().squeeze(-1)
+
+    def logits(self, x: Tensor, events: Tensor) -> Tensor:
         """Of all actions."""
-        return self.policy(self.hidden(x)).float()
+        return self.policy(self.hidden(self._seen(x, events))).float()
+
+    def _seen(self, x: Tensor, events: Tensor) -> Tensor:
+        if self.history is None:
+            return x
+        return torch.cat([x, self.history(x, events).to(x.dtype)], 1)
 
 
 def _orthogonal(layer: Any, gain: float, chance: torch.Generator) -> None:
@@ -74,6 +103,8 @@ def player_weights(network: Network) -> dict[str, np.ndarray[Any, Any]]:
     """The policy's weights under the names of a checkpoint."""
     found: dict[str, np.ndarray[Any, Any]] = {}
     named = [(f"hidden.{k}", layer) for k, layer in enumerate(network.hidden.layers)]
+    if network.history is not None:
+        named.append(("history", network.history))
     for name, layer in [*named, ("policy", network.policy)]:
         for part, tensor in layer.named_parameters():
             found[f"{name}.{part}"] = tensor.detach().float().cpu().numpy().copy()

@@ -21,9 +21,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..agents.attention import most_events, write_events
 from ..agents.base import Agent, checked_answer
 from ..agents.registry import make_agent
 from ..engine.compiled import warm_up
+from ..engine.history import HISTORY_COLUMNS, HISTORY_VERSION
 from ..envs.self_play import Round, SelfPlayEnv
 from .inputs import inputs_of
 from .kernels import (
@@ -36,7 +38,7 @@ from .kernels import (
     show_actions,
     write_hidden,
 )
-from .network import Network, player_weights
+from .network import Attention, Network, player_weights
 from .settings import PPOSettings
 
 Array = np.ndarray[Any, Any]
@@ -59,6 +61,11 @@ class Games(SelfPlayEnv):
         """What the seats to move do not see, its cards placed as `shown`."""
         batch = self._batch
         write_hidden(batch.options.rules_record, batch.records, seats, batch.orders, shown, out)
+
+    def events(self, seats: Array, out: Array) -> None:
+        """All that the seats to move have seen, in order, its suits as they are shown now."""
+        batch = self._batch
+        write_events(batch.options.rules_record, batch.views(seats), batch.orders, out)
 
     def actions_of(self, agent: Agent, where: Array, rng: Array) -> Array:
         """What an agent plays in some of the games, as it is shown there."""
@@ -108,13 +115,15 @@ class PPO:
         self.actions = options.rules.actions
         self.scale = max(1.0, 0.4 * options.worst)
         self.random = np.random.default_rng(settings.seed)
-        extra = {"shared": 0, "own": len(self.inputs), "oracle": len(self.inputs) + HIDDEN_SIZE}
+        reads = settings.network == "attention"
+        size = settings.attention_layers, settings.attention_heads, settings.attention_width
         self.network = Network(
             len(self.inputs),
             settings.layers,
             self.actions,
-            extra[settings.critic],
+            {"shared": None, "own": 0, "oracle": HIDDEN_SIZE}[settings.critic],
             torch.Generator().manual_seed(settings.seed),
+            Attention(*size) if reads else None,
         ).to(self.device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self.optimizer = torch.optim.Adam(
@@ -131,6 +140,7 @@ class PPO:
         self._buffers = Buffers(
             self.steps, settings.games, self.inputs, self.actions,
             closed=settings.ranks == "closed", oracle=settings.critic == "oracle",
+            events=most_events(options.rules, settings.horizon == "foreplay") if reads else 0,
         )  # fmt: skip
         warm_up("trainer", "training", lambda: compile_all(options.rules_record))
         self.games.reset(settings.seed)
@@ -166,10 +176,8 @@ class PPO:
         others = self._seats_of_others()
         now = games.look()
         for step in range(self.steps):
-            buffers.take(step, now)
+            self._take(step, now)
             buffers.learns[step] = now.seats != others
-            if settings.critic == "oracle":
-                games.hidden(now.seats, buffers.shown, buffers.hidden[step])
             looked = clock()
             logits, values = self._answers(step)
             buffers.values[step] = values
@@ -188,9 +196,7 @@ class PPO:
         if buffers.ended[-1].all():
             last_values = np.zeros(settings.games, np.float32)
         else:
-            buffers.take(-1, now)
-            if settings.critic == "oracle":
-                games.hidden(now.seats, buffers.shown, buffers.beyond_hidden)
+            self._take(-1, now)
             last_values = self._answers(-1)[1]
         buffers.rewards /= self.scale
         advantages(
@@ -201,18 +207,28 @@ class PPO:
         self.hands += hands
         return {"hands": float(hands)}
 
+    def _take(self, step: int, now: Round) -> None:
+        """Keep what is seen at a step, and what is not; -1 for what lies beyond the last."""
+        self._buffers.take(step, now)
+        _, events, hidden = self._buffers.at(step)
+        if self.settings.network == "attention":
+            self.games.events(now.seats, events)
+        if self.settings.critic == "oracle":
+            self.games.hidden(now.seats, self._buffers.shown, hidden)
+
     def _answers(self, step: int) -> tuple[Array, Array]:
         """Logits and values of all games; step -1 is what lies beyond the last."""
-        seen, hidden = (torch.from_numpy(rows).to(self.device) for rows in self._buffers.at(step))
+        seen = (torch.from_numpy(rows).to(self.device) for rows in self._buffers.at(step))
         with self._mixed():
-            logits, values = self.network(*self._as_numbers(seen, hidden))
+            logits, values = self.network(*self._as_numbers(*seen))
         return logits.cpu().numpy(), values.cpu().numpy()
 
-    def _as_numbers(self, seen: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    def _as_numbers(
+        self, seen: Tensor, events: Tensor, hidden: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """What policy and critic are given, in the numbers that they multiply in."""
         kind = torch.bfloat16 if self.settings.precision == "mixed" else torch.float32
-        x = seen.to(kind)
-        return x, torch.cat([x, hidden.to(kind)], dim=1) if hidden.shape[1] else x
+        return seen.to(kind), events, hidden.to(kind)
 
     def _mixed(self) -> Any:
         on = self.settings.precision == "mixed"
@@ -245,8 +261,10 @@ class PPO:
             buffers.actions[step, where] = actions
             return
         with self._mixed():
-            seen = torch.from_numpy(buffers.observations[step][where]).to(self.device)
-            logits = self.earlier.logits(seen.float())
+            seen, events, _ = (
+                torch.from_numpy(rows[where]).to(self.device) for rows in buffers.at(step)
+            )
+            logits = self.earlier.logits(seen.float(), events)
         chances = self.random.random(len(where), np.float32)
         actions, logs = np.zeros(len(where), np.int64), np.zeros(len(where), np.float32)
         choose(logits.cpu().numpy(), buffers.masks[step][where], chances, actions, logs)
@@ -303,7 +321,7 @@ class PPO:
     ) -> tuple[Tensor, list[float]]:
         settings = self.settings
         with self._mixed():
-            logits, values = self.network(*self._as_numbers(batch.x, batch.hidden))
+            logits, values = self.network(*self._as_numbers(batch.x, batch.events, batch.hidden))
         logs = _masked_logs(logits, batch.masks)
         chosen = logs.gather(1, batch.actions[:, None]).squeeze(1)
         change = chosen - batch.logs
@@ -330,7 +348,7 @@ class PPO:
         parts = []
         for rows in torch.arange(len(batch.actions), device=self.device).split(8192):
             with self._mixed():
-                logits = self.average.logits(batch.x[rows].float())
+                logits = self.average.logits(batch.x[rows].float(), batch.events[rows])
             parts.append(_masked_logs(logits, batch.masks[rows]))
         return torch.cat(parts)
 
@@ -349,12 +367,21 @@ class PPO:
 
     def network_card(self) -> dict[str, Any]:
         """What the card of a checkpoint says of the network."""
-        return {
-            "kind": "mlp",
+        settings = self.settings
+        told: dict[str, Any] = {
+            "kind": settings.network,
             "inputs": self.inputs.tolist(),
-            "ranks": self.settings.ranks,
-            "layers": list(self.settings.layers),
+            "ranks": settings.ranks,
+            "layers": list(settings.layers),
         }
+        if settings.network == "attention":
+            told["attention"] = {
+                "layers": settings.attention_layers,
+                "heads": settings.attention_heads,
+                "width": settings.attention_width,
+                "history_version": HISTORY_VERSION,
+            }
+        return told
 
     def write_beside(self, path: Path) -> None:
         """Nothing: weights and card are all there is to a checkpoint."""
@@ -437,6 +464,7 @@ class Decisions:
     """Decisions to learn from, one row each."""
 
     x: Tensor
+    events: Tensor
     hidden: Tensor
     masks: Tensor
     actions: Tensor
@@ -449,8 +477,8 @@ class Decisions:
         # Whole rows at once: many times as fast as an index.
         return Decisions(*(
             tensor.index_select(0, rows)
-            for tensor in (self.x, self.hidden, self.masks, self.actions, self.logs,
-                           self.advantages, self.returns)
+            for tensor in (self.x, self.events, self.hidden, self.masks, self.actions,
+                           self.logs, self.advantages, self.returns)
         ))  # fmt: skip
 
 
@@ -458,13 +486,16 @@ class Buffers:
     """Room for the decisions of one iteration: `(steps, games)` rows, observations as int8."""
 
     def __init__(
-        self, steps: int, games: int, inputs: Array, actions: int, closed: bool, oracle: bool
-    ) -> None:
+        self, steps: int, games: int, inputs: Array, actions: int, *, closed: bool, oracle: bool,
+        events: int,
+    ) -> None:  # fmt: skip
         shape = (steps, games)
         self.all = np.arange(games)
         self.observations = np.zeros((*shape, len(inputs)), np.int8)
+        self.events = np.zeros((*shape, events, HISTORY_COLUMNS), np.int8)
         self.hidden = np.zeros((*shape, HIDDEN_SIZE if oracle else 0), np.int8)
         self.beyond = np.zeros((games, len(inputs)), np.int8)
+        self.beyond_events = np.zeros((games, events, HISTORY_COLUMNS), np.int8)
         self.beyond_hidden = np.zeros((games, HIDDEN_SIZE if oracle else 0), np.int8)
         self.beyond_masks = np.zeros((games, actions), np.int8)
         self.masks = np.zeros((*shape, actions), np.int8)
@@ -492,11 +523,11 @@ class Buffers:
         if not beyond:
             self.seats[step] = now.seats
 
-    def at(self, step: int) -> tuple[Array, Array]:
-        """What is seen and what is not at a step; -1 for what lies beyond the last."""
+    def at(self, step: int) -> tuple[Array, Array, Array]:
+        """What is seen, now and in order, and what is not at a step; -1 beyond the last."""
         if step < 0:
-            return self.beyond, self.beyond_hidden
-        return self.observations[step], self.hidden[step]
+            return self.beyond, self.beyond_events, self.beyond_hidden
+        return self.observations[step], self.events[step], self.hidden[step]
 
     def decisions(self, device: torch.device) -> Decisions:
         """The learner's decisions as rows on the device."""
@@ -509,6 +540,6 @@ class Buffers:
 
         gained, values = rows(self.advantages), rows(self.values)
         return Decisions(
-            rows(self.observations), rows(self.hidden), rows(self.masks), rows(self.actions),
-            rows(self.logs), gained, gained + values,
+            rows(self.observations), rows(self.events), rows(self.hidden), rows(self.masks),
+            rows(self.actions), rows(self.logs), gained, gained + values,
         )  # fmt: skip

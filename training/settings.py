@@ -24,6 +24,7 @@ from ..engine.rules import load_rules
 from ..envs.options import Options, options_from
 
 CRITICS = ("shared", "own", "oracle")
+NETWORKS = ("mlp", "attention")
 PRECISIONS = ("float32", "mixed")
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -110,7 +111,12 @@ class PPOSettings(Settings):
     kind: ClassVar[str] = "ppo"
 
     # The network.
+    network: str = "mlp"
+    """`attention` reads all that was seen, in order, beside the observation."""
     layers: tuple[int, ...] = (256, 256)
+    attention_layers: int = 2
+    attention_heads: int = 4
+    attention_width: int = 64
     ranks: str = "closed"
     """`closed` shows it every card in play by its rank among those left; or `real` ranks."""
     critic: str = "oracle"
@@ -149,9 +155,11 @@ class PPOSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _one_of("network", self.network, NETWORKS)
         _one_of("critic", self.critic, CRITICS)
         _one_of("ranks", self.ranks, RANKS)
-        for name in ("games", "epochs", "minibatch", "pool_every"):
+        for name in ("games", "epochs", "minibatch", "pool_every", "attention_layers",
+                     "attention_heads", "attention_width"):  # fmt: skip
             _at_least(name, getattr(self, name), 1)
         for name in ("steps", "pool_size", "clip", "learning_rate", "learning_rate_end", "entropy",
                      "entropy_end", "value_weight", "pull"):  # fmt: skip
@@ -160,6 +168,11 @@ class PPOSettings(Settings):
             _at_least(name, getattr(self, name), 0)
             if getattr(self, name) > 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}: it has to be at most 1")
+        if self.attention_width % self.attention_heads:
+            raise SettingsError(
+                f"attention_width is {self.attention_width}: it has to divide among "
+                f"{self.attention_heads} heads"
+            )
         if not self.layers or min(self.layers) < 1:
             raise SettingsError(f"layers is {list(self.layers)}: give the width of each layer")
 
