@@ -33,10 +33,12 @@ class Block(nn.Module):
         """The first so many rows of `(n, tokens, width)`; `there` says which tokens there are."""
         seen = self.before(x)
         keys, values = self.pairs(seen).chunk(2, dim=-1)
-        found = functional.scaled_dot_product_attention(
-            self._split(self.queries(seen[:, :rows])), self._split(keys), self._split(values),
-            attn_mask=there[:, None, None, :],
-        )  # fmt: skip
+        split = [self._split(each) for each in (self.queries(seen[:, :rows]), keys, values)]
+        # On processors its way back is many times slower in bfloat16.
+        with torch.autocast(x.device.type, enabled=False):
+            found = functional.scaled_dot_product_attention(
+                *(each.float() for each in split), attn_mask=there[:, None, None, :]
+            )
         x = x[:, :rows] + self.out(found.transpose(1, 2).flatten(2))
         return x + self.narrow(functional.relu(self.wide(self.between(x))))
 

@@ -70,6 +70,8 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
         ("games=0", "at least 1"),
         ("device=gpu", "auto, cpu, cuda"),
         ("critic=orcale", "'oracle'"),
+        ("network=atention", "'attention'"),
+        ("attention_heads=5", "attention_width is 64: it has to divide among 5 heads"),
         ("average=2", "at most 1"),
         ("layers=0", "width"),
         ("rules=clasic", "'classic'"),
