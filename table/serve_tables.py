@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from .hall import TooMany
 from .helping import seen_of
 from .house import House, person_of, remember
+from .messages import Message
 from .requests import (
     PERSON_COOKIE,
     known_only,
@@ -38,11 +40,13 @@ class Tables:
     def __init__(self, house: House) -> None:
         self._house = house
 
-    async def _table(self, request: Request) -> Table:
-        person, name = person_of(request), request.path_params["id"]
-        table = await run_in_threadpool(self._house.hall.get, person, name)
+    def _found(self, request: Request) -> Table:
+        table = self._house.hall.get(person_of(request), request.path_params["id"])
         request.state.table = table
         return table
+
+    async def _table(self, request: Request) -> Table:
+        return await run_in_threadpool(self._found, request)
 
     async def open(self, request: Request) -> Response:
         """A new table."""
@@ -68,7 +72,8 @@ class Tables:
         wait = number_in_query(request, "wait", 0, LONGEST_WAIT)
         if after is not None and wait:
             await self._until_news(table, int(after), wait)
-        return await self._answer(table, None if after is None else int(after))
+        number = None if after is None else int(after)
+        return JSONResponse(await run_in_threadpool(table.message, number))
 
     async def _until_news(self, table: Table, after: int, seconds: float) -> None:
         """Wait until something happens; watched agents go on meanwhile."""
@@ -98,36 +103,35 @@ class Tables:
         finally:
             table.remove_bell(ring)
 
-    async def _answer(self, table: Table, after: int | None = None) -> Response:
-        return JSONResponse(await run_in_threadpool(table.message, after))
+    async def _changed(self, request: Request, act: Callable[[Table], object]) -> Response:
+        """Let something happen at a table, and tell what did: all in one go to a thread."""
+
+        def done() -> Message:
+            table = self._found(request)
+            before = table.last_event
+            act(table)
+            return table.message(before)
+
+        return JSONResponse(await run_in_threadpool(done))
 
     async def play(self, request: Request) -> Response:
         """One action of the person, and what a quick opponent answers."""
         told = await told_in(request)
         known_only(told, "action", "move")
         action, move = whole(told, "action", 0, 52), whole(told, "move", 0, _MOST_MOVES)
-        table = await self._table(request)
-        before = table.last_event
-        await run_in_threadpool(table.play, action, move)
-        return await self._answer(table, before)
+        return await self._changed(request, lambda table: table.play(action, move))
 
     async def next(self, request: Request) -> Response:
         """The next hand of a match."""
         told = await told_in(request)
         known_only(told, "move")
-        table = await self._table(request)
-        before = table.last_event
         move = whole_or_none(told, "move", 0, _MOST_MOVES)
-        await run_in_threadpool(table.next_hand, move)
-        return await self._answer(table, before)
+        return await self._changed(request, lambda table: table.next_hand(move))
 
     async def leave(self, request: Request) -> Response:
         """End it here."""
         known_only(await told_in(request))
-        table = await self._table(request)
-        before = table.last_event
-        await run_in_threadpool(table.leave)
-        return await self._answer(table, before)
+        return await self._changed(request, Table.leave)
 
     async def forget(self, request: Request) -> Response:
         """Clear a table away."""
@@ -141,15 +145,15 @@ class Tables:
         known_only(told, "delay_ms", "pause", "step")
         delay = whole_or_none(told, "delay_ms", 0, 600_000)
         pause, step = yes_or_no(told, "pause"), bool(yes_or_no(told, "step"))
-        table = await self._table(request)
-        before = table.last_event
-        await run_in_threadpool(table.set_speed, delay, pause, step)
-        return await self._answer(table, before)
+        return await self._changed(request, lambda table: table.set_speed(delay, pause, step))
 
     async def help(self, request: Request) -> Response:
         """What has been seen."""
-        table = await self._table(request)
-        return JSONResponse(await run_in_threadpool(lambda: seen_of(table.person_view())))
+
+        def seen() -> Message:
+            return seen_of(self._found(request).person_view())
+
+        return JSONResponse(await run_in_threadpool(seen))
 
     async def hint(self, request: Request) -> Response:
         """What might be played, and why."""
