@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from . import __version__
 
 COMMANDS = {
+    "play": "play against any player, in the terminal",
     "train": "train a player by self-play",
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",
