@@ -1,0 +1,47 @@
+/* Talking to the server: JSON both ways, errors as sentences, and one line that says when it is gone. */
+
+import { byId } from "./dom.js";
+
+export class Refused extends Error {
+  constructor(status, answer) {
+    super(answer.error ?? `The server answered ${status}.`);
+    this.status = status;
+    this.answer = answer;
+  }
+}
+
+export class Unreachable extends Error {}
+
+function connected(yes) {
+  const line = byId("connection");
+  if (line.hidden === yes) return;
+  line.hidden = yes;
+  line.textContent = yes ? "" : "The connection to the table is lost. Trying again…";
+}
+
+async function ask(method, path, body, signal) {
+  let response, answer;
+  try {
+    response = await fetch(path, {
+      method,
+      signal,
+      headers: body === undefined ? {} : { "Content-Type": typeof body === "string" ? "text/plain" : "application/json" },
+      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+    });
+    answer = await response.json();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    if (!response) {
+      connected(false);
+      throw new Unreachable("The server does not answer. Is it running? Nothing is lost.");
+    }
+    answer = {};
+  }
+  connected(true);
+  if (!response.ok) throw new Refused(response.status, answer);
+  return answer;
+}
+
+export const get = (path, signal) => ask("GET", path, undefined, signal);
+export const post = (path, body = {}) => ask("POST", path, body);
+export const remove = (path) => ask("DELETE", path);

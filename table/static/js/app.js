@@ -1,0 +1,72 @@
+/* The page as a whole: which part of it is shown (by the address after #), and keys for all of it. */
+
+import { dialogOpen, openKeys, toast } from "./dialogs.js";
+import { byId, h } from "./dom.js";
+import { LobbyPage } from "./lobby.js";
+import { RecordsPage } from "./records.js";
+import { ReplayPage } from "./replay.js";
+import { apply, openSettings } from "./settings.js";
+import { StatisticsPage } from "./statistics.js";
+import { TablePage } from "./table.js";
+
+const ROUTES = [
+  [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
+  [/^#\/replay\/([\w-]+)\/(\d+)$/, "replay", (id, hand) => new ReplayPage(id, Number(hand))],
+  [/^#\/watch$/, "watch", () => new LobbyPage({ watching: true })],
+  [/^#\/replays$/, "replays", () => new RecordsPage()],
+  [/^#\/statistics$/, "statistics", () => new StatisticsPage()],
+  [/^/, "lobby", () => new LobbyPage()],
+];
+const TITLES = { lobby: "Lobby", watch: "Watch", replays: "Replays", replay: "Replay", statistics: "Statistics", table: "Table" };
+let page = null;
+
+async function show() {
+  const hash = location.hash || "#/";
+  const [pattern, name, make] = ROUTES.find(([test]) => test.test(hash));
+  page?.close();
+  document.querySelectorAll("dialog[open]").forEach((each) => each.close());
+  page = make(...(pattern.exec(hash) ?? []).slice(1));
+  page.onkeys = openKeys;
+  const mine = page;
+  document.body.dataset.page = name;
+  document.title = `${TITLES[name]} · German Whist`;
+  document.querySelectorAll(".site nav a").forEach((link) =>
+    (link.dataset.page === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current")));
+  byId("main").replaceChildren(page.root);
+  page.root.querySelector("h1")?.focus({ preventScroll: true });
+  scrollTo(0, 0);
+  try {
+    await page.open();
+  } catch (error) {
+    if (page === mine) trouble(error);
+  }
+}
+
+function trouble(error) {
+  byId("main").replaceChildren(h("div", { class: "page" }, h("div", { class: "empty card-panel" },
+    h("h1", {}, "That did not work"), h("p", {}, error.message),
+    h("button", { class: "primary", type: "button", onclick: show }, "Try again"), " ", h("a", { href: "#/" }, "To the lobby"))));
+}
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || dialogOpen()) return;
+  const { target } = event;
+  if (target.closest("input:not([type=range]):not([type=radio]), select, textarea")) return;
+  if (target.matches("input") && /^(Arrow|Home|End|Page| )/.test(event.key)) return;
+  if (target.closest("button, a") && (event.key === "Enter" || event.key === " ")) return;
+  if (event.key === "?") openKeys();
+  else if (event.key === "," && !page?.key) openSettings();
+  else if (!page?.key?.(event)) return;
+  event.preventDefault();
+});
+
+addEventListener("unhandledrejection", (event) => toast(event.reason?.message ?? "Something went wrong."));
+apply();
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // The address after # is a page, not a place in one.
+  byId("main").focus();
+});
+byId("open-settings").addEventListener("click", openSettings);
+byId("open-keys").addEventListener("click", openKeys);
+addEventListener("hashchange", show);
+show();

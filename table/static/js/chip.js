@@ -1,0 +1,9 @@
+/* A card in running text: its symbol in its colour, its name for screen readers. */
+
+import { isRed, nameOf, symbolOf } from "./cards.js";
+import { h } from "./dom.js";
+
+export function cardText(card) {
+  return h("span", { class: `chip ${isRed(card[1]) ? "red" : "black"} suit-${card[1]}`, title: nameOf(card) },
+    h("span", { "aria-hidden": "true" }, symbolOf(card)), h("span", { class: "sr-only" }, nameOf(card)));
+}

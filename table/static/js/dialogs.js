@@ -1,0 +1,71 @@
+/* Dialogs, the toast for refusals, and what screen readers are told. */
+
+import { byId, h } from "./dom.js";
+
+/** A modal dialog with a title; buttons with a value close it. Resolves with that value. */
+export function dialog(title, body, buttons, { className = "" } = {}) {
+  const heading = h("h2", { id: "dialog-title", tabindex: "-1" }, title);
+  const form = h("form", { method: "dialog" },
+    h("header", {}, heading), h("div", { class: "dialog-body" }, body), h("footer", {}, buttons));
+  const element = h("dialog", { class: className, "aria-labelledby": "dialog-title" }, form);
+  element.addEventListener("click", (event) => event.target === element && element.close());
+  document.body.append(element);
+  element.showModal();
+  (element.querySelector("footer .primary") ?? heading).focus();
+  return new Promise((done) => element.addEventListener("close", () => {
+    element.remove();
+    done(element.returnValue);
+  }));
+}
+
+export function dialogOpen() {
+  return Boolean(document.querySelector("dialog[open]"));
+}
+
+export function closeDialogs() {
+  document.querySelectorAll("dialog[open]").forEach((each) => each.close());
+}
+
+let leaving;
+
+/** A sentence that stays for some seconds; it is spoken at once. */
+export function toast(text, kind = "refusal") {
+  const place = byId("toast");
+  place.textContent = text;
+  place.className = `toast shown ${kind}`;
+  clearTimeout(leaving);
+  leaving = setTimeout(() => (place.className = `toast ${kind}`), 4200);
+}
+
+/** Told to screen readers when they have finished speaking. */
+export function announce(text) {
+  if (!text) return;
+  const place = byId("spoken");
+  place.append(h("p", {}, text));
+  while (place.children.length > 6) place.firstChild.remove();
+}
+
+const KEYS = [
+  [["←", "→"], "go along the hand"], [["Home", "End"], "first and last card"],
+  [["Enter", "Space"], "play the card, or take it where there is a choice"],
+  [["2", "…", "9", "0", "J", "Q", "K", "A"], "go to a card of that rank (0 or T is the ten)"],
+  [["C", "D", "H", "S"], "go to a suit; after a rank, to that very card"],
+  [["X"], "take the hidden card, where there is a choice"],
+  [["I"], "a hint"], [["P"], "cards seen, and what the opponent holds"],
+  [["R"], "say what lies on the table"], [["N"], "next hand"],
+  [["U"], "sound on or off"], [[","], "settings"], [["?"], "these keys"], [["Esc"], "close what is open"],
+];
+const REPLAY_KEYS = [
+  [["←", "→"], "a step back or forwards"], [["Home", "End"], "first and last step"],
+  [["Page Up", "Page Down"], "a trick back or forwards"], [["Space"], "play on, or stop"],
+  [["V"], "both hands, or one seat's view"],
+];
+
+const keyTable = (rows) => h("dl", { class: "keys" }, rows.map(([keys, text]) =>
+  h("div", {}, h("dt", {}, keys.map((key) => (key === "…" ? " … " : h("kbd", {}, key)))), h("dd", {}, text))));
+
+export function openKeys() {
+  if (dialogOpen()) return;
+  dialog("Keys", [h("h3", {}, "At the table"), keyTable(KEYS), h("h3", {}, "In a replay"), keyTable(REPLAY_KEYS)],
+    [h("button", { class: "primary", value: "close" }, "Close")]);
+}

@@ -1,0 +1,200 @@
+/* The felt: one element for each card that lies on the table, moved from place to place.
+   `show(scene)` finds for every place of the new scene the card that goes there, and moves it. */
+
+import { nameOf } from "./cards.js";
+import { h } from "./dom.js";
+import { face } from "./draw.js";
+import { arrange } from "./layout.js";
+
+const SPEEDS = { normal: 340, fast: 150, none: 0 };
+const EASE = "cubic-bezier(.22,.8,.24,1)";
+
+export class Felt {
+  /** `options()` gives the settings in force: cards, order, rows, speed. */
+  constructor(options) {
+    this.options = options;
+    this.pieces = [];
+    this.scene = null;
+    this.cards = h("div", { class: "cards", "aria-hidden": "true" });
+    this.hits = h("div", { class: "hits" });
+    this.root = h("div", { class: "felt" }, this.cards, this.hits);
+    this.onarranged = () => {};
+    this.observer = new ResizeObserver(() => this.scene && this.show(this.scene, { still: true }));
+    this.observer.observe(this.root);
+  }
+
+  close() {
+    this.observer.disconnect();
+  }
+
+  get duration() {
+    return SPEEDS[this.options().speed];
+  }
+
+  /** Lays the table as the scene says; resolves when the cards have come to rest. */
+  async show(scene, { still = false, stagger = 0 } = {}) {
+    this.scene = scene;
+    const { width, height } = this.root.getBoundingClientRect();
+    if (!width || !height) return;
+    const plan = arrange(scene, width, height, this.options());
+    const duration = still ? 0 : this.duration;
+    const pairs = this.match(plan.places);
+    const kept = new Set(pairs.map(([, piece]) => piece));
+    for (const piece of this.pieces) if (!kept.has(piece)) this.dismiss(piece, duration);
+    this.pieces = [...kept];
+    this.root.style.setProperty("--card", `${plan.card}px`);
+    this.plan = plan;
+    this.onarranged(plan);
+    const moves = pairs.map(([place, piece], number) =>
+      this.move(piece, place, duration, stagger * number * (duration ? 1 : 0)));
+    await Promise.all(moves);
+  }
+
+  /* Every place gets a piece: the same card first, then the card that is turned over on its way
+     there, then a new one from the stock. */
+  match(places) {
+    const free = new Set(this.pieces);
+    const found = new Map();
+    const take = (place, test) => {
+      if (found.has(place)) return;
+      for (const piece of free) {
+        if (test(piece)) {
+          found.set(place, piece);
+          free.delete(piece);
+          return;
+        }
+      }
+    };
+    for (const place of places) if (place.card) take(place, (piece) => piece.card === place.card);
+    const hands = { 0: "hand", 1: "other" };
+    for (const place of places) {
+      if (place.zone === "trick") take(place, (piece) => !piece.card && piece.zone === hands[place.who]);
+    }
+    for (const place of places) {
+      if (place.zone === "hand" || place.zone === "other" || place.zone === "stock") {
+        take(place, (piece) => piece.zone === place.zone && (!place.card || !piece.card));
+      }
+    }
+    const top = [...free].filter((piece) => piece.zone === "stock").reverse();
+    for (const place of places) {
+      if (found.has(place) || place.zone === "stock" || place.zone === "last") continue;
+      const piece = top.find((each) => free.has(each));
+      if (piece) take(place, (each) => each === piece);
+    }
+    for (const place of places) if (!found.has(place)) found.set(place, this.create(place, places));
+    return [...found];
+  }
+
+  create(place, places) {
+    const inner = h("div", { class: "inner" });
+    const element = h("div", { class: "card" }, inner);
+    const piece = { element, inner, card: null, zone: place.zone, drawn: null };
+    const origin = place.zone === "stock" || place.zone === "last" ? place : places.find((each) => each.zone === "stock") ?? place;
+    this.set(piece, { ...origin, card: origin === place ? place.card : null, zone: place.zone });
+    this.cards.append(element);
+    return piece;
+  }
+
+  set(piece, { x, y, scale, z }) {
+    piece.transform = `translate(-50%, -50%) translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) scale(${scale})`;
+    piece.element.style.transform = piece.transform;
+    piece.element.style.zIndex = piece.depth = z;
+  }
+
+  dismiss(piece, duration) {
+    const gone = piece.element.animate([{ opacity: 1 }, { opacity: 0 }], { duration: duration * 0.6, fill: "forwards" });
+    gone.finished.then(() => piece.element.remove(), () => piece.element.remove());
+  }
+
+  async move(piece, place, duration, delay) {
+    const { element } = piece;
+    const running = element.getAnimations();
+    const before = running.length ? getComputedStyle(element).transform : piece.transform;
+    const zone = piece.zone;
+    running.forEach((each) => each.cancel());
+    piece.zone = place.zone;
+    this.set(piece, place);
+    element.dataset.zone = place.zone;
+    this.turn(piece, place.card, duration, delay);
+    if (!duration || before === piece.transform) return;
+    if (zone !== place.zone) element.style.zIndex = 500 + place.z;
+    const move = element.animate([{ transform: before }, { transform: piece.transform }],
+      { duration, delay, easing: EASE, fill: "backwards" });
+    await move.finished.then(() => (element.style.zIndex = place.z), () => {});
+  }
+
+  /* Shows the face or the back; a card that changes between them is turned over on its way. */
+  turn(piece, card, duration, delay) {
+    const look = card ? `${card} ${this.options().cards}` : "back";
+    if (piece.drawn === look) return;
+    const turned = piece.drawn !== null && (piece.card === null) !== (card === null);
+    piece.card = card;
+    piece.drawn = look;
+    const paint = () => {
+      piece.inner.replaceChildren(card ? face(card, this.options().cards) : h("div", { class: "back" }));
+      piece.element.dataset.card = card ?? "";
+    };
+    if (!duration || !turned) return paint();
+    const half = { duration: duration * 0.35, easing: "ease-in", fill: "forwards" };
+    const away = piece.inner.animate([{ transform: "none" }, { transform: "scaleX(0)" }], { ...half, delay });
+    away.finished.then(() => {
+      paint();
+      away.cancel();
+      piece.inner.animate([{ transform: "scaleX(0)" }, { transform: "none" }], { ...half, easing: "ease-out", fill: "none" });
+    }, paint);
+  }
+
+  piece(card) {
+    return this.pieces.find((each) => each.card === card);
+  }
+
+  /** Marks cards by class name: `{lifted: ["TH"], dim: [...]}`. */
+  mark(classes) {
+    const top = this.pieces.filter((each) => each.zone === "stock").sort((one, two) => two.depth - one.depth)[0];
+    for (const piece of this.pieces) {
+      for (const [name, cards] of Object.entries(classes)) {
+        const named = cards.includes(piece === top ? "stock" : piece.card);
+        piece.element.classList.toggle(name, named);
+      }
+    }
+  }
+
+  /** A card that may not be played shakes its head. */
+  refuse(card) {
+    const steps = [0, -7, 7, -5, 5, 0].map((x) => ({ transform: `translateX(${x}px)` }));
+    this.piece(card)?.inner.animate(steps, { duration: 320 });
+  }
+
+  /** Buttons over the cards that can be chosen: what keys and screen readers get. */
+  buttons(wanted, { label, onchoose, onfocus, onhover }) {
+    const focused = this.hits.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const { places, card, tall } = this.plan;
+    this.hits.setAttribute("role", "group");
+    this.hits.setAttribute("aria-label", label);
+    this.hits.replaceChildren(...wanted.map(({ key, action, zone, disabled, name }, number) => {
+      const place = zone === "stock" ? places.filter((each) => each.zone === "stock").at(-1) : places.find((each) => each.card === key && each.zone === zone);
+      if (!place) return null;
+      const next = zone === "hand" ? wanted[number + 1] : null;
+      const after = next && places.find((each) => each.card === next.key && each.zone === "hand");
+      const width = after && after.y === place.y ? Math.min(place.step, card) : card * place.scale;
+      const button = h("button", {
+        type: "button", class: "hit", "data-key": key, "data-action": action, "aria-label": name ?? nameOf(key),
+        "aria-disabled": disabled ? "true" : null, tabindex: "-1",
+        onclick: (event) => onchoose(action, key, event.detail === 0),
+        onfocus: (event) => event.target.matches(":focus-visible") && onfocus(key), onpointerenter: () => onhover(key), onpointerleave: () => onhover(null),
+      });
+      button.style.left = `${place.x - (card * place.scale) / 2}px`;
+      button.style.top = `${place.y - (tall * place.scale) / 2}px`;
+      button.style.width = `${width}px`;
+      button.style.height = `${place.covered || tall * place.scale}px`;
+      return button;
+    }).filter(Boolean));
+    if (focused) this.focus(focused);
+  }
+
+  focus(key) {
+    const button = [...this.hits.children].find((each) => each.dataset.key === key);
+    button?.focus({ preventScroll: true });
+    return Boolean(button);
+  }
+}

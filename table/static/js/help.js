@@ -1,0 +1,60 @@
+/* The help panel: every card seen, suit by suit, what the opponent is known to hold, and a hint. */
+
+import { actionSymbol, nameOf, RANKS, rankText, SUIT_NAMES } from "./cards.js";
+import { cardText } from "./chip.js";
+import { h, plural } from "./dom.js";
+import { suitIcon } from "./suits.js";
+
+const PLACES = {
+  hand: "in your hand", other: "with the opponent", up: "face up", played: "played", trick: "on the table", unseen: "not seen yet",
+};
+
+function suitRow({ suit, cards }) {
+  const ordered = [...cards].sort((one, two) => RANKS.indexOf(two.card[0]) - RANKS.indexOf(one.card[0]));
+  return h("tr", {},
+    h("th", { scope: "row" }, suitIcon(suit), h("span", { class: "sr-only" }, SUIT_NAMES[suit])),
+    ordered.map(({ card, where }) => h("td", { class: `seen-${where}`, title: `${nameOf(card)}: ${PLACES[where] ?? where}` },
+      rankText(card), h("span", { class: "sr-only" }, ` ${PLACES[where] ?? where}`))));
+}
+
+function bars(estimates) {
+  const values = estimates.map((each) => each.value);
+  const low = Math.min(...values), span = Math.max(...values) - low || 1;
+  return h("ul", { class: "bars" }, [...estimates].sort((one, two) => two.value - one.value).map(({ action, value }) => {
+    const bar = h("i", { "aria-hidden": "true" });
+    bar.style.width = `${12 + (88 * (value - low)) / span}%`;
+    return h("li", {}, h("span", {}, actionSymbol(action)), h("span", { class: "bar" }, bar), h("span", { class: "number" }, value.toFixed(2)));
+  }));
+}
+
+export class HelpPanel {
+  constructor({ onclose, onhint }) {
+    this.body = h("div", { class: "help-body" });
+    this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
+    this.root = h("aside", { class: "help", "aria-label": "Help", hidden: true },
+      h("header", {}, h("h2", {}, "Help"), h("button", { type: "button", class: "quiet small", "aria-label": "Close help", onclick: onclose }, "✕")),
+      h("section", {}, h("button", { type: "button", class: "wide-button", onclick: onhint }, "Give me a hint"), this.hint), this.body);
+  }
+
+  show(help, other) {
+    const suits = help.seen?.suits ?? [];
+    this.body.replaceChildren(
+      h("section", {}, h("h3", {}, "Cards seen"),
+        h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
+          h("caption", { class: "sr-only" }, "Where each card was last seen"), h("tbody", {}, suits.map(suitRow)))),
+        h("ul", { class: "legend" }, ["hand", "other", "played", "unseen"].map((where) =>
+          h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), PLACES[where])))),
+      h("section", {}, h("h3", {}, `${other} holds`),
+        help.known?.length ? h("p", { class: "known" }, help.known.map(cardText)) : h("p", { class: "faint" }, "No card is known yet."),
+        help.hidden ? h("p", { class: "faint" }, `and ${plural(help.hidden, "card")} not seen`) : null));
+  }
+
+  showHint(hint) {
+    this.hint.replaceChildren(
+      h("p", {}, h("strong", {}, actionSymbol(hint.action)), " ", hint.why ?? ""), hint.estimates?.length ? bars(hint.estimates) : "");
+  }
+
+  clearHint() {
+    this.hint.replaceChildren();
+  }
+}

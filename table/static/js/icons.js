@@ -1,0 +1,32 @@
+/* The few icons of the tool bars, as outlines in a box of 24, and the trophy. */
+
+import { s } from "./dom.js";
+
+const PATHS = {
+  back: "M15 5l-7 7 7 7",
+  hint: "M9 18h6M10 21h4M12 3a6 6 0 0 0-4 10.500c.8.8 1 1.500 1 2.500h6c0-1 .2-1.700 1-2.500A6 6 0 0 0 12 3Z",
+  seen: "M2 12s3.600-6.500 10-6.500S22 12 22 12s-3.600 6.500-10 6.500S2 12 2 12ZM12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6Z",
+  settings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.500v5M9 14.500v5",
+  keys: "M3 7h18v10H3ZM6.500 10h.01M10 10h.01M13.500 10h.01M17 10h.01M8 14h8",
+  leave: "M14 4h5v16h-5M10 8l-4 4 4 4M6 12h9",
+  first: "M6 5v14M19 5l-9 7 9 7Z", last: "M18 5v14M5 5l9 7-9 7Z",
+  previous: "M16 5l-9 7 9 7Z", next: "M8 5l9 7-9 7Z", play: "M7 5l12 7-12 7Z", pause: "M8 5v14M16 5v14",
+  rules: "M6 3h12v18H6ZM9 8h6M9 12h6M9 16h4",
+};
+
+export function icon(name) {
+  return s("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, s("path", { d: PATHS[name] }));
+}
+
+export function trophy() {
+  const gold = { fill: "#e8b23f", stroke: "#8a5a0b", "stroke-width": 2, "stroke-linejoin": "round" };
+  const handle = { fill: "none", stroke: "#c58b1c", "stroke-width": 6, "stroke-linecap": "round" };
+  return s("svg", { viewBox: "0 0 120 130", class: "trophy", "aria-hidden": "true" },
+    s("path", { d: "M32 28C6 24 8 62 40 64M88 28c26-4 24 34-8 36", ...handle }),
+    s("path", { d: "M28 14h64c0 40-8 62-32 66C36 76 28 54 28 14Z", ...gold }),
+    s("path", { d: "M38 20c0 28 4 42 12 50", fill: "none", stroke: "#ffe7ae", "stroke-width": 5, "stroke-linecap": "round" }),
+    s("path", { d: "M54 78h12l4 22H50Z", ...gold }),
+    s("path", { d: "M38 100h44v10H38Z", ...gold }),
+    s("path", { d: "M30 110h60v12H30Z", fill: "#5b3b22", stroke: "#3a2412", "stroke-width": 2, "stroke-linejoin": "round" }),
+    s("path", { d: "M60 30l4.700 9.600 10.600 1.500-7.700 7.500 1.800 10.500L60 54.100l-9.400 5 1.800-10.500-7.700-7.500 10.600-1.500Z", fill: "#fff4d0" }));
+}

@@ -1,0 +1,43 @@
+/* What the server offers: rule sets and players, asked for once. */
+
+import { get } from "./api.js";
+import { dialog, toast } from "./dialogs.js";
+import { h } from "./dom.js";
+
+let asked;
+
+/** The menu; when asking failed, the next call asks again. */
+export function menu() {
+  asked ??= get("/api/menu").catch((error) => {
+    asked = undefined;
+    throw error;
+  });
+  return asked;
+}
+
+const STRENGTH = ["random", "easy", "threshold", "medium", "counting", "hard", "champion"];
+const FIRST = ["easy", "medium", "hard", "champion"];
+
+/** Players as a person looks for them: the named ones from weak to strong, then the others. */
+export function orderedAgents(agents) {
+  const place = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : 10 + (STRENGTH.indexOf(name) + 20) % 20);
+  return [...agents].sort((one, two) => place(one.name) - place(two.name));
+}
+
+export const KINDS = { rule: "rules of thumb", search: "search", network: "trained network" };
+
+/** Whether an agent plays a rule set. */
+export const plays = (agent, rules) => !agent.plays || agent.plays.includes(rules);
+
+/** The rules of a set, in a dialog. */
+export async function openRules(name) {
+  try {
+    const rules = await get(`/api/rules/${encodeURIComponent(name)}`);
+    await dialog(rules.title ?? rules.name, h("div", { class: "rules-text" },
+      h("p", { class: "lead" }, rules.about),
+      rules.text.map(({ heading, paragraphs }) => [h("h3", {}, heading), paragraphs.map((text) => h("p", {}, text))])),
+    [h("button", { class: "primary", value: "close" }, "Close")], { className: "reading" });
+  } catch (error) {
+    toast(error.message);
+  }
+}

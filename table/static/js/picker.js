@@ -1,0 +1,152 @@
+/* Choosing a card: the buttons over the hand (or over the stock), one click or two, and the keys. */
+
+import { actionOf, cardOf, nameOf, RANKS, rankOf, sorted, SUITS, suitOf, TAKE_HIDDEN } from "./cards.js";
+import { plural } from "./dom.js";
+import { settings } from "./settings.js";
+
+const PAIR_WITHIN = 1200;
+
+export class Picker {
+  constructor(felt, { onplay, onrefuse }) {
+    this.felt = felt;
+    this.onplay = onplay;
+    this.onrefuse = onrefuse;
+    this.chosen = null;
+    this.hovered = null;
+    this.pointed = null;
+    this.typed = { rank: null, at: 0 };
+    this.state = null;
+  }
+
+  /** Offers what can be chosen in this state. */
+  update(state) {
+    if (state.move !== this.state?.move) this.pointed = null;
+    this.state = state;
+    const mine = state.turn === 0 && state.player === "human";
+    const choosing = mine && state.phase === "choose";
+    const hand = sorted(state.hand, state.trump, settings.order).map((card) => ({
+      key: card, action: actionOf(card), zone: "hand", disabled: !mine || choosing || !state.legal.includes(actionOf(card)),
+    }));
+    const offered = choosing ? state.legal.map((action) => (action === TAKE_HIDDEN
+      ? { key: "stock", action, zone: "stock", name: "Take the hidden card" }
+      : { key: cardOf(action), action, zone: "up", name: `Take the ${nameOf(cardOf(action))}` })) : [];
+    this.offered = offered.map((each) => each.key);
+    this.items = state.player === "human" ? [...offered, ...hand] : [];
+    const had = this.felt.hits.contains(document.activeElement);
+    this.felt.buttons(this.items, {
+      label: choosing ? "Cards to choose from, then your hand" : `Your hand, ${plural(state.hand.length, "card")}`,
+      onchoose: (action, key, byKey) => this.choose(action, key, byKey),
+      onfocus: (key) => this.select(key),
+      onhover: (key) => { this.hovered = key; this.mark(); },
+    });
+    if (!this.items.some((each) => each.key === this.chosen)) this.chosen = null;
+    if (choosing && !this.offered.includes(this.chosen)) this.chosen = null;
+    this.rove();
+    if (had && !this.felt.hits.contains(document.activeElement)) this.felt.focus(this.chosen ?? this.first());
+    this.mark();
+  }
+
+  first() {
+    const playable = this.items.find((each) => !each.disabled) ?? this.items[0];
+    return playable?.key;
+  }
+
+  clear() {
+    this.chosen = this.hovered = this.pointed = null;
+    this.mark();
+  }
+
+  select(key) {
+    this.chosen = key;
+    this.rove();
+    this.mark();
+  }
+
+  /* One of the buttons is reached by Tab; the arrows lead to the others. */
+  rove() {
+    const at = this.chosen ?? this.first();
+    for (const button of this.felt.hits.children) button.tabIndex = button.dataset.key === at ? 0 : -1;
+  }
+
+  point(key) {
+    this.pointed = key;
+    this.mark();
+  }
+
+  mark() {
+    const { state } = this;
+    if (!state) return;
+    const mine = state.turn === 0 && state.player === "human";
+    const following = mine && state.phase === "follow";
+    this.felt.mark({
+      lifted: [this.hovered, this.chosen].filter((key) => key && !this.offered.includes(key) && !this.items.find((each) => each.key === key)?.disabled),
+      chosen: [this.chosen].filter(Boolean),
+      dim: following ? state.hand.filter((card) => !state.legal.includes(actionOf(card))) : [],
+      offered: this.offered,
+      hinted: [this.pointed].filter(Boolean),
+    });
+  }
+
+  choose(action, key, byKey) {
+    const item = this.items.find((each) => each.key === key);
+    if (settings.clicks === "two" && !byKey && this.armed !== key && !item.disabled) {
+      this.armed = key;
+      this.select(key);
+      return;
+    }
+    this.armed = null;
+    this.onplay(action, key === "stock" ? null : key);
+  }
+
+  // -- keys
+
+  step(by) {
+    const usable = this.offered.length ? this.items.filter((each) => this.offered.includes(each.key)) : this.items;
+    if (!usable.length) return;
+    const at = usable.findIndex((each) => each.key === this.chosen);
+    const place = at < 0 ? (by > 0 ? 0 : usable.length - 1) : (at + by + usable.length) % usable.length;
+    this.goto(usable[place].key);
+  }
+
+  goto(key) {
+    this.select(key);
+    this.felt.focus(key);
+  }
+
+  /* The next card after the chosen one that passes, round the hand. */
+  seek(test) {
+    const cards = this.items.filter((each) => each.key !== "stock");
+    const at = cards.findIndex((each) => each.key === this.chosen);
+    const turned = [...cards.slice(at + 1), ...cards.slice(0, at + 1)];
+    const found = turned.find((each) => test(each.key));
+    if (found) this.goto(found.key);
+    return true;
+  }
+
+  key(event) {
+    const key = event.key === "0" ? "T" : event.key.toUpperCase();
+    if (event.key === "ArrowRight" || event.key === "ArrowLeft") return this.step(event.key === "ArrowRight" ? 1 : -1) ?? true;
+    if (event.key === "Home" || event.key === "End") {
+      this.chosen = null;
+      return this.step(event.key === "Home" ? 1 : -1) ?? true;
+    }
+    if (event.key === "Enter" || event.key === " ") {
+      const item = this.items.find((each) => each.key === this.chosen);
+      if (!item) return false;
+      return this.choose(item.action, item.key, true) ?? true;
+    }
+    if (key === "X" && this.offered.includes("stock")) return this.choose(TAKE_HIDDEN, "stock", true) ?? true;
+    if (RANKS.includes(key) && key.length === 1) {
+      this.typed = { rank: key, at: event.timeStamp };
+      return this.seek((card) => rankOf(card) === key);
+    }
+    if (SUITS.includes(key) && key.length === 1) {
+      const { rank, at } = this.typed;
+      const exact = rank && event.timeStamp - at < PAIR_WITHIN && this.items.some((each) => each.key === rank + key);
+      this.typed = { rank: null, at: 0 };
+      if (exact) return this.goto(rank + key) ?? true;
+      return this.seek((card) => suitOf(card) === key);
+    }
+    return false;
+  }
+}

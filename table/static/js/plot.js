@@ -1,0 +1,60 @@
+/* A hand's story as a small plot: the expected result of the first player over the tricks. */
+
+import { h, s } from "./dom.js";
+
+const WIDTH = 320, HEIGHT = 128, PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 10, PAD_BOTTOM = 22;
+
+function rangeOf(story, unit) {
+  if (unit === "win %") return [0, 50, 100];
+  const most = Math.max(1, ...story.map((each) => Math.abs(each.expected)));
+  const edge = Math.ceil(most);
+  return [-edge, 0, edge];
+}
+
+/** The plot, and `at(n)`, which marks a step of the replay in it. */
+export function storyPlot({ story, unit, name, steps, onpick }) {
+  const [low, middle, high] = rangeOf(story, unit);
+  const last = Math.max(1, steps);
+  const x = (n) => PAD_LEFT + ((WIDTH - PAD_LEFT - PAD_RIGHT) * n) / last;
+  const y = (value) => PAD_TOP + ((HEIGHT - PAD_TOP - PAD_BOTTOM) * (high - value)) / (high - low);
+  const points = story.map(({ n, expected }) => [x(n), y(expected)]);
+  const path = points.map(([px, py], place) => `${place ? "L" : "M"}${px.toFixed(1)},${py.toFixed(1)}`).join("");
+  const area = points.length ? `${path}L${points.at(-1)[0].toFixed(1)},${y(middle)}L${points[0][0].toFixed(1)},${y(middle)}Z` : "";
+  const marker = s("line", { class: "plot-now", y1: PAD_TOP - 4, y2: HEIGHT - PAD_BOTTOM });
+  const spot = s("circle", { class: "plot-spot", r: 4 });
+  const endgame = story.find((each) => each.exact);
+  const label = (value) => (unit === "win %" ? `${value}%` : `${value > 0 ? "+" : ""}${value}`);
+  const drawing = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plot", role: "img", "aria-label": spoken(story, unit, name) },
+    endgame ? s("rect", { class: "plot-endgame", x: x(endgame.n), y: PAD_TOP, width: WIDTH - PAD_RIGHT - x(endgame.n), height: HEIGHT - PAD_TOP - PAD_BOTTOM }) : null,
+    [low, middle, high].map((value) => [
+      s("line", { class: "plot-grid", x1: PAD_LEFT, x2: WIDTH - PAD_RIGHT, y1: y(value), y2: y(value) }),
+      s("text", { class: "plot-label", x: PAD_LEFT - 5, y: y(value) + 3.500, "text-anchor": "end" }, label(value)),
+    ]),
+    s("path", { class: "plot-area", d: area }), s("path", { class: "plot-line", d: path }), marker, spot,
+    s("text", { class: "plot-label", x: PAD_LEFT, y: HEIGHT - 6 }, "first trick"),
+    s("text", { class: "plot-label", x: WIDTH - PAD_RIGHT, y: HEIGHT - 6, "text-anchor": "end" }, "last trick"),
+    endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: HEIGHT - 6 }, endgame.n < last * 0.75 ? "endgame" : "") : null);
+  drawing.addEventListener("click", (event) => {
+    const box = drawing.getBoundingClientRect();
+    const place = ((event.clientX - box.left) / box.width) * WIDTH;
+    onpick(Math.max(0, Math.min(last, Math.round(((place - PAD_LEFT) / (WIDTH - PAD_LEFT - PAD_RIGHT)) * last))));
+  });
+  const value = h("output", { class: "plot-value" });
+  const at = (n) => {
+    const point = [...story].reverse().find((each) => each.n <= n) ?? story[0];
+    marker.setAttribute("x1", x(n));
+    marker.setAttribute("x2", x(n));
+    if (!point) return;
+    spot.setAttribute("cx", x(point.n));
+    spot.setAttribute("cy", y(point.expected));
+    value.textContent = unit === "win %" ? `${name}: ${Math.round(point.expected)} % to win` : `${name}: ${point.expected > 0 ? "+" : ""}${point.expected.toFixed(1)} expected`;
+  };
+  return { root: h("figure", { class: "story" }, drawing, h("figcaption", {}, value)), at };
+}
+
+function spoken(story, unit, name) {
+  if (!story.length) return "No story.";
+  const told = (value) => (unit === "win %" ? `${Math.round(value)} per cent` : value.toFixed(1));
+  const values = story.map((each) => each.expected);
+  return `Expected result of ${name} over the hand: begins at ${told(values[0])}, ends at ${told(values.at(-1))}, lowest ${told(Math.min(...values))}, highest ${told(Math.max(...values))}.`;
+}

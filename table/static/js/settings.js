@@ -1,0 +1,84 @@
+/* What a player likes: kept in localStorage, applied to the page, changed in one dialog. */
+
+import { dialog } from "./dialogs.js";
+import { h } from "./dom.js";
+
+const KEY = "german-whist-settings";
+const CHOICES = {
+  theme: ["Colours of the page", { auto: "As the system", light: "Light", dark: "Dark" }],
+  cards: ["Cards", { modern: "Modern", classic: "Classic" }],
+  suits: ["Suit colours", { two: "Two", four: "Four" }],
+  order: ["Order of the hand", { alternating: "Trumps first, colours in turn", classic: "♠ ♥ ♦ ♣" }],
+  rows: ["Your hand", { one: "One row", stacked: "A row for each suit" }],
+  clicks: ["To play a card", { one: "One click", two: "Two clicks" }],
+  motion: ["Animation", { normal: "Normal", fast: "Fast", none: "None" }],
+  sound: ["Sound", { off: "Off", on: "On" }],
+};
+const listeners = new Set();
+const quiet = matchMedia("(prefers-reduced-motion: reduce)");
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+function read() {
+  const first = Object.fromEntries(Object.entries(CHOICES).map(([name, [, values]]) => [name, Object.keys(values)[0]]));
+  first.motion = quiet.matches ? "none" : "normal";
+  first.help = "off";
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    for (const [name, value] of Object.entries(kept)) {
+      const known = name === "help" ? ["on", "off"] : Object.keys(CHOICES[name]?.[1] ?? {});
+      if (known.includes(value)) first[name] = value;
+    }
+  } catch {
+    // A damaged setting costs nothing: the page starts with its own.
+  }
+  return first;
+}
+
+export const settings = read();
+
+export function change(name, value) {
+  settings[name] = value;
+  try {
+    localStorage.setItem(KEY, JSON.stringify(settings));
+  } catch {
+    // Private windows may keep nothing; the choice then lasts as long as the page.
+  }
+  apply();
+  listeners.forEach((each) => each(name));
+}
+
+/** Calls `listener` after every change; returns how to stop that. */
+export function onchange(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function apply() {
+  const root = document.documentElement;
+  const theme = settings.theme === "auto" ? (dark.matches ? "dark" : "light") : settings.theme;
+  root.dataset.theme = theme;
+  root.dataset.suits = settings.suits;
+  root.dataset.motion = settings.motion;
+}
+dark.addEventListener("change", apply);
+
+/** What the felt needs to know of the settings. */
+export const feltOptions = () =>
+  ({ cards: settings.cards, order: settings.order, rows: settings.rows, speed: settings.motion });
+
+/** One choice out of a few, as a row of buttons that are radio buttons. */
+export function segmented(name, legend, values, chosen, onpick) {
+  return h("fieldset", { class: "segmented" },
+    h("legend", {}, legend),
+    h("div", { class: "segments" }, Object.entries(values).map(([value, text]) =>
+      h("label", {},
+        h("input", { type: "radio", name, value, checked: value === chosen, onchange: () => onpick(value) }),
+        h("span", {}, text)))));
+}
+
+export function openSettings() {
+  dialog("Settings", h("div", { class: "settings" },
+    Object.entries(CHOICES).map(([name, [legend, values]]) =>
+      segmented(`setting-${name}`, legend, values, settings[name], (value) => change(name, value)))),
+  [h("button", { class: "primary", value: "close" }, "Done")]);
+}

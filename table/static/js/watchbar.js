@@ -1,0 +1,46 @@
+/* The bar under a watched game: pause, one step, and how fast it goes. */
+
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+
+const SLOWEST = 3000, QUICKEST = 100;
+
+export class WatchBar {
+  constructor(onwish) {
+    this.onwish = onwish;
+    this.paused = false;
+    this.pauseButton = h("button", { type: "button", class: "tool", onclick: () => this.toggle() });
+    this.slider = h("input", {
+      type: "range", min: QUICKEST, max: SLOWEST, step: 100, value: 800,
+      onchange: () => onwish({ delay_ms: SLOWEST + QUICKEST - Number(this.slider.value) }),
+    });
+    this.root = h("div", { class: "watch-bar", hidden: true, role: "group", "aria-label": "Watching" },
+      this.pauseButton,
+      h("button", { type: "button", class: "tool", "aria-label": "One step (→)", title: "One step (→)", onclick: () => this.step() }, icon("last")),
+      h("label", {}, h("span", {}, "Speed"), this.slider));
+  }
+
+  update(speed) {
+    if (!speed) return;
+    this.paused = Boolean(speed.paused);
+    const text = this.paused ? "Go on (Space)" : "Pause (Space)";
+    this.pauseButton.setAttribute("aria-label", text);
+    this.pauseButton.title = text;
+    this.pauseButton.replaceChildren(icon(this.paused ? "play" : "pause"));
+    if (document.activeElement !== this.slider) this.slider.value = SLOWEST + QUICKEST - speed.delay_ms;
+  }
+
+  toggle() {
+    this.onwish({ pause: !this.paused });
+  }
+
+  step() {
+    this.onwish({ step: true });
+  }
+
+  key(event) {
+    if (event.key === " ") return this.toggle() ?? true;
+    if (event.key === "ArrowRight") return this.step() ?? true;
+    return false;
+  }
+}
