@@ -20,15 +20,24 @@ from .terminal_ink import Line, line_width
 from .terminal_page import Left, Page, scrolled
 from .terminal_pages import (
     keys_page,
-    known_cards,
     rules_page,
     score_page,
     seen_page,
     tricks_page,
 )
-from .terminal_picture import Table, in_order, page
+from .terminal_picture import MOST_COLUMNS, Table, in_order, page
 from .terminal_screen import Screen
-from .terminal_words import Keeping, decided, prompt, score_words, told_in_lines, yours
+from .terminal_words import (
+    Keeping,
+    decided,
+    flowed,
+    known_cards,
+    prompt,
+    score_words,
+    short_names,
+    told_in_lines,
+    yours,
+)
 
 _RANK_KEYS = {**{rank: rank for rank in RANKS}, "0": "T", "1": "T"}
 _SPINNER = "|/-\\"
@@ -48,11 +57,12 @@ class Evening:
         self.screen, self.sitting = screen, sitting
         self._keeper = keeper
         self._pause = pause
-        self._names = sitting.settings.names
+        self._names = short_names(sitting.settings)
         self._chosen: int | None = None
         self._messages: list[Line] = []
         self._shows_known = False
         self._classic = False
+        self._at_work = False
 
     # -- the course of an evening
 
@@ -104,6 +114,7 @@ class Evening:
                 failed.append(error)
 
         thread = threading.Thread(target=at_work, daemon=True)
+        self._at_work = True
         thread.start()
         thread.join(0.03)
         turn = 0
@@ -114,6 +125,7 @@ class Evening:
             self._show([[(told, "faint")]] if seconds > 0.15 else [])
             self._command(self.screen.key(0.12))
             turn += 1
+        self._at_work = False
         if failed:
             raise failed[0]
         return found[0]
@@ -124,9 +136,8 @@ class Evening:
         choices = self._choices(view)
         if self._chosen not in choices:
             self._chosen = _first(view, choices)
-        self._show(
-            self._messages or prompt(view, self._names), _table_keys(view, self.screen.columns)
-        )
+        said = self._messages or flowed(prompt(view, self._names), self._room)
+        self._show(said, _table_keys(view, self.screen.columns))
         key = self.screen.key()
         if key in ("enter", "space"):
             self._play()
@@ -141,7 +152,7 @@ class Evening:
             self.sitting.play(self._chosen)
         except IllegalAction as error:
             why = yours(str(error))
-            self._messages = told_in_lines("Not allowed: ", "bad", why, self.screen.columns)
+            self._messages = told_in_lines("Not allowed: ", "bad", why, self._room)
             return
         self._chosen, self._messages = None, []
         self._keeper.keep(self.sitting)
@@ -187,7 +198,7 @@ class Evening:
             self._shows_known = not self._shows_known
         elif key == "o":
             self._classic = not self._classic
-        elif key == "h" and view.to_move:
+        elif key == "h" and view.to_move and not self._at_work:
             self._advise(view)
         else:
             return key == "redraw"
@@ -197,10 +208,15 @@ class Evening:
         """A hint in words, the marker on the card that it names."""
         words = "thinking of a hint"
         self._chosen, why = self._in_thread(lambda: self._keeper.hint(view), words)
-        self._messages = told_in_lines("Hint: ", "good", why, self.screen.columns)
+        self._messages = told_in_lines("Hint: ", "good", why, self._room)
 
     def _open(self, opened: Page, closes: str = "back", leaves: bool = False) -> None:
         scrolled(self.screen, opened, closes, leaves)
+
+    @property
+    def _room(self) -> int:
+        """The columns that messages have."""
+        return min(self.screen.columns, MOST_COLUMNS) - 4
 
     def _score(self) -> Page:
         return score_page(self.sitting)

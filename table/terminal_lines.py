@@ -27,6 +27,7 @@ from .terminal_words import (
     last_trick,
     prompt,
     score_words,
+    short_names,
     told_in_lines,
     verb,
     yours,
@@ -92,7 +93,7 @@ class LinesEvening:
         self.sitting = sitting
         self._asker = asker
         self._keeper = keeper
-        self._names = sitting.settings.names
+        self._names = short_names(sitting.settings)
 
     def run(self) -> None:
         """Play until nothing is left to play; `Left` when the person leaves before."""
@@ -162,7 +163,9 @@ class LinesEvening:
             where = f"Endgame, trick {view.trick + 1 - view.rules.foreplay_tricks}"
             where += f"; tricks {mine} : {others}"
         trumps = "no trumps" if view.trump is None else f"trumps {SUIT_SYMBOLS[view.trump]}"
-        self._asker.say([(f"{where}; {trumps}; {self._names[1]} has {view.other_cards}.", "")])
+        self._asker.say(
+            [(f"{where}; {trumps}; {self._names[1]} has {view.other_cards} cards.", "")]
+        )
         self._asker.say([("Your hand:  " + _by_suit(in_order(view.hand, view.trump)), "")])
 
     def _ask(self) -> None:
@@ -170,7 +173,7 @@ class LinesEvening:
         view = self.sitting.view(PERSON)
         self._asker.say([])
         self._tell_table(view)
-        self._asker.say(*prompt(view, self._names))
+        self._asker.say(prompt(view, self._names))
         while True:
             answer = self._asker.ask(_question(view)).lower()
             if (action := _action(answer)) is None:

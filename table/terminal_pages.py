@@ -14,7 +14,7 @@ from .sitting import Sitting
 from .terminal_ink import Line, Piece, card_piece, line_width, tidy
 from .terminal_page import Page
 from .terminal_picture import in_order
-from .terminal_words import known_cards, result_words, verb, won_by_me, wrapped
+from .terminal_words import known_cards, result_words, short_names, verb, won_by_me, wrapped
 
 # -- keys and rules
 
@@ -79,8 +79,6 @@ def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
                 line.append((f"{rank:>4}", "bold"))
             else:
                 line.append((f"{'·':>4}", "faint"))
-        if suit == view.trump:
-            line.append(("  trumps", "faint"))
         lines += [line, []]
     legend = (
         *(("  10 ", "bold", "not seen yet   "), (" (10) ", "faint", "in your hand")),
@@ -93,7 +91,8 @@ def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
         )
     lines.append([])
     lines += _counts(view, names, columns)
-    return Page("Seen so far", lines)
+    trumps = "no trumps" if view.trump is None else f"{SUIT_SYMBOLS[view.trump]} are trumps"
+    return Page(f"Seen so far; {trumps}", lines)
 
 
 def _counts(view: View, names: tuple[str, str], columns: int) -> list[Line]:
@@ -141,7 +140,7 @@ def tricks_page(view: View, names: tuple[str, str]) -> Page:
             line += [(f"{names[0][:12]} ", ""), card_piece(trick.my_draw)]
             line += [(f", {names[1][:12]} ", ""), other]
         lines.append(line)
-    return Page("The tricks of this hand: the card led comes first", lines)
+    return Page("The tricks so far, led card first", lines)
 
 
 def _padded(card: Card) -> list[Piece]:
@@ -154,7 +153,7 @@ def _padded(card: Card) -> list[Piece]:
 
 def score_page(sitting: Sitting) -> Page:
     """The scoreboard, and at the end of a match the trophy."""
-    game, match, names = sitting.game, sitting.settings.match, sitting.settings.names
+    game, match, names = sitting.game, sitting.settings.match, short_names(sitting.settings)
     over = sitting.over
     me, other = (name[:12] for name in names)
     lines: list[Line] = []

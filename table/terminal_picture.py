@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from ..engine.cards import SUIT_NAMES, SUIT_SYMBOLS, TAKE_HIDDEN, Card
 from ..engine.view import View
-from .terminal_ink import Ink, Line, card_style, put, spread
+from .terminal_ink import Ink, Line, card_style, put, spread, tidy
 from .terminal_words import last_trick, won_by_me
 
 LEAST_COLUMNS, LEAST_ROWS = 60, 20
-_MOST_COLUMNS = 78
+MOST_COLUMNS = 78
 _CELL = 4
 _FACES = 4  # rows of a hand, the raised card's included
 
@@ -62,7 +62,7 @@ def page(table: Table, ink: Ink, columns: int, rows: int) -> list[Line]:
             [(f"and {LEAST_COLUMNS} x {LEAST_ROWS} are needed.", "")],
             [("Make it larger, or press q.", "")],
         ]
-    width = min(columns, _MOST_COLUMNS)
+    width = min(columns, MOST_COLUMNS)
     blocks = [
         _other(table, ink, width),
         _middle(table, ink, width),
@@ -218,8 +218,9 @@ def _middle(table: Table, ink: Ink, width: int) -> list[Line]:
     view = table.view
     rows: list[Line] = [[] for _ in range(4)]
     _stock(rows, table, ink)
-    _trick(rows, table, ink)
-    _state(rows, view, ink, max(43, width - 22))
+    at = max(42, width - 22)
+    _trick(rows, table, ink, min(18, (at - 21) // 2))
+    _state(rows, view, at)
     return [*rows, [("   ", ""), *last_trick(view, table.names)]]
 
 
@@ -253,7 +254,8 @@ def _stock(rows: list[Line], table: Table, ink: Ink) -> None:
         _single(rows, column, None, ink, choosing and table.chosen == TAKE_HIDDEN)
 
 
-def _trick(rows: list[Line], table: Table, ink: Ink) -> None:
+def _trick(rows: list[Line], table: Table, ink: Ink, step: int) -> None:
+    """The cards of the trick, `step` columns apart."""
     view = table.view
     tricks = list(view.tricks())
     column = 21
@@ -268,14 +270,14 @@ def _trick(rows: list[Line], table: Table, ink: Ink) -> None:
     for at, (card, who) in enumerate(((trick.led, leader), (trick.followed, follower))):
         if card is None:
             continue
-        _single(rows, column - 1 + 11 * at, card, ink, False)
-        put(rows, column + 4 + 11 * at, row=1, pieces=[(who[:6], "")])
-        put(rows, column + 4 + 11 * at, row=2, pieces=[("led" if at == 0 else "plays", "faint")])
+        _single(rows, column - 1 + step * at, card, ink, False)
+        put(rows, column + 4 + step * at, row=1, pieces=[(tidy(who, step - 4), "")])
+        put(rows, column + 4 + step * at, row=2, pieces=[("led" if at == 0 else "played", "faint")])
         if not going and won_by_me(view, tricks, len(tricks) - 1) == (who == table.names[0]):
-            put(rows, column + 4 + 11 * at, row=3, pieces=[("won", "gold")])
+            put(rows, column + 4 + step * at, row=3, pieces=[("won", "gold")])
 
 
-def _state(rows: list[Line], view: View, ink: Ink, column: int) -> None:
+def _state(rows: list[Line], view: View, column: int) -> None:
     rules = view.rules
     if view.trump is None:
         put(rows, column, row=0, pieces=[("no trumps", "bold")])
@@ -296,7 +298,7 @@ def _state(rows: list[Line], view: View, ink: Ink, column: int) -> None:
         goal = "fewer tricks win" if view.low else "more tricks win"
     put(rows, column, row=2, pieces=[(goal, "gold" if view.low else "faint")])
     if rules.counts == "last" and view.stock_left:
-        put(rows, column, row=3, pieces=[("(these do not count)", "faint")])
+        put(rows, column, row=3, pieces=[("(not counted)", "faint")])
 
 
 # -- words
@@ -307,4 +309,4 @@ def _words(table: Table, width: int) -> list[Line]:
     return [*lines, [], []][:2]
 
 
-__all__ = ["LEAST_COLUMNS", "LEAST_ROWS", "Table", "in_order", "page"]
+__all__ = ["LEAST_COLUMNS", "LEAST_ROWS", "MOST_COLUMNS", "Table", "in_order", "page"]

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Protocol
 
 from ..agents.registry import raised_at, told_error
 from ..engine.cards import SUIT_NAMES, Card, card
 from ..engine.rules import Match
 from ..engine.view import Trick, View
-from .sitting import HandResult, Sitting
-from .terminal_ink import Line, card_piece, line_width, sentence, width_of
+from .sitting import HandResult, Settings, Sitting
+from .terminal_ink import Line, card_piece, line_width, sentence, tidy, width_of
 from .terminal_page import Page
 
 _CARD = re.compile(r"\b([2-9TJQKA][CDHS])\b")
@@ -47,6 +48,16 @@ def wrapped(text: str, columns: int, style: str = "", indent: int = 0) -> list[L
     return [*lines, [(" " * indent + now, style)]] if now else lines
 
 
+def short_names(settings: Settings) -> tuple[str, str]:
+    """What the two are called at the table: a checkpoint by its file, nobody at length."""
+    first, second = (tidy(_without_folders(name), 13) for name in settings.names)
+    return first, second
+
+
+def _without_folders(name: str) -> str:
+    return PurePath(name.partition(",")[0]).stem if "/" in name or "\\" in name else name
+
+
 def verb(name: str, word: str) -> str:
     """A verb as it goes with a name: you win, medium wins."""
     return word if name == "you" else word + "s"
@@ -64,15 +75,22 @@ def with_cards(text: str) -> Line:
     return sentence(*(card(part) if place % 2 else part for place, part in enumerate(parts)))
 
 
+def flowed(line: Line, columns: int) -> list[Line]:
+    """A line as lines of at most so many columns, broken between words."""
+    lines: list[Line] = [[]]
+    for text, style in line:
+        for place, word in enumerate(text.split(" ")):
+            blank = " " if place else ""
+            if line_width(lines[-1]) + width_of(blank + word) > columns:
+                lines.append([])
+                blank = ""
+            lines[-1].append((blank + word, style))
+    return lines
+
+
 def told_in_lines(head: str, style: str, text: str, columns: int) -> list[Line]:
     """A sentence with a styled beginning, its cards as people read them, in lines that fit."""
-    lines: list[Line] = [[(head, style)]]
-    for word in text.split(" "):
-        piece = with_cards(word)
-        if line_width(lines[-1]) + line_width(piece) + 5 > min(columns, 78):
-            lines.append([])
-        lines[-1] += [*piece, (" ", "")]
-    return lines
+    return flowed([(head, style), *with_cards(text)], columns)
 
 
 def decided(sitting: Sitting) -> int:
@@ -96,21 +114,21 @@ def yours(reason: str) -> str:
 # -- what to do
 
 
-def prompt(view: View, names: tuple[str, str]) -> list[Line]:
+def prompt(view: View, names: tuple[str, str]) -> Line:
     """What the person is to do now."""
     if view.phase == "choose":
-        return [sentence("You won the trick: choose a card of the stock.")]
+        return sentence("You won the trick: choose a card of the stock.")
+    prize = _prize(view) if view.stock_left else sentence(".")
     if view.led is None:
-        return [[*sentence("You lead"), *(_prize(view) if view.stock_left else sentence("."))]]
-    line = capital(sentence(f"{names[1]} led ", view.led))
+        return [*sentence("You lead"), *prize]
     suit = SUIT_NAMES[view.led.suit]
     if any(each.suit == view.led.suit for each in view.hand):
-        line += sentence(f": follow with {suit}")
+        does = f"follow with {suit}"
     elif view.trump is not None and any(each.suit == view.trump for each in view.hand):
-        line += sentence(f": you have no {suit}, so play anything; a trump wins")
+        does = f"you have no {suit}, so any card may go, and a trump wins"
     else:
-        line += sentence(f": you have no {suit}, so play anything")
-    return [[*line, *(_prize(view) if view.stock_left else sentence("."))]]
+        does = f"you have no {suit}, so any card may go"
+    return [*capital(sentence(f"{names[1]} led ", view.led, f": {does}")), *prize]
 
 
 def _prize(view: View) -> Line:
@@ -149,16 +167,13 @@ def last_trick(view: View, names: tuple[str, str]) -> Line:
         return []
     trick = tricks[done[-1]]
     winner, loser = names if won_by_me(view, tricks, done[-1]) else names[::-1]
-    line: Line = []
-    if tricks[-1].followed is None and trick.followed is not None:
-        first, second = names if trick.i_led else names[::-1]
-        line += sentence(f"{first} ", trick.led, f", {second} ", trick.followed, ": ")
-    line += sentence(f"{winner} won")
+    line = sentence(f"{winner} won")
     if trick.my_draw is not None:
-        mine = winner == names[0]
-        draws = (trick.my_draw, trick.other_draw)[:: 1 if mine else -1]
+        draws = (trick.my_draw, trick.other_draw)[:: 1 if winner == names[0] else -1]
         line += sentence(" and drew ") + _drawn(draws[0])
         line += sentence(f", {loser} ") + _drawn(draws[1])
+    if tricks[-1].followed is None and trick.followed is not None:
+        line = sentence(trick.led, " ", trick.followed, ": ") + line
     return capital(line)
 
 

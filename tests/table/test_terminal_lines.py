@@ -13,7 +13,7 @@ from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules, named_rules
 from german_whist.table.sitting import Settings, Sitting
 from german_whist.table.store import Store
-from german_whist.table.terminal_ink import clipped, ink_for, line_width, text_of_line, tidy
+from german_whist.table.terminal_ink import ink_for, line_width, text_of_line, tidy
 from german_whist.table.terminal_keys import Evening
 from german_whist.table.terminal_page import Page
 from german_whist.table.terminal_pages import rules_page, seen_page, tricks_page
@@ -131,7 +131,7 @@ class FakeScreen:
     def show(self, lines):
         assert len(lines) <= self.rows
         for line in lines:
-            assert line_width(clipped(line, self.columns)) <= self.columns
+            assert line_width(line) <= self.columns, text_of_line(line)
             self.ink.painted(line)
         self.pages.append("\n".join(map(text_of_line, lines)))
 
