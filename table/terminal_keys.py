@@ -63,6 +63,7 @@ class Evening:
         self._shows_known = False
         self._classic = False
         self._at_work = False
+        self._held = False
 
     # -- the course of an evening
 
@@ -88,8 +89,9 @@ class Evening:
         begun = time.monotonic()
         action = self._in_thread(lambda: decided(sitting), f"{name} is thinking")
         lies = self._pause if self._trick_lies() else self._pause * 0.3
-        while (left := begun + lies - time.monotonic()) > 0:
+        while self._held or begun + lies > time.monotonic():
             self._show([])
+            left = None if self._held else max(0.0, begun + lies - time.monotonic())
             key = self.screen.key(left)
             self._command(key)
             if key in ("enter", "space"):
@@ -115,14 +117,15 @@ class Evening:
 
         thread = threading.Thread(target=at_work, daemon=True)
         self._at_work = True
+        turn, said, begun = 0, self.screen.said, time.monotonic()
         thread.start()
         thread.join(0.03)
-        turn = 0
-        begun = time.monotonic()
         while thread.is_alive():
             seconds = time.monotonic() - begun
+            if self.screen.said != said:
+                words = self.screen.said
             told = f"{words} {_SPINNER[turn % 4]}" + (f" {seconds:.0f} s" if seconds >= 2 else "")
-            self._show([[(told, "faint")]] if seconds > 0.15 else [])
+            self._show(flowed([(told, "faint")], self._room) if seconds > 0.15 else [])
             self._command(self.screen.key(0.12))
             turn += 1
         self._at_work = False
@@ -194,6 +197,8 @@ class Evening:
         }
         if key in pages:
             self._open(pages[key]())
+        elif key == "p" and self.sitting.settings.watched:
+            self._held = not self._held
         elif key == "k":
             self._shows_known = not self._shows_known
         elif key == "o":
@@ -221,6 +226,13 @@ class Evening:
     def _score(self) -> Page:
         return score_page(self.sitting)
 
+    def _waiting_keys(self) -> Line:
+        """What the keys do while an agent is to play."""
+        keys = [("Enter", "no pause"), ("?", "keys"), ("q", "leave")]
+        if self.sitting.settings.watched:
+            keys[:1] = [("Enter", "next card"), ("p", "go on" if self._held else "pause")]
+        return _key_line(keys, self.screen.columns)
+
     def _show(self, messages: Sequence[Line], keys: Line | None = None) -> None:
         sitting, screen = self.sitting, self.screen
         view = sitting.view(PERSON)
@@ -235,7 +247,7 @@ class Evening:
             chosen=self._chosen,
             other_hand=in_order(other, view.trump, self._classic),
             messages=messages,
-            keys=keys or _key_line([("?", "keys"), ("q", "leave")], screen.columns),
+            keys=keys or self._waiting_keys(),
         )
         screen.show(page(table, screen.ink, screen.columns, screen.rows))
 

@@ -30,6 +30,7 @@ _KEYS = (
     ("r", "the rules of this game"),
     ("i", "statistics"),
     ("o", "order of the hand: colours in turn, or classic"),
+    ("p", "when watching: wait at every card for Enter, or go on alone"),
     ("q", "leave: the hand is kept, and `german-whist play` goes on with it"),
 )
 

@@ -70,8 +70,8 @@ def page(table: Table, ink: Ink, columns: int, rows: int) -> list[Line]:
         _words(table, width),
     ]
     # Spare rows go between the blocks, the first of them where they part most.
-    spare = rows - LEAST_ROWS
-    gaps = [min(spare, 1) + (spare > 6), (spare > 1) + (spare > 5), (spare > 2) + (spare > 4)]
+    spare = rows - sum(map(len, blocks)) - 3
+    gaps = [(spare > 0) + (spare > 6), (spare > 1) + (spare > 5), (spare > 2) + (spare > 4)]
     lines: list[Line] = [_title(table, width), []]
     for place, block in enumerate(blocks):
         lines += block
@@ -80,9 +80,8 @@ def page(table: Table, ink: Ink, columns: int, rows: int) -> list[Line]:
     left = (columns - width) // 2
     if left:
         lines = [[(" " * left, ""), *line] for line in lines]
-    lines += [[] for _ in range(min(rows, len(lines) + 1 + (spare > 3)) - 1 - len(lines))]
-    lines.append([(" " * left, ""), *table.keys])
-    return lines
+    lines += [[]] * (spare > 3)
+    return [*lines[: rows - 1], [(" " * left, ""), *table.keys]]
 
 
 def _title(table: Table, width: int) -> Line:
@@ -219,7 +218,8 @@ def _middle(table: Table, ink: Ink, width: int) -> list[Line]:
     rows: list[Line] = [[] for _ in range(4)]
     _stock(rows, table, ink)
     at = max(42, width - 22)
-    _trick(rows, table, ink, min(18, (at - 21) // 2))
+    first = 18 if width < 70 else 21
+    _trick(rows, table, ink, first, min(18, (at - first) // 2))
     _state(rows, view, at)
     return [*rows, [("   ", ""), *last_trick(view, table.names)]]
 
@@ -232,9 +232,9 @@ def _single(rows: list[Line], column: int, card: Card | None, ink: Ink, chosen: 
     else:
         style = card_style(card, prefix)
         parts = (*_face(card), "   ")
-    edge = "▸" if chosen else " " if ink.colour else "│"
+    end = " " if ink.colour else "│"
     for row, part in enumerate(parts, 1):
-        end = " " if ink.colour else "│"
+        edge = "▸" if chosen and row == 2 else end
         put(rows, column, row=row, pieces=[(edge, "gold"), (part, style), (end, "gold")])
 
 
@@ -254,11 +254,10 @@ def _stock(rows: list[Line], table: Table, ink: Ink) -> None:
         _single(rows, column, None, ink, choosing and table.chosen == TAKE_HIDDEN)
 
 
-def _trick(rows: list[Line], table: Table, ink: Ink, step: int) -> None:
-    """The cards of the trick, `step` columns apart."""
+def _trick(rows: list[Line], table: Table, ink: Ink, column: int, step: int) -> None:
+    """The cards of the trick, from a column on and `step` columns apart."""
     view = table.view
     tricks = list(view.tricks())
-    column = 21
     if not tricks:
         put(rows, column, row=0, pieces=[("trick 1", "faint")])
         return
@@ -306,7 +305,7 @@ def _state(rows: list[Line], view: View, column: int) -> None:
 
 def _words(table: Table, width: int) -> list[Line]:
     lines: list[Line] = [[("   ", ""), *line] for line in table.messages]
-    return [*lines, [], []][:2]
+    return [*lines, [], [], []][:3]
 
 
 __all__ = ["LEAST_COLUMNS", "LEAST_ROWS", "MOST_COLUMNS", "Table", "in_order", "page"]

@@ -9,6 +9,7 @@ signal that ends the program (`Stopped`), a pause with Ctrl-Z.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import select
@@ -17,6 +18,7 @@ import socket
 import sys
 import time
 from types import FrameType, TracebackType
+from typing import TextIO
 
 from .terminal_ink import Ink, Line, clipped, ink_for
 
@@ -94,12 +96,17 @@ class Screen:
         self._typed = ""
         self._bytes = b""
         self._arrived: list[int] = []
+        self._said = io.StringIO()
+        self._errors: TextIO | None = None
         self._measure()
 
     # -- opening and closing
 
     def __enter__(self) -> Screen:
         sys.stdout.flush()
+        if sys.stderr.isatty():
+            # What is said meanwhile, such as that something is compiled, would spoil the page.
+            self._errors, sys.stderr = sys.stderr, self._said
         self._wake, self._woken = socket.socketpair()
         self._wake.setblocking(False)
         self._woken.setblocking(False)
@@ -122,6 +129,9 @@ class Screen:
     ) -> None:
         with contextlib.suppress(OSError, termios.error, Stopped):
             self._finish()
+        if self._errors is not None:
+            sys.stderr = self._errors
+            sys.stderr.write(self._said.getvalue())
         for number, handler in self._old_handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._old_wake)
@@ -162,6 +172,11 @@ class Screen:
         signal.signal(signal.SIGTSTP, self._heard)
         self._begin()
         self._typed += "\x0c"
+
+    @property
+    def said(self) -> str:
+        """The last line that was meant for the terminal while the page lay over it."""
+        return (self._said.getvalue().splitlines() or [""])[-1]
 
     # -- showing
 

@@ -13,7 +13,7 @@ import time
 
 import pyte
 
-PATIENCE = 90.0
+PATIENCE = 240.0
 KEYS = {
     "up": "\x1b[A",
     "down": "\x1b[B",

@@ -126,6 +126,7 @@ class FakeScreen:
         self.ink = ink_for(sys.stdout, {"NO_COLOR": "1"})
         self.columns, self.rows = columns, rows
         self.pages = []
+        self.said = ""
         self._random = random.Random(seed)
 
     def show(self, lines):
