@@ -7,9 +7,9 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..engine.view import View
+from .helping import Adviser
 from .sitting import HUMAN, Settings, Sitting, SittingError
 from .statistics import statistics_of
 from .store import Kept, Store, new_id
@@ -52,7 +52,7 @@ class Keeper:
     store: Store
     name: str = field(default_factory=new_id)
     revision: int = 0
-    _adviser: Any = None
+    _adviser: Adviser | None = None
 
     def keep(self, sitting: Sitting) -> None:
         """Keep the sitting as it is now."""
@@ -61,8 +61,6 @@ class Keeper:
 
     def hint(self, view: View) -> tuple[int, str]:
         """What to play, and why."""
-        from .helping import Adviser
-
         if self._adviser is None:
             self._adviser = Adviser(view.rules)
         told = self._adviser.hint(view)
