@@ -78,7 +78,7 @@ def spend_evening(store: Store, wishes: Wishes) -> int:
         asker.say([(store.notice, "")])
     status, sitting = 0, None
     try:
-        keeper, sitting = _seated(store, _chosen(asker, wishes, _waiting(store, wishes)))
+        keeper, sitting = _seated(store, _chosen(store, asker, wishes))
         keeper.keep(sitting)
         _play(asker, wishes, keeper, sitting)
     except (Left, KeyboardInterrupt):
@@ -118,12 +118,13 @@ def _waiting(store: Store, wishes: Wishes) -> list[Kept]:
     return found
 
 
-def _chosen(asker: Asker, wishes: Wishes, waiting: Sequence[Kept]) -> Kept | Settings:
+def _chosen(store: Store, asker: Asker, wishes: Wishes) -> Kept | Settings:
+    waiting = _waiting(store, wishes)
     if not waiting and (wishes.given or wishes.anew or not wishes.keys):
         return wishes.settings
     if wishes.keys:
         with Screen() as screen:
-            return Door(screen, waiting, wishes.settings).ask()
+            return Door(screen, waiting, wishes.settings, store.forget).ask()
     return ask_in_lines(asker, waiting) or wishes.settings
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,12 +12,12 @@ from ..agents.registry import agent_names
 from ..engine.rules import Match, Rules, named_rules
 from .sitting import Settings
 from .store import Kept
-from .terminal_ink import Line, spread
+from .terminal_ink import Line, spread, tidy
 from .terminal_lines import Asker
 from .terminal_page import Left, scrolled
 from .terminal_pages import rules_page
 from .terminal_screen import Screen
-from .terminal_words import score_words, wrapped
+from .terminal_words import score_words, short_names, wrapped
 
 _MOST_OFFERED = 6
 _LEVELS = ("easy", "medium", "hard", "champion")
@@ -34,9 +34,7 @@ def told(kept: Kept) -> str:
     score: Mapping[str, Any] = kept.state["score"]
     words = score_words(settings.match, score["points"], score["hands_won"])
     when = time.strftime("%d %b %H:%M", time.localtime(kept.updated)).lstrip("0")
-    cards = len(kept.state["actions"])
-    who = f"{settings.rules.name} against {settings.opponent}"
-    return f"{who}, {words}, {cards} card{'s' * (cards != 1)} played, {when}"
+    return f"{tidy(settings.rules.name, 12)} against {short_names(settings)[1]}, {words}, {when}"
 
 
 def ask_in_lines(asker: Asker, waiting: Sequence[Kept]) -> Kept | None:
@@ -75,9 +73,17 @@ class _Choice:
 class Door:
     """The page on which an evening begins."""
 
-    def __init__(self, screen: Screen, waiting: Sequence[Kept], settings: Settings) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        waiting: Sequence[Kept],
+        settings: Settings,
+        forget: Callable[[str], None],
+    ) -> None:
+        """`forget` is told the name of a kept sitting that is cleared away."""
         self._screen = screen
-        self._waiting = waiting[:_MOST_OFFERED]
+        self._waiting = list(waiting[:_MOST_OFFERED])
+        self._forget = forget
         self._settings = settings
         agents = agent_names()
         names = [name for name in _LEVELS if name in agents]
@@ -105,6 +111,8 @@ class Door:
             elif key in ("left", "right") and (choice := self._chosen()) is not None:
                 step = 1 if key == "right" else -1
                 choice.at = (choice.at + step) % len(choice.values)
+            elif key == "x" and self._row < len(self._waiting):
+                self._forget(self._waiting.pop(self._row).id)
             elif key == "n":
                 self._row = len(self._waiting)
             elif key == "r":
@@ -147,7 +155,7 @@ class Door:
         """What is to be known about the row under the marker."""
         choice = self._chosen()
         if choice is None:
-            return "The hand is as you left it."
+            return "The hand is as you left it; x clears the table away."
         if choice.name == "opponent":
             return f"{choice.value}: {self._about.get(choice.value, 'named on the command line')}."
         if choice.name == "rules":

@@ -5,17 +5,20 @@ import random
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from itertools import pairwise
 
 import pytest
 
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules, named_rules
+from german_whist.table import terminal_replay
 from german_whist.table.sitting import Settings, Sitting
 from german_whist.table.store import Store
+from german_whist.table.terminal_door import Door
 from german_whist.table.terminal_ink import ink_for, line_width, text_of_line, tidy
 from german_whist.table.terminal_keys import Evening
-from german_whist.table.terminal_page import Page
+from german_whist.table.terminal_page import Left, Page
 from german_whist.table.terminal_pages import rules_page, seen_page, tricks_page
 from german_whist.table.terminal_picture import Table, in_order, page
 from german_whist.table.terminal_words import known_cards
@@ -162,6 +165,26 @@ def test_a_hand_of_every_rule_set_fits_the_screen(name, size):
     assert not any("…" in text for text in screen.pages)
 
 
+def test_a_finished_hand_is_stepped_through_both_ways(monkeypatch):
+    sitting = Sitting(Settings(load_rules("draft"), "random", player="random", seed=5))
+    while sitting.turn is not None:
+        sitting.answer()
+    record = sitting.records[0]
+    screen = FakeScreen(80, 24, seed=0)
+    keys = ["right", "down", "end", "up", "home", "o", "f", "t", "escape", "end", "q"]
+    monkeypatch.setattr(screen, "key", lambda: keys.pop(0))
+    monkeypatch.setattr(terminal_replay, "Screen", lambda: nullcontext(screen))
+    assert terminal_replay.step_through(record, seat=0) == 0
+    count = len(record.actions)
+    assert "card 0 of" in screen.pages[0]
+    assert "░░░" in screen.pages[0]
+    assert f"card {count} of {count}" in screen.pages[3]
+    assert screen.pages[5].count("░░░") == screen.pages[0].count("░░░")
+    assert screen.pages[6].count("░░░") < screen.pages[0].count("░░░")
+    assert any("wins, paid 1" in text for text in screen.pages)
+    assert any("The tricks so far" in text for text in screen.pages)
+
+
 def test_only_what_a_player_may_know_is_drawn():
     """Two games that differ in unseen cards alone look the same."""
     game = Game("classic", seed=8)
@@ -218,4 +241,19 @@ def test_a_sitting_that_was_played_on_elsewhere_is_not_written_over(tmp_path):
     store.keep("one", store.owner(), sitting, revision=revision)
     with pytest.raises(ValueError, match="elsewhere"):
         store.keep("one", store.owner(), sitting, revision=revision)
+    store.close()
+
+
+def test_a_kept_table_is_cleared_away_at_the_door(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    for name, opponent in (("one", "random"), ("two", "threshold")):
+        store.keep(name, store.owner(), Sitting(Settings(opponent=opponent, seed=5)))
+    screen, keys = FakeScreen(60, 20, seed=0), ["x", "q"]
+    monkeypatch.setattr(screen, "key", lambda: keys.pop(0))
+    door = Door(screen, store.sittings(store.owner()), Settings(), store.forget)
+    with pytest.raises(Left):
+        door.ask()
+    assert "classic against threshold" in screen.pages[0]
+    assert "classic against threshold" not in screen.pages[1]
+    assert [kept.id for kept in store.sittings(store.owner())] == ["one"]
     store.close()
