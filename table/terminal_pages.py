@@ -14,7 +14,15 @@ from .sitting import Sitting
 from .terminal_ink import Line, Piece, card_piece, line_width, tidy
 from .terminal_page import Page
 from .terminal_picture import in_order
-from .terminal_words import known_cards, result_words, short_names, verb, won_by_me, wrapped
+from .terminal_words import (
+    capital,
+    known_cards,
+    result_words,
+    short_names,
+    verb,
+    won_by_me,
+    wrapped,
+)
 
 # -- keys and rules
 
@@ -157,9 +165,13 @@ def score_page(sitting: Sitting) -> Page:
     game, match, names = sitting.game, sitting.settings.match, short_names(sitting.settings)
     over = sitting.over
     me, other = (name[:12] for name in names)
+    now = game.hands_won if match is not None and match.best_of else game.points
     lines: list[Line] = []
-    if sitting.game.over:
+    if game.over:
         lines += [result_words(sitting.results[-1], names, match), []]
+    if over and match is not None:
+        best = 0 if now[0] > now[1] else 1
+        lines += [*trophy(names[best], mine=best == 0), []]
     lines.append([(f"hand   {me:>12} : {other:<12}  dealt by", "faint")])
     for place, (tricks, pays, low) in enumerate(sitting.results):
         since = game.number - place
@@ -175,15 +187,10 @@ def score_page(sitting: Sitting) -> Page:
         )
     if match is None:
         return Page("The hand is over" if over else "A single hand", lines)
-    now = game.hands_won if match.best_of else game.points
     unit = "hands" if match.best_of else "points"
+    total = f"{now[0]:>12} : {now[1]:<12}"
     lines += [[("─" * 40, "faint")]]
-    lines.append(
-        [(f"{unit:<7}", ""), (f"{now[0]:>12} : {now[1]:<12}", "bold"), (f"  {match}", "faint")]
-    )
-    if over:
-        best = 0 if now[0] > now[1] else 1
-        lines += [[], *trophy(names[best], mine=best == 0)]
+    lines.append([(f"{unit:<7}", ""), (total, "bold"), (f"  {match}", "faint")])
     return Page("The match is over" if over else "The match", lines)
 
 
@@ -203,28 +210,28 @@ def trophy(winner: str, mine: bool) -> list[Line]:
     )
     style = "gold" if mine else "faint"
     lines: list[Line] = [[("     " + row, style)] for row in cup]
-    return [*lines, [], [(f"     {word}", "gold" if mine else "bold")]]
+    return [*lines, [("     ", ""), *capital([(word, "gold" if mine else "bold")])]]
 
 
 def statistics_page(told: Mapping[str, Any]) -> Page:
     """Results by opponent and rule set."""
     lines: list[Line] = [
-        [(f"{'opponent':<16}{'rules':<12}{'hands':>6}{'won':>5}{'tied':>5}", "faint")]
+        [(f"{'opponent':<13}{'rules':<11}{'hands':>5}{'won':>5}{'drawn':>6}", "faint")]
     ]
-    lines[0].append((f"{'margin':>8}{'best':>6}  matches", "faint"))
+    lines[0].append((f"{'margin':>7}{'best':>5}  matches", "faint"))
     for row in told["rows"]:
-        line: Line = [(f"{tidy(row['opponent'], 15):<16}{row['rules'][:11]:<12}", "bold")]
-        line.append((f"{row['hands']:>6}{row['won']:>5}{row['tied']:>5}", ""))
-        line.append((f"{row['margin']:>+8.1f}{row['best_margin']:>+6}", ""))
+        line: Line = [(f"{tidy(row['opponent'], 12):<13}{row['rules'][:10]:<11}", "bold")]
+        line.append((f"{row['hands']:>5}{row['won']:>5}{row['drawn']:>6}", ""))
+        line.append((f"{row['margin']:>+7.1f}{row['best']:>+5}", ""))
         if row["matches"]:
             line.append((f"  {row['matches_won']} of {row['matches']}", ""))
         lines.append(line)
     total = told["total"]
     if not told["rows"]:
         return Page("Statistics", [[("No hand has been finished yet.", "")]])
-    lines.append([(f"{'all':<28}{total['hands']:>6}{total['won']:>5}{total['tied']:>5}", "")])
+    lines.append([(f"{'all':<24}{total['hands']:>5}{total['won']:>5}{total['drawn']:>6}", "")])
     if total["matches"]:
-        lines[-1].append((f"{'':14}  {total['matches_won']} of {total['matches']}", ""))
+        lines[-1].append((f"{'':12}  {total['matches_won']} of {total['matches']}", ""))
     lines += [[], [("margin: counting tricks more than the other, on average", "faint")]]
     return Page("Statistics", lines)
 

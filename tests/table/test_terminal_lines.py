@@ -100,7 +100,7 @@ def test_letters_stand_for_suits_where_the_encoding_has_none(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["medum"], "'medum' is not an agent; did you mean 'medium'?"),
+        (["medum"], "'medum' is not an agent; did you mean 'medium'"),
         (["human"], "human is you, and you have a seat at the table already"),
         (["random", "--watch", "human"], "human is you, and you have a seat"),
         (["random", "--rules", "clasic"], "'clasic' is not a rule set"),
