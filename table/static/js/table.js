@@ -22,8 +22,6 @@ function tool(name, text, onclick, extra = {}) {
   return h("button", { type: "button", class: "tool", title: text, "aria-label": text, onclick, ...extra }, icon(name));
 }
 
-const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
-
 export class TablePage {
   constructor(id) {
     this.path = `/api/tables/${encodeURIComponent(id)}`;
@@ -95,11 +93,11 @@ export class TablePage {
     this.told.replaceChildren(...tableInWords(state, nameOf).map((text) => h("p", {}, `${text}.`)));
     this.hintTool.hidden = this.seenTool.hidden = watching;
     this.hintTool.disabled = state.turn !== 0;
-    this.again.hidden = state.phase !== "over";
+    this.again.hidden = state.phase !== "over" || (state.watched && !state.match.over);
     this.watch.root.hidden = !watching;
     this.watch.update(state.speed);
     this.leaveTool.hidden = state.phase === "over";
-    if (state.trouble) toast(state.trouble);
+    if (state.trouble ?? state.notice) toast(state.trouble ?? state.notice);
   }
 
   /* Answers of the server are shown one after the other, event by event. */
@@ -131,7 +129,7 @@ export class TablePage {
     this.seen = Math.max(this.seen, state.n ?? 0);
     const ended = this.state.phase !== "over" && state.phase === "over";
     await this.settle(state);
-    if (ended) this.ended();
+    if (ended && (!state.watched || state.match.over || state.match.kind === "single")) this.ended();
   }
 
   async ended() {
@@ -273,7 +271,8 @@ export class TablePage {
       if (this.state !== state) return;
       this.help.showHint(hint);
       this.picker.point(hint.action === TAKE_HIDDEN ? "stock" : cardOf(hint.action));
-      toast(`Hint: ${actionName(hint.action)}. ${sentence(hint.why)}`, "hint");
+      if (this.help.root.hidden) toast(hint.why, "hint");
+      announce(`Hint: ${actionName(hint.action)}. ${hint.why}`);
     } catch (error) {
       toast(error.message);
     } finally {
