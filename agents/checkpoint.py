@@ -20,6 +20,7 @@ from safetensors.numpy import load, save
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
 from ..engine.rules import Rules, rules_from_mapping
+from .closing import RANKS
 
 FORMAT = 1
 KINDS = ("mlp",)
@@ -175,6 +176,10 @@ def _check_layout(path: Path, card: Mapping[str, Any]) -> None:
         raise CheckpointError(
             f"{path}: its network is a {network.get('kind')!r}, and this version plays "
             f"{', '.join(KINDS)}"
+        )
+    if network.get("ranks", "real") not in RANKS:
+        raise CheckpointError(
+            f"{path}: its ranks are {network['ranks']!r}: they have to be one of {', '.join(RANKS)}"
         )
     inputs = network["inputs"]
     if inputs and not 0 <= min(inputs) <= max(inputs) < OBSERVATION_SIZE:

@@ -167,6 +167,12 @@ class FlatMcAgent(SearchAgent):
     def _room(self) -> _Room:
         return _room()
 
+    def _samples(self, worlds: int, actions: int) -> int:
+        return worlds
+
+    def _totals(self, room: _Room) -> Array:
+        return room[3]
+
     def _search(
         self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool, room: _Room,
         actions: Array,

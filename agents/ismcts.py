@@ -218,6 +218,12 @@ class IsmctsAgent(SearchAgent):
     def _room(self) -> _Room:
         return _Room()
 
+    def _samples(self, worlds: int, actions: int) -> int:
+        return worlds * actions
+
+    def _totals(self, room: _Room) -> Array:
+        return room.trees["total"][0]
+
     def _search(
         self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool,
         room: _Room, actions: Array,

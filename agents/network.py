@@ -28,6 +28,7 @@ from ..engine.streams import fraction
 from ..engine.view import legal_in_view
 from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import Checkpoint, CheckpointError, read_checkpoint
+from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
 
 CHOICES = ("greedy", "sample")
@@ -112,15 +113,29 @@ def sampled(logits: np.ndarray, legal: np.uint64, stream: np.ndarray) -> int:
 
 @jit
 def look(
-    rules: Record, view: Record, trumps_first: bool, order: np.ndarray, observation: np.ndarray
+    rules: Record,
+    view: Record,
+    trumps_first: bool,
+    closed: bool,
+    order: np.ndarray,
+    shown: np.ndarray,
+    observation: np.ndarray,
 ) -> np.uint64:
-    """Write the observation of a view; returns its legal actions as they are shown."""
+    """Write what the network sees of a view; returns the legal actions as they are placed there.
+
+    The action in place `p` is `real_action(shown[p], order)`.
+    """
     if trumps_first:
         trump_first(rules, view, order)
     else:
         keep_suits(order)
     encode(rules, view, order, observation)
-    return relabelled(legal_in_view(rules, view), order)
+    legal = relabelled(legal_in_view(rules, view), order)
+    if not closed:
+        keep_ranks(shown)
+        return legal
+    close_ranks(observation, shown)
+    return closed_actions(legal, shown)
 
 
 @jit
@@ -128,6 +143,7 @@ def network_actions(
     rules: np.ndarray,
     views: np.ndarray,
     trumps_first: bool,
+    closed: bool,
     inputs: np.ndarray,
     sizes: np.ndarray,
     weights: np.ndarray,
@@ -138,6 +154,7 @@ def network_actions(
 ) -> None:
     """What the network plays in each view; open endings may be left to others."""
     order = np.empty(4, np.uint8)
+    shown = np.empty(sizes[-1], np.int64)
     observation = np.empty(OBSERVATION_SIZE, np.int8)
     places = np.empty(len(inputs), np.int64)
     h = np.empty((2, sizes.max()), np.float32)
@@ -147,17 +164,17 @@ def network_actions(
         if skip_open and is_open(row(rules, 0), view):
             actions[index] = -1
             continue
-        legal = look(row(rules, 0), view, trumps_first, order, observation)
+        legal = look(row(rules, 0), view, trumps_first, closed, order, shown, observation)
         if legal == NO_CARDS:
             actions[index] = -1
             continue
         count = ones_of(observation, inputs, places)
         forward(sizes, weights, places[:count], h, logits)
         if sample:
-            shown = sampled(logits, legal, rng[index : index + 1])
+            place = sampled(logits, legal, rng[index : index + 1])
         else:
-            shown = most_likely(logits, legal)
-        actions[index] = real_action(shown, order)
+            place = most_likely(logits, legal)
+        actions[index] = real_action(shown[place], order)
 
 
 @jit
@@ -165,6 +182,7 @@ def network_logits(
     rules: np.ndarray,
     views: np.ndarray,
     trumps_first: bool,
+    closed: bool,
     inputs: np.ndarray,
     sizes: np.ndarray,
     weights: np.ndarray,
@@ -172,18 +190,21 @@ def network_logits(
 ) -> None:
     """The logits of all real actions in each view; minus infinity where not legal."""
     order = np.empty(4, np.uint8)
+    shown = np.empty(sizes[-1], np.int64)
     observation = np.empty(OBSERVATION_SIZE, np.int8)
     places = np.empty(len(inputs), np.int64)
     h = np.empty((2, sizes.max()), np.float32)
     logits = np.empty(sizes[-1], np.float32)
     for index in range(len(views)):
-        legal = look(row(rules, 0), row(views, index), trumps_first, order, observation)
+        legal = look(
+            row(rules, 0), row(views, index), trumps_first, closed, order, shown, observation
+        )
         count = ones_of(observation, inputs, places)
         forward(sizes, weights, places[:count], h, logits)
         out[index] = -np.inf
-        for action in range(len(logits)):
-            if (legal >> np.uint64(action)) & ONE:
-                out[index, real_action(action, order)] = logits[action]
+        for place in range(len(logits)):
+            if (legal >> np.uint64(place)) & ONE:
+                out[index, real_action(shown[place], order)] = logits[place]
 
 
 class Policy:
@@ -207,11 +228,12 @@ class Policy:
         self.sizes = np.array(widths, np.int64)
         self.weights = np.concatenate(parts)
         self.trumps_first = card["layout"] == "trump-first"
+        self.closed = network.get("ranks", "real") == "closed"
 
     @property
-    def arrays(self) -> tuple[bool, Array, Array, Array]:
+    def arrays(self) -> tuple[bool, bool, Array, Array, Array]:
         """What the compiled functions take between views and choices."""
-        return self.trumps_first, self.inputs, self.sizes, self.weights
+        return self.trumps_first, self.closed, self.inputs, self.sizes, self.weights
 
 
 class NetworkAgent(Agent):
@@ -261,13 +283,17 @@ class NetworkAgent(Agent):
         elif self._endgame is not None:
             self._endgame.improve(views, fixed)
         drawn, sure = np.flatnonzero(fixed < 0), np.flatnonzero(fixed >= 0)
-        logits = np.empty((len(drawn), self.rules.actions), np.float32)
-        network_logits(self.record, views[drawn], *self.policy.arrays, logits)
         if len(drawn):
-            shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-            found[drawn] = shares / shares.sum(axis=1, keepdims=True)
+            found[drawn] = self.likelihoods(views[drawn])
         found[sure, fixed[sure]] = 1
         return found
+
+    def likelihoods(self, views: Array) -> Array:
+        """`(n, actions)`: what the network alone makes of each legal action, 1 in all."""
+        logits = np.empty((len(views), self.rules.actions), np.float32)
+        network_logits(self.record, views, *self.policy.arrays, logits)
+        shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
 
 
 def _options(words: tuple[str, ...]) -> tuple[bool, bool]:

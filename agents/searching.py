@@ -14,9 +14,10 @@ from ..engine.compiled import jit
 from ..engine.endgame import Tables
 from ..engine.play import row
 from ..engine.rules import Match
-from ..engine.view import legal_in_view
+from ..engine.state import VIEW
+from ..engine.view import View, legal_in_view
 from ..engine.worlds import METHODS
-from .base import Agent, Array
+from .base import Agent, Array, decision_streams
 from .endgame import EndgamePlayer, is_open
 from .endings import known_endings
 
@@ -65,6 +66,45 @@ def nothing_to_search(rules: np.ndarray, views: np.ndarray) -> bool:
     return is_open(first, view) or popcount(legal_in_view(first, view)) < 2
 
 
+_BATCHES = 32
+# Student's t for 95 % and that many batches; with fewer worlds than that it is a little more.
+_T95 = 2.04
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What a search finds that each action of a view pays, and how sure it is of that.
+
+    The worlds come in batches, and all actions meet the same worlds. So the spread of the
+    batches tells how far a mean may be off, and how far a difference of two means may.
+    """
+
+    actions: tuple[int, ...]
+    batches: Array
+    """`(batches, actions)`: the mean pay in each batch of worlds."""
+    worlds: int
+    """In how many worlds each action was tried."""
+
+    @property
+    def means(self) -> Array:
+        """What each action pays on average."""
+        return self.batches.mean(axis=0)
+
+    @property
+    def half_widths(self) -> Array:
+        """Half of the 95 % interval of each mean."""
+        return _half_widths(self.batches)
+
+    def costs(self, best: int) -> tuple[Array, Array]:
+        """How much less than `best` each action pays, and the half widths of that."""
+        apart = self.batches[:, [self.actions.index(best)]] - self.batches
+        return apart.mean(axis=0), _half_widths(apart)
+
+
+def _half_widths(batches: Array) -> Array:
+    return _T95 * batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
+
+
 class SearchAgent(Agent):
     """A search through sampled worlds, for so many samples or so long a move."""
 
@@ -95,6 +135,41 @@ class SearchAgent(Agent):
         actions: Array,
     ) -> None:  # fmt: skip
         """Write an action for each view of the tables' contract, with `go_on` from where it was."""
+
+    @abstractmethod
+    def _samples(self, worlds: int, actions: int) -> int:
+        """How many samples try so many actions in so many worlds."""
+
+    @abstractmethod
+    def _totals(self, room: Any) -> Array:
+        """What each action came to in all worlds since the search began."""
+
+    def estimates(self, view: View, seed: int = 0) -> Estimates | None:
+        """What each action of the player to move pays, by the search that `act` plays by.
+
+        None where there is nothing to search: one legal action, or an open ending.
+        """
+        if self.budget.seconds:
+            raise ValueError(
+                f"{self.name} searches for a time: estimates that come out the same again need a "
+                f"number of samples, as in {self.kind}:1000"
+            )
+        views = np.array(view.record, VIEW)
+        if nothing_to_search(self.record, views):
+            return None
+        actions = view.legal()
+        worlds = max(2, self.budget.samples // self._samples(1, len(actions)))
+        count = min(_BATCHES, worlds)
+        each = self._samples(worlds // count, len(actions))
+        known = next(known for known in self._known if known.low == int(view.low))
+        streams = decision_streams(seed, np.zeros(1, np.uint64), views)
+        room, played = self._room(), np.empty(1, np.int64)
+        sums = np.zeros((count + 1, len(actions)))
+        for batch in range(count):
+            self._search(known, views, streams, each, batch > 0, room, played)
+            sums[batch + 1] = self._totals(room)[actions]
+        means = np.diff(sums, axis=0) / (worlds // count)
+        return Estimates(tuple(actions), means, worlds // count * count)
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""

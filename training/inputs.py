@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..agents.closing import SETS_IN_PLAY
 from ..engine.layout import LAYOUT
 from ..envs.options import Options
 
@@ -19,8 +20,12 @@ Array = np.ndarray[Any, Any]
 _SETS = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known")
 
 
-def inputs_of(options: Options) -> Array:
-    """The places that a network for these options reads, in order."""
+def inputs_of(options: Options, closed: bool = False) -> Array:
+    """The places that a network for these options reads, in order.
+
+    With closed ranks the unseen cards are read as well, since what was played does not
+    tell their places then.
+    """
     rules = options.rules
     whole = options.horizon != "foreplay"
     with_trumps = rules.trumps == "upcard"
@@ -29,6 +34,10 @@ def inputs_of(options: Options) -> Array:
     counts_seen = whole or rules.counts == "all"
     counts = min(rules.counting_tricks, LAYOUT.group("tricks_me").size)
     taken: dict[str, list[int]] = dict.fromkeys(_SETS, deck)
+    if closed:
+        most = max(sum(card // 13 == suit for card in deck) for suit in range(rules.suits))
+        moved = [13 * suit + rank for suit in range(rules.suits) for rank in range(13 - most, 13)]
+        taken |= dict.fromkeys(SETS_IN_PLAY, moved)
     if rules.faced == "never" or rules.stock_cards == 0:
         del taken["upcards"]
     if with_trumps and not shown:

@@ -4,19 +4,50 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..agents.closing import close_ranks, keep_ranks
 from ..engine.bits import ONE
 from ..engine.compiled import jit
-from ..engine.layout import relabelled, shown_action
+from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
 from ..engine.play import row
 from ..engine.state import GAME
 
 
 @jit
-def gather(observations: np.ndarray, inputs: np.ndarray, out: np.ndarray) -> None:
-    """The network's inputs out of the observations."""
+def gather(
+    observations: np.ndarray,
+    masks: np.ndarray,
+    inputs: np.ndarray,
+    closed: bool,
+    out: np.ndarray,
+    masks_out: np.ndarray,
+    shown: np.ndarray,
+) -> None:
+    """The network's inputs and masks out of what the games show.
+
+    `shown` becomes the action that stands in each of the network's places, -1 for none.
+    """
+    observation = np.empty(observations.shape[1], np.int8)
     for index in range(len(observations)):
+        observation[:] = observations[index]
+        if closed:
+            close_ranks(observation, shown[index])
+        else:
+            keep_ranks(shown[index])
         for k in range(len(inputs)):
-            out[index, k] = observations[index, inputs[k]]
+            out[index, k] = observation[inputs[k]]
+        for place in range(masks.shape[1]):
+            action = shown[index, place]
+            masks_out[index, place] = masks[index, action] if action >= 0 else 0
+
+
+@jit
+def place_actions(actions: np.ndarray, shown: np.ndarray) -> None:
+    """Actions as the games show them to where the network has them, in place."""
+    for index in range(len(actions)):
+        for place in range(shown.shape[1]):
+            if shown[index, place] == actions[index]:
+                actions[index] = place
+                break
 
 
 @jit
@@ -115,9 +146,10 @@ def write_hidden(
     games: np.ndarray,
     seats: np.ndarray,
     orders: np.ndarray,
+    shown: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """What a seat does not see, for a critic that does: four sets of cards, suits as shown.
+    """What a seat does not see, for a critic that does: four sets of cards, placed as `shown`.
 
     The opponent's hand, the next card that lies face down, and of the rest of the
     stock the cards that will be turned up and those that will be drawn unseen.
@@ -135,9 +167,11 @@ def write_hidden(
                 sets[1] |= card
             sets[2 + (place & 1)] |= card
         for which in range(4):
-            shown = relabelled(sets[which], orders[index])
-            for card in range(52):
-                out[index, 52 * which + card] = np.int8((shown >> np.uint64(card)) & ONE)
+            cards = relabelled(sets[which], orders[index])
+            for place in range(52):
+                card = shown[index, place]
+                there = card >= 0 and (cards >> np.uint64(card)) & ONE
+                out[index, 52 * which + place] = np.int8(1 if there else 0)
 
 
 HIDDEN_SIZE = 4 * 52
@@ -146,9 +180,13 @@ HIDDEN_SIZE = 4 * 52
 def compile_all(rules: np.ndarray) -> None:
     """Call every function once, so that nothing compiles in the middle of a training."""
     small = np.zeros((1, 1), np.int8)
+    places = np.zeros((1, 53), np.int64)
+    no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
     logits, chances = np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
     actions = np.zeros(1, np.int64)
-    gather(small, np.zeros(1, np.int64), small)
+    for closed in (False, True):
+        gather(no_rows, no_rows, np.zeros(1, np.int64), closed, no_rows, no_rows, places)
+    place_actions(actions, places)
     choose(logits, small + np.int8(1), chances, actions, chances)
     show_actions(actions, np.zeros((1, 4), np.uint8))
     advantages(
@@ -158,5 +196,5 @@ def compile_all(rules: np.ndarray) -> None:
     no_games = np.zeros(0, GAME)
     write_hidden(
         rules, no_games, np.zeros(0, np.uint8), np.zeros((0, 4), np.uint8),
-        np.zeros((0, HIDDEN_SIZE), np.int8),
+        places, np.zeros((0, HIDDEN_SIZE), np.int8),
     )  # fmt: skip

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import yaml
 
+from ..agents.closing import RANKS
 from ..engine.files import read_yaml_mapping
 from ..engine.rules import load_rules
 from ..envs.options import Options, options_from
@@ -109,7 +110,9 @@ class PPOSettings(Settings):
 
     # The network.
     layers: tuple[int, ...] = (256, 256)
-    critic: str = "shared"
+    ranks: str = "closed"
+    """`closed` shows it every card in play by its rank among those left; or `real` ranks."""
+    critic: str = "oracle"
     """`own` has layers of its own; `oracle` has, and sees all cards."""
     # Playing.
     games: int = 4096
@@ -125,13 +128,13 @@ class PPOSettings(Settings):
     pool_every: int = 1_000_000
     """Decisions between the selves that join the pool."""
     # Learning.
-    epochs: int = 2
-    minibatch: int = 8192
+    epochs: int = 1
+    minibatch: int = 4096
     learning_rate: float = 1e-3
     learning_rate_end: float = 0.0
     clip: float = 0.2
     discount: float = 1.0
-    trace: float = 0.95
+    trace: float = 0.6
     """The lambda of generalised advantages."""
     entropy: float = 0.05
     entropy_end: float = 0.05
@@ -146,6 +149,7 @@ class PPOSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         _one_of("critic", self.critic, CRITICS)
+        _one_of("ranks", self.ranks, RANKS)
         for name in ("games", "epochs", "minibatch", "pool_every"):
             _at_least(name, getattr(self, name), 1)
         for name in ("steps", "pool_size", "clip", "learning_rate", "learning_rate_end", "entropy",

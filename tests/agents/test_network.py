@@ -14,6 +14,7 @@ import pytest
 
 from german_whist.agents.base import CannotPlay, Player, decision_streams
 from german_whist.agents.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from german_whist.agents.closing import close_ranks
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.engine.game import Game
@@ -90,6 +91,26 @@ def shares_of(observation: np.ndarray, logits: np.ndarray) -> np.ndarray:
         legal = same if same.any() else legal
     exact = np.exp(logits[legal] - logits[legal].max())
     return exact / exact.sum()
+
+
+def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) -> None:
+    network = {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS, "ranks": "closed"}
+    path = write_checkpoint(tmp_path / "closed", weights(), card(network=network, layout="raw"))
+    games = Games("classic", 200, seed=6)
+    step = games.look()
+    for _ in range(15):
+        step = games.step(step.masks.argmax(axis=1))
+    found, agent = weights(), NetworkAgent("classic", path)
+    for index, action in enumerate(agent.act(games.views(), np.zeros(200, np.uint64))):
+        observation, shown = step.observations[index].copy(), np.zeros(52, np.int64)
+        close_ranks(observation, shown)
+        x = observation[INPUTS].astype(np.float32)
+        for name in ("hidden.0", "hidden.1"):
+            x = np.maximum(found[f"{name}.weight"] @ x + found[f"{name}.bias"], 0)
+        logits = found["policy.weight"] @ x + found["policy.bias"]
+        legal = np.flatnonzero(step.masks[index])
+        places = [int(np.flatnonzero(shown == each)[0]) for each in legal]
+        assert action == legal[np.argmax(logits[places])]
 
 
 def test_it_plays_the_same_in_any_batch(path: Path) -> None:
@@ -178,6 +199,11 @@ def test_torch_is_not_needed(path: Path) -> None:
         ({}, "draft", "has 52 actions, and the rules draft have 53"),
         ({"format": 9}, "classic", "format is 9, and this version reads format 1"),
         ({"network": {"kind": "tree", "inputs": [], "layers": []}}, "classic", "'tree'"),
+        (
+            {"network": {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS, "ranks": "open"}},
+            "classic",
+            "its ranks are 'open'",
+        ),
         (
             {"network": {"kind": "mlp", "inputs": INPUTS, "layers": [8, 16]}},
             "classic",

@@ -21,10 +21,12 @@ from german_whist.training.ppo import PPO
 from german_whist.training.settings import PPOSettings
 
 
+@pytest.mark.parametrize("ranks", ["closed", "real"])
+@pytest.mark.parametrize("rules", ["classic", "draft"])
 def test_the_graph_plays_as_the_player_does(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rules: str, ranks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = PPOSettings(layers=(16, 16), games=4)
+    settings = PPOSettings(rules=rules, layers=(16, 16), games=4, ranks=ranks)
     trainer = PPO(settings)
     chance = np.random.default_rng(1)
     weights = {name: chance.normal(size=each.shape).astype(np.float32)
@@ -33,9 +35,9 @@ def test_the_graph_plays_as_the_player_does(
     assert main(["export", str(path)]) == 0
     assert "of torch's" in capsys.readouterr().out
     graph = ReferenceEvaluator(str(path.with_suffix(".onnx")))
-    games = Games("classic", 50, seed=2, layout="trump-first")
+    games = Games(rules, 50, seed=2, layout="trump-first")
     step = games.look()
-    agent = NetworkAgent("classic", path)
+    agent = NetworkAgent(rules, path)
     for _ in range(20):
         fed = {"observation": step.observations, "action_mask": step.masks}
         logits, action = graph.run(None, fed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,6 +116,35 @@ def test_actions_are_drawn_by_their_logits() -> None:
 # -- what is seen
 
 
+def test_with_closed_ranks_the_unseen_cards_are_read() -> None:
+    options = options_from("classic", horizon="foreplay", layout="trump-first")
+    more = np.setdiff1d(inputs_of(options, closed=True), inputs_of(options))
+    assert more.tolist() == list(range(*LAYOUT.slice("unseen").indices(OBSERVATION_SIZE)))
+
+
+@pytest.mark.parametrize("ranks", ["closed", "real"])
+def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
+    settings = PPOSettings(
+        games=16, layers=(8,), ranks=ranks, pool_games=0.5, opponents=("threshold",)
+    )
+    trainer = PPO(settings)
+    played: list[tuple[np.ndarray, np.ndarray]] = []
+    step = trainer.games.step
+
+    def kept(actions: np.ndarray) -> Any:
+        played.append((actions.copy(), trainer._buffers.shown.copy()))
+        return step(actions)
+
+    trainer.games.step = kept
+    trainer._play()
+    buffers = trainer._buffers
+    for number, (actions, shown) in enumerate(played):
+        places = buffers.actions[number]
+        assert (shown[np.arange(16), places] == actions).all()
+        assert buffers.masks[number][np.arange(16), places].all()
+    assert not buffers.learns.all()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_network_does_not_read_tells_nothing(name: str) -> None:
     horizon = horizon_of(name)
@@ -141,7 +171,7 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
     trainer = PPO(PPOSettings(games=8, layers=(8,), critic="oracle", layout="raw"))
     now = trainer.games.look()
     hidden = np.zeros((8, 208), np.int8)
-    trainer.games.hidden(now.seats, hidden)
+    trainer.games.hidden(now.seats, np.tile(np.arange(52), (8, 1)), hidden)
     sets = hidden.reshape(8, 4, 52)
     unseen = now.observations[:, LAYOUT.slice("unseen")]
     upcards = now.observations[:, LAYOUT.slice("upcards")]

@@ -1,0 +1,294 @@
+# pyright: strict
+"""What each decision of a hand was worth, and what the mistakes in it cost.
+
+An open ending is solved: its values are exact, by what the rules pay. Before that a search
+estimates every legal card from the view of the player to move alone, as its `act` would, with
+half of a 95 % interval. Where a network plays the rules, its probabilities stand beside that.
+
+Values are for the player to move. Where a hand is only won or lost, and in races, they are
+chances to win in per cent, a tie half; else what the hand pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from ..agents.base import CannotPlay
+from ..agents.network import NetworkAgent
+from ..agents.registry import agent_names, make_agent
+from ..agents.searching import Estimates, SearchAgent
+from ..engine.cards import CARDS, TAKE_HIDDEN
+from ..engine.endgame import NotOpenError, moves_of, race_moves_of
+from ..engine.play import pay_for, row
+from ..engine.records import GameRecord
+from ..engine.rules import Rules
+from ..engine.state import VIEW
+from ..engine.view import View
+from .replay import HIDDEN, action_symbol, names_of
+
+WIN, PAY = "win %", "pay"
+CHAMPION = "champion"
+# A cost in the foreplay is called a mistake beyond so many half widths: of some three hundred
+# comparisons in a hand, one in twenty would go beyond one half width by luck.
+_SURE = 1.5
+
+
+class AnalysisStopped(RuntimeError):
+    """Somebody asked for the analysis to stop."""
+
+
+@dataclass(frozen=True)
+class AnalysisSettings:
+    """How to analyse; the same settings and record give the same analysis."""
+
+    search: str = "ismcts:20000"
+    """A search by name, its budget a number of samples a decision."""
+    network: str | None = None
+    """A network by name or path; None for the champion where it is there and plays the rules."""
+    seed: int = 0
+
+
+class Analyst:
+    """Values the decisions of one rule set, each from the view of the player to move."""
+
+    def __init__(self, rules: Rules, settings: AnalysisSettings | None = None) -> None:
+        self.settings = settings or AnalysisSettings()
+        # Of a race only who wins it is known exactly, and so all of it is valued by that.
+        self.rules = (
+            rules if rules.race is None else replace(rules, pay="win", book=None, slam_pay=None)
+        )
+        self.unit = WIN if self.rules.pay == "win" else PAY
+        self.search = _search(self.settings.search, self.rules)
+        self.network = _network(self.settings.network, rules)
+
+    def worth(self, paid: float) -> float:
+        """A pay in the unit of the analysis."""
+        return round(50 + 50 * paid if self.unit == WIN else paid, 3) + 0.0
+
+    def cost(self, less: float) -> float:
+        """A difference of pays in the unit of the analysis."""
+        return round(50 * less if self.unit == WIN else less, 3) + 0.0
+
+    def decision(self, view: View, played: int) -> dict[str, Any]:
+        """What each legal action is worth to the player to move, and what the one played cost."""
+        told = self.values(view)
+        chosen = next(card for card in told["cards"] if card["action"] == played)
+        cost, width = chosen["cost"], chosen.get("cost_half_width", 0.0)
+        return {
+            "who": view.seat,
+            "stage": "endgame" if view.endgame else "foreplay",
+            "trick": view.trick + 1,
+            "action": int(played),
+            "cost": cost,
+            "sure": cost > _SURE * width,
+            **told,
+        }
+
+    def values(self, view: View) -> dict[str, Any]:
+        """What each legal action is worth to the player to move: exact, or what a search finds."""
+        view = View(self.rules, view.record)
+        exact = self._exact(view)
+        told: dict[str, Any] = {"exact": exact is not None, "unit": self.unit}
+        if exact is not None:
+            cards = exact
+        elif (found := self.search.estimates(view, self.settings.seed)) is not None:
+            told["worlds"] = found.worlds
+            cards = self._estimated(found, self._shares(view))
+        else:  # there is no choice, so nothing was searched
+            shares = self._shares(view)
+            cards = [
+                {**_named(action), "value": None, "cost": 0.0, **shares.get(action, {})}
+                for action in view.legal()
+            ]
+        best = [card["action"] for card in cards if card["cost"] == 0]
+        return {**told, "best": best, "cards": cards}
+
+    # -- exact
+
+    def _exact(self, view: View) -> list[dict[str, Any]] | None:
+        """Each card of an open ending by what it pays; None where there is no such value."""
+        rules = view.rules
+        if view.phase == "choose" or (rules.race is not None and rules.contract != "high"):
+            return None
+        try:
+            if rules.race is not None:
+                paid = {int(card): end for card, end in race_moves_of(view).items()}
+                return self._from_exact(paid, {})
+            tricks = {int(card): more for card, more in moves_of(view).items()}
+        except NotOpenError:
+            return None
+        record, (mine, others), left = row(rules.record(), 0), view.counting_tricks, len(view.hand)
+        paid = {
+            card: int(pay_for(record, int(view.low), mine + more, others + left - more))
+            for card, more in tricks.items()
+        }
+        return self._from_exact(paid, tricks)
+
+    def _from_exact(self, paid: dict[int, int], tricks: dict[int, int]) -> list[dict[str, Any]]:
+        most = max(paid.values())
+        return [
+            {
+                **_named(action),
+                "value": self.worth(each),
+                "cost": self.cost(most - each),
+                **({"tricks": tricks[action]} if tricks else {}),
+            }
+            for action, each in paid.items()
+        ]
+
+    # -- estimated
+
+    def _estimated(
+        self, found: Estimates, shares: dict[int, dict[str, float]]
+    ) -> list[dict[str, Any]]:
+        means, widths = found.means, found.half_widths
+        costs, apart = found.costs(found.actions[int(np.argmax(means))])
+        return [
+            {
+                **_named(action),
+                "value": self.worth(float(means[place])),
+                "half_width": self.cost(float(widths[place])),
+                "cost": self.cost(float(costs[place])),
+                "cost_half_width": self.cost(float(apart[place])),
+                **shares.get(action, {}),
+            }
+            for place, action in enumerate(found.actions)
+        ]
+
+    def _shares(self, view: View) -> dict[int, dict[str, float]]:
+        """The network's probabilities, by action."""
+        if self.network is None:
+            return {}
+        shares = self.network.likelihoods(np.array(view.record, VIEW))[0]
+        return {each: {"probability": round(float(shares[each]), 4)} for each in view.legal()}
+
+
+def analyse(
+    record: GameRecord,
+    settings: AnalysisSettings | None = None,
+    progress: Callable[[float], None] | None = None,
+    stop: Event | None = None,
+) -> dict[str, Any]:
+    """The analysis of a whole hand, as JSON holds it.
+
+    `progress` is told from 0 to 1 how much is done; setting `stop` ends it with
+    `AnalysisStopped` after the decision under way.
+    """
+    analyst = Analyst(record.rules, settings)
+    game, actions = record.start(), record.actions
+    decisions: list[dict[str, Any]] = []
+    for n, action in enumerate(actions):
+        if stop is not None and stop.is_set():
+            raise AnalysisStopped(f"the analysis was stopped after {n} of {len(actions)} decisions")
+        decisions.append({"n": n, **analyst.decision(game.view(game.turn or 0), action)})
+        game.play(action)
+        if progress is not None:
+            progress((n + 1) / len(actions))
+    return {
+        "ready": True,
+        "done": 1.0,
+        "unit": analyst.unit,
+        "search": analyst.search.name,
+        "network": None if analyst.network is None else analyst.network.name,
+        "decisions": decisions,
+        "mistakes": _mistakes(decisions, names_of(record)),
+        "story": _story(analyst, decisions, record),
+    }
+
+
+# -- mistakes and the story
+
+
+def _mistakes(decisions: list[dict[str, Any]], names: tuple[str, str]) -> list[dict[str, Any]]:
+    """The decisions that surely cost something, the dearest first."""
+    found = [each for each in decisions if each["cost"] > 0 and each["sure"]]
+    found.sort(key=lambda each: (-each["cost"], each["n"]))
+    return [
+        {
+            "n": each["n"],
+            "who": each["who"],
+            "cost": each["cost"],
+            "exact": each["exact"],
+            "played": each["action"],
+            "better": each["best"],
+            "text": _mistake_text(each, names),
+        }
+        for each in found
+    ]
+
+
+def _mistake_text(decision: dict[str, Any], names: tuple[str, str]) -> str:
+    better = " or ".join(action_symbol(action) for action in decision["best"][:3])
+    verb = "took" if decision["action"] == TAKE_HIDDEN else "chose"
+    who: int = decision["who"]
+    told = f"trick {decision['trick']}: {names[who]} {verb} {action_symbol(decision['action'])}"
+    about = "" if decision["exact"] else "about "
+    if decision["unit"] == PAY:
+        return f"{told}; {better} pays {about}{decision['cost']:.3g} more"
+    if decision["exact"]:
+        before = max(card["value"] for card in decision["cards"])
+        return f"{told}; {better} {'wins' if before == 100 else 'ties'} the hand"
+    return f"{told}; {better} wins {about}{decision['cost']:.0f} % more often"
+
+
+def _story(
+    analyst: Analyst, decisions: list[dict[str, Any]], record: GameRecord
+) -> list[dict[str, Any]]:
+    """What seat 0 could expect at each trick, by its own view where it had a choice; then the end.
+
+    Both views in turn would tell of two hopes, not of one hand: each knows its own cards best.
+    """
+    story: list[dict[str, Any]] = []
+    for each in decisions:
+        values = [card["value"] for card in each["cards"] if card["value"] is not None]
+        new = not story or story[-1]["trick"] < each["trick"]
+        if values and new and each["who"] == 0:
+            point = {"n": each["n"], "trick": each["trick"], "expected": max(values)}
+            story.append({**point, "exact": each["exact"]})
+    paid = record.pays[0]
+    if analyst.unit == WIN:
+        paid = (paid > 0) - (paid < 0)
+    end = {"n": len(decisions), "trick": len(record.tricks) + 1, "expected": analyst.worth(paid)}
+    return [*story, {**end, "exact": True}]
+
+
+# -- who is asked
+
+
+def _named(action: int) -> dict[str, Any]:
+    return {
+        "action": int(action),
+        "card": HIDDEN if action == TAKE_HIDDEN else str(CARDS[action]),
+    }
+
+
+def _search(name: str, rules: Rules) -> SearchAgent:
+    agent = make_agent(name, rules)
+    if not isinstance(agent, SearchAgent) or agent.budget.seconds:
+        raise ValueError(
+            f"{name} is no search by number: decisions are valued by ismcts:N or flat-mc:N"
+        )
+    return agent
+
+
+def _network(name: str | None, rules: Rules) -> NetworkAgent | None:
+    """The network of this name; without a name the champion, if it is there and plays the rules."""
+    if name is None and CHAMPION not in agent_names():
+        return None
+    try:
+        agent = make_agent(name or CHAMPION, rules)
+    except CannotPlay:
+        if name is not None:
+            raise
+        return None
+    if not isinstance(agent, NetworkAgent):
+        raise ValueError(f"{name or CHAMPION} is no network, so it has no probabilities to tell")
+    return agent
+
+
+__all__ = ["AnalysisSettings", "AnalysisStopped", "Analyst", "analyse"]
