@@ -1,7 +1,7 @@
 /* The table page: shows a sitting, plays what is clicked or keyed, and moves what the server tells. */
 
-import { get, post, Refused, Unreachable } from "./api.js";
-import { actionName, actionOf, cardOf, nameOf, sorted, TAKE_HIDDEN } from "./cards.js";
+import { get, isConnected, post, Refused, Unreachable } from "./api.js";
+import { actionName, cardOf, nameOf, SUIT_NAMES, suitOf, TAKE_HIDDEN } from "./cards.js";
 import { announce, dialog, dialogOpen, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { Felt } from "./felt.js";
@@ -22,6 +22,13 @@ function tool(name, text, onclick, extra = {}) {
   return h("button", { type: "button", class: "tool", title: text, "aria-label": text, onclick, ...extra }, icon(name));
 }
 
+/* The server knows the rules; all that can be against them is not to follow suit. */
+function whyNot(state) {
+  if (state.phase === "choose") return "First take one of the cards of the stock.";
+  const led = SUIT_NAMES[suitOf(state.trick[0].card)];
+  return `${led[0].toUpperCase()}${led.slice(1)} were led, and you hold ${led}: follow suit.`;
+}
+
 export class TablePage {
   constructor(id) {
     this.path = `/api/tables/${encodeURIComponent(id)}`;
@@ -34,7 +41,7 @@ export class TablePage {
     this.chain = Promise.resolve();
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
-    this.picker = new Picker(this.felt, { onplay: (action, card) => this.play(action, card), onrefuse: (card) => this.wait(card) });
+    this.picker = new Picker(this.felt, (action, card) => this.play(action, card));
     this.help = new HelpPanel({ onclose: () => this.toggleHelp(), onhint: () => this.hint() });
     this.watch = new WatchBar((wish) => this.speed(wish));
     this.title = h("h1", { tabindex: "-1" });
@@ -79,6 +86,7 @@ export class TablePage {
     await this.felt.show(this.scene, { still, stagger: fresh && !still ? 14 : 0 });
     if (this.closed || this.state !== state) return;
     this.picker.update(state);
+    this.felt.root.dataset.move = state.move;
     if (this.help.root.hidden === false) this.refreshHelp();
   }
 
@@ -152,10 +160,10 @@ export class TablePage {
 
   // -- what the person does
 
-  wait(card) {
+  refuse(card, text) {
     this.felt.refuse(card);
     sound("refuse");
-    toast(this.state.phase === "over" ? "The hand is over." : `Wait: ${promptOf(this.state)}.`);
+    toast(text);
   }
 
   async play(action, card) {
@@ -167,10 +175,10 @@ export class TablePage {
       this.hurry = false;
     }
     const { state } = this;
-    if (state.turn !== 0 || state.phase === "over") return this.wait(card);
+    if (state.turn !== 0 || state.left) return this.refuse(card, `${promptOf(state)}.`);
+    if (!state.legal.includes(action)) return this.refuse(card, whyNot(state));
     this.sending = true;
-    const legal = state.legal.includes(action);
-    if (legal && card && state.phase !== "choose") {
+    if (card && state.phase !== "choose") {
       this.scene = played(this.scene, 0, card);
       this.picker.clear();
       sound("card");
@@ -194,9 +202,7 @@ export class TablePage {
     }
     if (!(error instanceof Refused)) throw error;
     if (error.answer.state) await this.settle(error.answer.state);
-    this.felt.refuse(card);
-    sound("refuse");
-    toast(error.message);
+    this.refuse(card, error.message);
   }
 
   async act(path, body) {
@@ -290,7 +296,8 @@ export class TablePage {
     while (!this.closed && this.awaited()) {
       this.polling = new AbortController();
       try {
-        const answer = await get(`${this.path}?after=${this.seen}&wait=${WAIT}`, this.polling.signal);
+        const wait = isConnected() ? WAIT : 0;
+        const answer = await get(`${this.path}?after=${this.seen}&wait=${wait}`, this.polling.signal);
         await this.receive(answer);
       } catch (error) {
         if (error.name === "AbortError") break;
@@ -306,7 +313,7 @@ export class TablePage {
 
   awaited() {
     const { state } = this;
-    if (document.getElementById("connection").hidden === false) return true;
+    if (!isConnected()) return true;
     if (state.player !== "human") return !(state.phase === "over" && (state.match.over || state.match.kind === "single"));
     return state.phase !== "over" && state.turn !== 0;
   }
@@ -325,6 +332,6 @@ export class TablePage {
     const act = acts[event.key.toLowerCase()];
     if (act) return act() ?? true;
     if (state.player !== "human") return this.watch.key(event);
-    return this.picker.key(event, sorted(state.hand, state.trump, settings.order), actionOf);
+    return this.picker.key(event);
   }
 }
