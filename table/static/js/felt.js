@@ -43,6 +43,7 @@ export class Felt {
     for (const piece of this.pieces) if (!kept.has(piece)) this.dismiss(piece, duration);
     this.pieces = [...kept];
     this.root.style.setProperty("--card", `${plan.card}px`);
+    this.root.style.setProperty("--above-hand", `${height - plan.handTop}px`);
     this.plan = plan;
     this.onarranged(plan);
     this.placeButtons();

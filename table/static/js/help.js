@@ -6,10 +6,10 @@ import { h, plural } from "./dom.js";
 import { suitIcon } from "./suits.js";
 
 const PLACES = {
-  hand: "in your hand", other: "with the opponent", upcard: "face up", played: "played by you", other_played: "played by the opponent", unseen: "not seen yet",
+  hand: "in your hand", other: "with the opponent", up: "face up", trick: "on the table", played: "played", unseen: "not seen yet",
 };
 
-const LEGEND = [["hand", "in your hand"], ["other", "with the opponent"], ["upcard", "face up"], ["played", "played"], ["unseen", "not seen yet"]];
+const LEGEND = [["hand", "in your hand"], ["other", "with the opponent"], ["up", "face up"], ["played", "played"], ["unseen", "not seen yet"]];
 
 const voidText = ({ suit, draws_since: draws }) =>
   `Was out of ${SUIT_NAMES[suit]}${draws ? `, and has drawn ${plural(draws, "card")} unseen since` : ""}.`;
@@ -44,16 +44,16 @@ export class HelpPanel {
   }
 
   show(help, other) {
-    const suits = help.seen?.suits ?? [];
+    const suits = help.seen.suits;
     this.body.replaceChildren(
       h("section", {}, h("h3", {}, "Cards seen"),
         h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
           h("caption", { class: "sr-only" }, "Where each card was last seen"), h("tbody", {}, suits.map(suitRow)))),
         h("ul", { class: "legend" }, LEGEND.map(([where, text]) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), text)))),
       h("section", {}, h("h3", {}, `${other} holds`),
-        help.known?.length ? h("p", { class: "known" }, help.known.map(cardText)) : h("p", { class: "faint" }, "No card is known yet."),
-        help.counts?.other_unknown ? h("p", { class: "faint" }, `and ${plural(help.counts.other_unknown, "card")} not seen`) : null,
-        help.voids?.length ? h("p", { class: "faint" }, help.voids.map(voidText).join(" ")) : null));
+        help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
+        help.hidden ? h("p", { class: "faint" }, `${help.known.length ? "And " : ""}${plural(help.hidden, "card")} not seen.`) : null,
+        help.voids.length ? h("p", { class: "faint" }, help.voids.map(voidText).join(" ")) : null));
   }
 
   showHint(hint) {

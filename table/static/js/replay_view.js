@@ -180,9 +180,11 @@ export class ReplayView {
         champion ? h("td", { class: "number" }, each.probability === undefined ? "–" : `${Math.round(100 * each.probability)} %`) : null);
     });
     const kind = found.exact ? "exact" : `estimated in ${found.worlds ?? "sampled"} worlds`;
-    const cost = found.cost > 0 ? `costs ${found.cost.toFixed(unit === "win %" ? 1 : 2)}${unit === "win %" ? " %" : ""}${found.sure ? "" : ", within the noise"}` : "as good as any";
+    const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
+    const dear = Number(cost) > 0 && (found.sure || found.exact);
+    const judged = Number(cost) === 0 ? "is as good as any" : `${dear ? "costs" : "may cost"} ${cost}${unit === "win %" ? " %" : ""}${dear ? "" : ", which is within the noise"}`;
     return [
-      h("p", { class: `cost ${found.cost > 0 && (found.sure || found.exact) ? "bad" : "good"}` }, `The card played ${found.exact || found.cost === 0 ? "" : "probably "}${cost === "as good as any" ? "is as good as any" : cost}.`),
+      h("p", { class: `cost ${dear ? "bad" : "good"}` }, `The card played ${judged}.`),
       h("div", { class: "values-scroll" }, h("table", { class: "values" },
         h("caption", { class: "faint" }, `${unit === "win %" ? "Chance to win, per cent" : "Expected pay"}, ${kind}`),
         h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, "Card"), h("th", { scope: "col" }, h("span", { class: "sr-only" }, "as a bar")),

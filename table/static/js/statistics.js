@@ -23,11 +23,11 @@ export class StatisticsPage {
       this.body.replaceChildren(h("div", { class: "empty card-panel" }, h("p", {}, "No hand is finished yet."), h("a", { class: "button primary", href: "#/" }, "Play one")));
       return;
     }
-    const best = Math.max(...rows.map((row) => row.best_margin));
+    const best = Math.max(...rows.map((row) => row.best));
     this.body.replaceChildren(
       h("div", { class: "tiles" },
         tile("hands played", total.hands),
-        tile("hands won", share(total.won, total.hands), `${total.won} won, ${total.lost} lost, ${total.tied} drawn`),
+        tile("hands won", share(total.won, total.hands), `${total.won} won, ${total.lost} lost, ${total.drawn} drawn`),
         tile("matches won", share(total.matches_won, total.matches), `${total.matches_won} of ${total.matches}`),
         tile("best hand", signed(best), "tricks more than the other")),
       h("div", { class: "table-scroll card-panel", tabindex: "0", role: "region", "aria-label": "Statistics by opponent and rule set" }, h("table", { class: "figures" },
@@ -36,7 +36,7 @@ export class StatisticsPage {
           h("th", { scope: "col", class: place > 1 ? "right" : "" }, text)))),
         h("tbody", {}, rows.map((row) => h("tr", {},
           h("th", { scope: "row" }, row.opponent), h("td", {}, row.rules),
-          [row.hands, row.won, row.tied, row.lost, share(row.won, row.hands), row.margin.toFixed(2), signed(row.best_margin), row.matches, row.matches_won]
+          [row.hands, row.won, row.drawn, row.lost, share(row.won, row.hands), row.margin.toFixed(2), signed(row.best), row.matches, row.matches_won]
             .map((value) => h("td", { class: "right" }, String(value)))))))),
       h("p", { class: "exports" }, "Take it along: ",
         h("a", { href: "/api/statistics/export?form=csv", download: "german-whist.csv" }, "as CSV"), " · ",

@@ -49,7 +49,7 @@ export class TablePage {
     this.seenTool = tool("seen", "Cards seen (P)", () => this.toggleHelp(), { "aria-pressed": "false" });
     this.hintTool = tool("hint", "Hint (I)", () => this.hint());
     this.leaveTool = tool("leave", "Leave the table", () => this.leave());
-    this.again = h("button", { type: "button", class: "after-hand primary", hidden: true, onclick: () => this.scores() }, "Show the score");
+    this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: () => this.scores() }, "Show the score");
     this.felt.root.append(this.again, this.watch.root);
     this.root = h("div", { class: "table-page" },
       h("header", { class: "table-bar" },
@@ -93,8 +93,7 @@ export class TablePage {
   render() {
     const { state } = this;
     const watching = state.player !== "human";
-    const parts = [matchText(state.match), state.match.kind === "single" ? null : `hand ${state.match.hand}`,
-      state.stage === "endgame" ? "endgame" : null];
+    const parts = [matchText(state.match), state.match.kind === "single" ? null : `hand ${state.match.hand}`];
     this.title.replaceChildren(state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
     document.title = `${promptOf(state)} · German Whist`;
     this.plates.update(state);
