@@ -77,6 +77,10 @@ _own(
 _own("easy", "levels", "Easy", "rules of thumb and a short memory")
 _own("medium", "levels", "Medium", "a careful player who forgets")
 _own("hard", "levels", "Hard", "search and a perfect memory")
+_own(
+    *("champion", "champion", "Champion", "the trained network that comes with the package"),
+    usage="champion[:sample]",
+)
 _own("human", "human", "HumanAgent", "you, at the terminal")
 _own(
     *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),

@@ -37,13 +37,13 @@ def seen_of(view: View) -> dict[str, Any]:
     return {
         "seen": {"suits": suits},
         "known": texts(known),
+        "hidden": view.other_cards - len(known),
         "voids": [
             {"suit": SUITS[suit], "draws_since": draws} for suit, draws in view.void_draws.items()
         ],
         "counts": {
             "unseen": 0 if open_now else len(view.unseen),
             "other_cards": view.other_cards,
-            "other_unknown": view.other_cards - len(known),
             "stock_face_down": view.stock_left - len(view.upcards),
             "set_aside": view.rules.set_aside,
         },
@@ -51,18 +51,17 @@ def seen_of(view: View) -> dict[str, Any]:
 
 
 def _places(view: View) -> dict[Card, str]:
-    """`hand`, `played` (by me), `other_played`, `other`, `upcard` or `unseen`."""
-    open_now = view.endgame and view.rules.open_endgame
-    told = {
-        "unseen": view.rules.deck,
-        "other" if open_now else "unseen": view.unseen,
-        "hand": view.hand,
-        "played": view.played_by_me,
-        "other_played": view.played_by_other,
-        "upcard": view.upcards,
-    }
-    places = {card: where for where, cards in told.items() for card in cards}
-    return places | dict.fromkeys(view.known, "other")
+    """`hand`, `other`, `up` (in the stock), `trick`, `played` or `unseen`."""
+    places = dict.fromkeys(view.rules.deck, "unseen")
+    if view.endgame and view.rules.open_endgame:
+        places |= dict.fromkeys(view.unseen, "other")
+    places |= dict.fromkeys([*view.played_by_me, *view.played_by_other], "played")
+    if view.phase in ("follow", "choose"):
+        last = list(view.tricks())[-1]
+        places |= {card: "trick" for card in (last.led, last.followed) if card is not None}
+    places |= dict.fromkeys(view.upcards, "up")
+    places |= dict.fromkeys(view.known, "other")
+    return places | dict.fromkeys(view.hand, "hand")
 
 
 class Adviser:
@@ -75,10 +74,10 @@ class Adviser:
         """The best action for the player to move, with a reason and what the others are worth."""
         legal = view.legal()
         told = self._analyst.decision(view, legal[0])
-        best = told["best"][0]
+        best: int = told["best"][0]
         estimates = [
             {**each, "name": _named(each["action"])}
-            for each in sorted(told["cards"], key=lambda each: -(each["value"] or 0))
+            for each in sorted(told["cards"], key=lambda card: -(card["value"] or 0.0))
         ]
         return {
             "action": best,
@@ -86,7 +85,7 @@ class Adviser:
             "why": _why(view, told, best),
             "exact": told["exact"],
             "unit": told["unit"],
-            "estimates": estimates,
+            "estimates": [each for each in estimates if each["value"] is not None],
         }
 
 
@@ -99,7 +98,7 @@ def _why(view: View, told: dict[str, Any], best: int) -> str:
     name = _named(best)
     if len(told["cards"]) == 1:
         return f"{name} is all that you may play."
-    values = {card["action"]: card["value"] for card in told["cards"]}
+    values: dict[int, float] = {card["action"]: card["value"] for card in told["cards"]}
     told_value = _value_text(told["unit"], values[best], told["exact"])
     equals = [each for each in told["best"] if each != best]
     if told["exact"]:
@@ -107,7 +106,7 @@ def _why(view: View, told: dict[str, Any], best: int) -> str:
             return f"Every card comes to the same: {told_value}."
         rest = f" So {_does(equals)} {_names(equals)}." if equals else ""
         return f"All cards are known, and {name} {told_value}.{rest}"
-    next_best = max((each for each in values if each != best), key=lambda each: values[each])
+    next_best = max((each for each in values if each != best), key=values.__getitem__)
     gap = _value_text(told["unit"], values[next_best], False)
     return f"A search finds that {name} {told_value}; {_named(next_best)} {gap}. {_idea(view)}"
 

@@ -153,7 +153,9 @@ class Offer:
                 "about": rules.about,
                 "choice": rules.choice,
                 "playable": [
-                    each["name"] for each in agents if each["plays"] is None or name in each["plays"]
+                    each["name"]
+                    for each in agents
+                    if each["plays"] is None or name in each["plays"]
                 ],
             }
             for name, rules in named_rules().items()

@@ -237,7 +237,10 @@ class Sitting:
             "number": self.game.number,
             "dealer": self.game.dealer,
             "score": self._score_before(),
-            "results": self.results[: self.game.number],
+            "results": [
+                [list(tricks), list(pays), low]
+                for tricks, pays, low in self.results[: self.game.number]
+            ],
             "moves_before": self._moves_before,
             "actions": [int(action) for action in self.game.actions],
         }

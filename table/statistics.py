@@ -40,12 +40,12 @@ def statistics_of(store: Store, person: str) -> dict[str, Any]:
                 "rules": rules,
                 "hands": hands,
                 "won": won,
-                "tied": tied,
+                "drawn": tied,
                 "lost": lost,
                 "pay": pay,
                 "margin": round(margin, 2),
-                "best_margin": best,
-                "worst_margin": worst,
+                "best": best,
+                "worst": worst,
                 "best_pay": best_pay,
                 "matches": played,
                 "matches_won": taken,
@@ -53,7 +53,7 @@ def statistics_of(store: Store, person: str) -> dict[str, Any]:
             }
         )
     rows.sort(key=lambda row: -row["hands"])
-    counted = ("hands", "won", "tied", "lost", "matches", "matches_won")
+    counted = ("hands", "won", "drawn", "lost", "matches", "matches_won")
     return {"rows": rows, "total": {name: sum(row[name] for row in rows) for name in counted}}
 
 

@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,7 +171,7 @@ class Store:
             self._connection.close()
 
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
+    def _changing(self) -> Generator[sqlite3.Connection]:
         """One transaction: all of it is kept, or nothing."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -247,8 +247,8 @@ class Store:
     def _sittings(self, which: str, *values: object) -> list[Kept]:
         columns = "SELECT id, person, revision, updated, over, about, state, extra FROM sittings "
         return [
-            Kept(*row[:4], bool(row[4]), *map(json.loads, row[5:]))
-            for row in self._rows(columns + which, *values)
+            Kept(name, person, revision, updated, bool(over), *map(json.loads, told))
+            for name, person, revision, updated, over, *told in self._rows(columns + which, *values)
         ]
 
     def revision(self, name: str) -> int:

@@ -68,7 +68,7 @@ class Table:
         self._thought = 0.0
         self._trouble: str | None = None
         self._notice: str | None = None
-        self._kept_n = self._n if kept is not None else -1
+        self._kept_n: int = self._n if kept is not None else -1
         self._delay: int = extra.get("delay_ms", _DELAY)
         self._paused = bool(extra.get("paused", False))
         self._due = time.monotonic() + self._delay / 1000
@@ -110,6 +110,11 @@ class Table:
         """Whether the last event is another one than number `after`."""
         with self._lock:
             return self._n != after
+
+    @property
+    def last_event(self) -> int:
+        """The number of the last event."""
+        return self._n
 
     def add_bell(self, ring: Callable[[], None]) -> None:
         """Call `ring` whenever something happens."""
@@ -425,4 +430,3 @@ class Hall:
         with self._lock:
             self._recent.pop(name, None)
             self._alive.pop(name, None)
-

@@ -19,7 +19,7 @@ from safetensors.numpy import save
 from ..agents.checkpoint import CheckpointError, write_checkpoint
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
-from .settings import Settings
+from .settings import Settings, command_of
 
 Array = np.ndarray[Any, Any]
 
@@ -77,6 +77,7 @@ def card_of(settings: Settings, network: Mapping[str, Any]) -> dict[str, Any]:
         "horizon": options.horizon,
         "reward": options.reward,
         "settings": settings.as_mapping(),
+        "command": command_of(settings),
     }
 
 

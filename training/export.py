@@ -1,7 +1,8 @@
-"""A checkpoint as an ONNX graph: observation and mask in, masked logits and the best action out.
+"""A checkpoint for others: as an ONNX graph, or in half precision.
 
-The graph reads the whole observation of the environments, in the layout that the
-player was trained in, and picks its inputs itself.
+A graph takes observation and mask, and gives masked logits and the best action. It
+reads the whole observation of the environments, in the layout that the player was
+trained in, picks its inputs itself and closes ranks where its network wants that.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.checkpoint import Checkpoint, read_checkpoint
+from ..agents.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from ..agents.closing import SETS_IN_PLAY, close_ranks
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT, OBSERVATION_SIZE
 
 Array = np.ndarray[Any, Any]
 
+# What `write_checkpoint` says of the file that it writes.
+_WRITTEN = ("format", "weights")
 OPSET = 17
 NOT_LEGAL = -1e9
 _TOLERANCE = 1e-4
@@ -176,7 +179,7 @@ def check_graph(model: Any, checkpoint: Checkpoint, rows: int = 256) -> float:
     return apart
 
 
-def export(source: str | Path, target: Path) -> float:
+def export_onnx(source: str | Path, target: Path) -> float:
     """Write a checkpoint as ONNX, checked; returns how far it is from torch at most."""
     try:
         import onnx  # noqa: F401
@@ -188,3 +191,13 @@ def export(source: str | Path, target: Path) -> float:
     with written_whole(target) as file:
         file.write(model.SerializeToString())
     return apart
+
+
+def export_half(source: str | Path, target: Path) -> int:
+    """Write a checkpoint in half precision, to be passed on; returns its size in bytes."""
+    checkpoint = read_checkpoint(source)
+    if target.resolve() == checkpoint.path.resolve():
+        raise ValueError(f"{target} is the checkpoint itself: name another file")
+    weights = {name: each.astype(np.float16) for name, each in checkpoint.weights.items()}
+    told = {key: value for key, value in checkpoint.card.items() if key not in _WRITTEN}
+    return write_checkpoint(target.with_suffix(""), weights, told).stat().st_size

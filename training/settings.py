@@ -7,6 +7,7 @@ command line are read by the same types and refused with the nearest known name.
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -239,6 +240,28 @@ def load_settings(wanted: str | Path, words: Iterable[str] = ()) -> Settings:
             raise SettingsError(f"{word!r} is no setting: write key=value, as in entropy=0.1")
         values[name.strip()] = _read_word(name.strip(), text)
     return settings_from(values, str(path.name if str(wanted) in presets() else path))
+
+
+def command_of(settings: Settings) -> str:
+    """The shortest command that trains with these settings: a preset, and what differs from it."""
+    wanted = settings.as_mapping()
+    commands: list[list[str]] = []
+    for name in presets():
+        preset = load_settings(name).as_mapping()
+        if preset["trainer"] != wanted["trainer"]:
+            continue
+        words = [
+            f"{key}={_written(value)}"
+            for key, value in wanted.items()
+            if key != "about" and value != preset[key]
+        ]
+        commands.append(["german-whist", "train", name, *words])
+    return shlex.join(min(commands, key=len))
+
+
+def _written(value: Any) -> str:
+    """A value as a word of the command line gives it."""
+    return yaml.safe_dump(value, default_flow_style=True, width=10_000).split("\n...")[0].strip()
 
 
 def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settings:

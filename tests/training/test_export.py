@@ -12,6 +12,7 @@ pytest.importorskip("torch")
 
 from onnx.reference import ReferenceEvaluator
 
+from german_whist.agents.checkpoint import read_checkpoint
 from german_whist.agents.network import NetworkAgent
 from german_whist.cli import main
 from german_whist.engine.games import Games
@@ -48,3 +49,35 @@ def test_the_graph_plays_as_the_player_does(
         ]
         assert played.tolist() == shown
         step = games.step(action)
+
+
+def test_half_precision_plays_as_the_whole_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = PPOSettings(layers=(16, 16), games=4)
+    trainer = PPO(settings)
+    told = {"decisions": 7, "measured": []}
+    path = write_player(tmp_path / "1", trainer.player(), settings, trainer.network_card(), told)
+    half = tmp_path / "half.safetensors"
+    assert main(["export", str(path), "-o", str(half)]) == 0
+    assert f"{half.stat().st_size:,} bytes" in capsys.readouterr().out
+    assert half.stat().st_size < 0.6 * path.stat().st_size
+    assert read_checkpoint(half).card["decisions"] == 7
+    views = Games("classic", 200, seed=2).views()
+    rng = np.zeros(200, np.uint64)
+    whole, halved = (NetworkAgent("classic", each).act(views, rng) for each in (path, half))
+    assert (whole == halved).mean() > 0.98
+
+
+def test_a_checkpoint_is_not_written_over_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = PPOSettings(layers=(8,), games=4)
+    trainer = PPO(settings)
+    path = write_player(tmp_path / "1", trainer.player(), settings, trainer.network_card(), {})
+    before = path.read_bytes()
+    assert main(["export", str(path), "-o", str(path)]) != 0
+    assert "is the checkpoint itself" in capsys.readouterr().err
+    assert main(["export", str(path), "-o", str(tmp_path / "player.pt")]) != 0
+    assert ".pt" in capsys.readouterr().err
+    assert path.read_bytes() == before

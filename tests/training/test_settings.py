@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from german_whist.cli import main
 from german_whist.training.settings import (
     PPOSettings,
     SettingsError,
+    command_of,
     load_settings,
     presets,
     settings_from,
@@ -28,6 +30,26 @@ def test_words_go_over_the_preset() -> None:
     settings = load_settings("quick", ["entropy=1e-1", "layers=512,512", "decisions=2e6"])
     assert isinstance(settings, PPOSettings)
     assert (settings.entropy, settings.layers, settings.decisions) == (0.1, (512, 512), 2_000_000)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("entropy=1e-5", "layers=300,200", "seed=7", "minutes=2.5"),
+        ("rules={name: mine, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "opponents=[]"),
+        ("yardsticks=[threshold, 'value:13', 'flat-mc:16,voids']",),
+    ],
+)
+@pytest.mark.parametrize("name", presets())
+def test_the_command_of_settings_gives_the_same_settings(name: str, words: tuple[str, ...]) -> None:
+    settings = load_settings(name, words)
+    program, train, preset, *given = shlex.split(command_of(settings))
+    assert (program, train) == ("german-whist", "train")
+    again = load_settings(preset, given)
+    assert {**again.as_mapping(), "about": ""} == {**settings.as_mapping(), "about": ""}
+    if not words:
+        assert (preset, given) == (name, [])
 
 
 def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:

@@ -1,5 +1,9 @@
 # pyright: strict
-"""Write a checkpoint as ONNX, its mask inside the graph, checked against torch."""
+"""Write a checkpoint to be passed on: as ONNX, or in half precision.
+
+FILE.onnx holds a graph with the mask inside, checked against torch; FILE.safetensors,
+with its card beside it, is half as large as a run's own checkpoint and plays the same way.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a checkpoint's path, or a run's")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.onnx", help="(default: beside the checkpoint)"
-    )
+        *("-o", "--output"), type=Path, metavar="FILE.onnx|FILE.safetensors",
+        help="(default: ONNX beside the checkpoint)",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write and check."""
     from ..agents.checkpoint import find_checkpoint
-    from ..training.export import export
+    from ..training.export import export_half, export_onnx
 
     source = find_checkpoint(arguments.checkpoint)
     target = arguments.output or source.with_suffix(".onnx")
-    apart = export(source, target)
-    print(f"{target}: logits within {apart:.1e} of torch's")
+    if target.suffix == ".safetensors":
+        size = export_half(source, target)
+        print(f"{target}: {size:,} bytes, with its card {target.with_suffix('.json').name}")
+    elif target.suffix == ".onnx":
+        apart = export_onnx(source, target)
+        print(f"{target}: logits within {apart:.1e} of torch's")
+    else:
+        raise ValueError(
+            f"{target}: its ending says what to write, and {target.suffix!r} is neither .onnx nor "
+            ".safetensors"
+        )
     return 0

@@ -1,0 +1,52 @@
+"""The player that comes with the package: whole, and as strong as its card says."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from german_whist.agents.base import CannotPlay
+from german_whist.agents.champion import WEIGHTS
+from german_whist.agents.checkpoint import read_checkpoint
+from german_whist.agents.registry import make_agent
+from german_whist.training.arena import evaluate
+from german_whist.training.settings import load_settings
+
+
+def test_it_is_small_and_tells_how_it_was_trained() -> None:
+    checkpoint = read_checkpoint(WEIGHTS)
+    assert WEIGHTS.stat().st_size < 4_000_000
+    assert {each.dtype for each in checkpoint.weights.values()} == {np.dtype(np.float16)}
+    program, train, preset, *words = shlex.split(checkpoint.card["command"])
+    assert (program, train) == ("german-whist", "train")
+    settings = load_settings(preset, words).as_mapping()
+    told = {**checkpoint.card["settings"], "about": settings["about"]}
+    assert {name: settings[name] for name in told} == told
+    assert checkpoint.card["measured"]
+
+
+def test_it_beats_the_rules_of_thumb_as_its_card_says() -> None:
+    card = read_checkpoint(WEIGHTS).card
+    told = next(each for each in card["measured"] if each["opponent"] == "threshold")
+    found = evaluate("champion", "threshold", hands=4_000, seed=11, workers=1).pairings[0]
+    reach = found.win_rate.half_width + told["half_width"]
+    assert abs(found.win_rate.value - told["win_rate"]) < 1.5 * reach
+
+
+def test_it_plays_without_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from german_whist.training.arena import evaluate\n"
+        "print(evaluate('champion', 'random', hands=20, workers=1).pairings[0].hands)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "20"
+
+
+def test_other_games_are_refused_in_a_sentence() -> None:
+    with pytest.raises(CannotPlay, match="plays the rules classic, and not no-trump"):
+        make_agent("champion", "no-trump")
