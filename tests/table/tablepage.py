@@ -64,7 +64,7 @@ class Visit:
         self.server = server
         self.context = context
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(60_000)  # the first of all may compile the players
         self.complaints: list[str] = []
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -95,7 +95,9 @@ class Visit:
     def ask(self, path: str, body: Any = None) -> Any:
         """A request of the page's own, with its cookies."""
         script = """async ([path, body]) => (await fetch('/api/' + path, body === null ? {} : {
-            method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body)
+            method: 'POST',
+            headers: {'Content-Type': 'application/json'},
+            body: JSON.stringify(body),
         })).json()"""
         return self.page.evaluate(script, [path, body])
 

@@ -34,7 +34,7 @@ export class Felt {
   /** Lays the table as the scene says; resolves when the cards have come to rest. */
   async show(scene, { still = false, stagger = 0 } = {}) {
     this.scene = scene;
-    const { width, height } = this.root.getBoundingClientRect();
+    const { clientWidth: width, clientHeight: height } = this.root;
     if (!width || !height) return;
     const plan = arrange(scene, width, height, this.options());
     const duration = still ? 0 : this.duration;
@@ -45,6 +45,7 @@ export class Felt {
     this.root.style.setProperty("--card", `${plan.card}px`);
     this.root.style.setProperty("--above-hand", `${height - plan.handTop}px`);
     this.plan = plan;
+    this.root.dataset.size = `${width} ${height}`;
     this.onarranged(plan);
     this.placeButtons();
     const moves = pairs.map(([place, piece], number) =>

@@ -30,7 +30,8 @@ export class LobbyPage {
     this.watching = watching;
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
     this.tables = h("div", { class: "tables" });
-    this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) });
+    this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) },
+      h("p", { class: "faint", role: "status" }, "The players are coming to the table…"));
     this.root = h("div", { class: "page lobby" },
       h("section", { class: "hero" },
         h("div", {}, h("h1", { tabindex: "-1" }, watching ? "Watch two players" : "Sit down to German Whist"),
