@@ -188,7 +188,7 @@ def test_help_tells_what_was_seen_and_a_hint_points_at_a_card(visit: Visit) -> N
     expect(page.locator(".seen td")).to_have_count(28)
     expect(page.locator(".seen .seen-hand")).to_have_count(7)
     page.keyboard.press("i")
-    expect(page.locator(".card.hinted")).to_have_count(1, timeout=60_000)
+    expect(page.locator(".card.hinted")).to_have_count(1, timeout=180_000)  # it may compile
     expect(page.locator(".help-hint")).not_to_be_empty()
 
 
@@ -278,8 +278,6 @@ def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
     expect(page.locator(".card[data-zone=other] .back").first).to_be_visible()
     page.keyboard.press("End")
     expect(page.locator(".decision")).to_contain_text("–".join(map(str, state["result"]["tricks"])))
-    saved = page.get_by_role("link", name="Save as a page").get_attribute("href")
-    assert "<html" in visit.page.evaluate("path => fetch(path).then(each => each.text())", saved)
 
 
 def test_a_record_file_opens_and_broken_lines_are_told(visit: Visit, tmp_path: Path) -> None:

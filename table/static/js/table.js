@@ -271,14 +271,16 @@ export class TablePage {
     if (state.turn !== 0 || this.busy || this.hinting) return;
     this.hinting = true;
     this.hintTool.classList.add("working");
+    this.help.hint.textContent = "Thinking it over…";
     try {
       const hint = await post(`${this.path}/hint`);
-      if (this.state !== state) return;
+      if (this.state !== state) return this.help.clearHint();
       this.help.showHint(hint);
       this.picker.point(hint.action === TAKE_HIDDEN ? "stock" : cardOf(hint.action));
       if (this.help.root.hidden) toast(hint.why, "hint");
       announce(`Hint: ${actionName(hint.action)}. ${hint.why}`);
     } catch (error) {
+      this.help.clearHint();
       toast(error.message);
     } finally {
       this.hinting = false;
