@@ -17,7 +17,7 @@ from ..engine.records import GameRecord, MatchScore
 HIDDEN = "hidden"
 """What stands for a card that was taken unseen."""
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose"}
-_LONGEST_NAME = 60
+_LONGEST_NAME, _LONGEST_TITLE = 40, 200
 
 
 def replay_of(record: GameRecord) -> dict[str, Any]:
@@ -36,8 +36,8 @@ def replay_of(record: GameRecord) -> dict[str, Any]:
         before = after
     rules = record.rules
     return {
-        "rules": rules.name,
-        "rules_title": rules.about or rules.name,
+        "rules": plain_text(rules.name),
+        "rules_title": plain_text(rules.about or rules.name, _LONGEST_TITLE),
         "players": list(names),
         "dealer": record.dealer,
         "match": _match(record.match),
@@ -65,10 +65,10 @@ def names_of(record: GameRecord) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def plain_text(text: str) -> str:
+def plain_text(text: str, longest: int = _LONGEST_NAME) -> str:
     """One short line of a text from a file: nothing that moves a cursor or turns writing round."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
-    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1] + "…"
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def says(name: str, verb: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ..agents.base import Agent, Player
 from ..agents.registry import make_agent
@@ -31,6 +31,14 @@ Maker = Callable[[str, Rules, "Match | None"], Agent]
 
 class SittingError(ValueError):
     """A sitting that can not be taken up again."""
+
+
+class HandResult(NamedTuple):
+    """How a hand ended: what each seat took and is paid, and whether fewer tricks won it."""
+
+    tricks: tuple[int, ...]
+    pays: tuple[int, ...]
+    low: bool
 
 
 def new_seed() -> int:
@@ -109,6 +117,8 @@ class Sitting:
         self.game = Game(settings.rules, settings.seed, match=settings.match)
         self.records: list[GameRecord] = []
         """The hands that were finished since this object was made."""
+        self.results: list[HandResult] = []
+        """How all hands so far ended."""
         self._moves_before = 0
         self._players = self._seated(make)
 
@@ -200,6 +210,11 @@ class Sitting:
         self.game.play(action)
         if self.game.over:
             self.records.append(self._record())
+            self._note_result()
+
+    def _note_result(self) -> None:
+        game = self.game
+        self.results.append(HandResult(game.counting_tricks, game.pays, game.low))
 
     def _record(self) -> GameRecord:
         record = record_of(self.game, {"players": list(self.settings.names)})
@@ -222,6 +237,10 @@ class Sitting:
             "number": self.game.number,
             "dealer": self.game.dealer,
             "score": self._score_before(),
+            "results": [
+                [list(tricks), list(pays), low]
+                for tricks, pays, low in self.results[: self.game.number]
+            ],
             "moves_before": self._moves_before,
             "actions": [int(action) for action in self.game.actions],
         }
@@ -269,6 +288,9 @@ class Sitting:
             number=number,
             match=before,
         )
+        self.results = [
+            HandResult(tuple(tricks), tuple(pays), low) for tricks, pays, low in state["results"]
+        ]
         self.game = begun.start()
         self._moves_before = state["moves_before"]
         self._begin()
@@ -277,3 +299,5 @@ class Sitting:
             if player is not None and player.agent.keeps_state:
                 self.decide()  # it remembers what it saw, so it is shown the hand again
             self.game.play(action)
+        if self.game.over:
+            self._note_result()

@@ -15,11 +15,14 @@ from collections.abc import Sequence
 from . import __version__
 
 COMMANDS = {
+    "table": "open a table in the browser: play, watch, replay",
+    "play": "play against any player, in the terminal",
     "train": "train a player by self-play",
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",
     "agents": "list the players by name",
     "rules": "list the rule sets, or explain one in words",
+    "replay": "show a hand from a file of records, and what its decisions were worth",
     "tablebase": "build, verify or describe the table of exact endgames",
     "exploit": "tell exactly how much a best response wins, on a small deck",
     "export": "write a checkpoint as ONNX",

@@ -70,6 +70,7 @@ def test_a_sitting_comes_back_the_same_after_every_move(rules: str) -> None:
         assert again.state() == state
         assert [again.view(seat) for seat in (0, 1)] == [sitting.view(seat) for seat in (0, 1)]
         assert again.game.stock == sitting.game.stock
+        assert again.results == sitting.results
         assert (again.moves, again.turn, again.over) == (sitting.moves, sitting.turn, sitting.over)
         if sitting.agent_to_move:
             assert again.decide() == sitting.decide()

@@ -1,0 +1,130 @@
+# pyright: strict
+"""Show a hand from a file of records, trick by trick, and what its decisions were worth.
+
+FILE is what the arena writes with --records, or a hand saved from the table. In a terminal
+the keys step through it forwards and backwards; elsewhere it is printed. With
+--analyse every decision is valued, the open endgame exactly and the rest by search;
+with --html the hand is written as one page that opens anywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..engine.records import GameRecord, read_records
+
+if TYPE_CHECKING:
+    from ..table.analysis import AnalysisSettings
+
+_SEATS = {"0": 0, "1": 1, "both": None}
+_LONGEST_REASON = 300
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("file", type=Path, metavar="FILE", help="records, a hand on each line")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--hand", type=int, default=1, metavar="N", help="which hand (default: 1)")
+    which.add_argument("--list", action="store_true", help="list the hands of the file")
+    parser.add_argument(
+        "--analyse", action="store_true", help="tell what each decision was worth, and mistakes"
+    )
+    parser.add_argument(
+        "--html", type=Path, metavar="OUT.html", help="write the hand as a page of its own"
+    )
+    parser.add_argument("--plain", action="store_true", help="print the hand, in a terminal too")
+    parser.add_argument(
+        "--seat", choices=_SEATS, default="both", help="whose view is shown (default: both open)"
+    )
+    parser.add_argument(
+        "--search", metavar="NAME", help="the search that values decisions (ismcts:20000)"
+    )
+    parser.add_argument(
+        "--network", metavar="NAME|PATH", help="a network whose probabilities are told as well"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the file, and list, print or write."""
+    if (arguments.search or arguments.network) and not arguments.analyse:
+        raise ValueError("--search and --network belong to the analysis: add --analyse")
+    if arguments.list and (arguments.analyse or arguments.html):
+        raise ValueError("--list only lists the hands: choose one with --hand to see more of it")
+    records = _good_records(arguments.file)
+    if arguments.list:
+        print("\n".join(_listed(records)))
+        return 0
+    number: int = arguments.hand
+    if not 1 <= number <= len(records):
+        raise ValueError(f"--hand is {number}: {arguments.file} has hands 1 to {len(records)}")
+    record, seat = records[number - 1], _SEATS[arguments.seat]
+    analysis = _analysis(record, arguments) if arguments.analyse else None
+    if arguments.html is not None:
+        from ..engine.files import written_whole
+        from ..table.page_of_replay import page_of
+
+        with written_whole(arguments.html, "w") as file:
+            file.write(page_of(record, analysis, seat))
+        print(f"wrote {arguments.html}", file=sys.stderr)
+        return 0
+    from ..table.terminal_screen import has_keys
+
+    if not arguments.plain and has_keys():
+        from ..table.terminal_replay import step_through
+
+        return step_through(record, analysis, seat)
+    from ..table.printed_hand import printed
+    from ..table.replay import replay_of
+
+    if len(records) > 1:
+        print(f"hand {number} of {len(records)}")
+    print("\n".join(printed(replay_of(record), analysis, seat)))
+    return 0
+
+
+def _good_records(path: Path) -> list[GameRecord]:
+    """The records of a file; lines that are broken are told, and the others stay."""
+    from ..table.replay import plain_text
+
+    try:
+        found = read_records(path)
+    except OSError as error:
+        raise ValueError(f"{path} can not be read: {error.strerror or error}") from None
+    for problem in found.problems:
+        reason = plain_text(problem.reason, _LONGEST_REASON)
+        print(f"{path}, line {problem.line} is left out: {reason}", file=sys.stderr)
+    if not found.records:
+        raise ValueError(f"{path} holds no hand that can be shown")
+    return found.records
+
+
+def _listed(records: list[GameRecord]) -> list[str]:
+    from ..table.replay import names_of, plain_text, result_text
+
+    return [
+        f"{number:>5}  {plain_text(record.rules.name)}: {' and '.join(names_of(record))}, "
+        f"{result_text(record)}"
+        for number, record in enumerate(records, 1)
+    ]
+
+
+def _analysis(record: GameRecord, arguments: argparse.Namespace) -> dict[str, Any]:
+    from ..table.analysis import analyse
+
+    tell = _told if sys.stderr.isatty() else None
+    return analyse(record, _settings(arguments), tell)
+
+
+def _settings(arguments: argparse.Namespace) -> AnalysisSettings:
+    from ..table.analysis import AnalysisSettings
+
+    usual = AnalysisSettings()
+    return AnalysisSettings(arguments.search or usual.search, arguments.network)
+
+
+def _told(done: float) -> None:
+    end = "\r\x1b[K" if done == 1 else ""
+    print(f"\ranalysing {done:4.0%}{end}", end="", file=sys.stderr, flush=True)

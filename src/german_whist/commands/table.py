@@ -1,0 +1,123 @@
+# pyright: strict
+"""Open a table in the browser: play against any player, watch two of them, see why.
+
+A server on this machine, for this machine alone unless --host names an address of the
+network, where it asks for a token. Players named on the command line (with
+parameters, by a checkpoint's path, or as module:object) sit beside the usual ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+
+PORT = 5252
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("players", nargs="*", metavar="A", help="players beside the usual ones")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=PORT, help=f"its port, 0 for any ({PORT})")
+    parser.add_argument("--token", help="what a network address asks for (made up if left out)")
+    parser.add_argument(
+        *("--name", "--names"), nargs="+", default=[], metavar="NAME",
+        help="further names by which the page is reached",
+    )  # fmt: skip
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where what is played is kept")
+    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    try:
+        import uvicorn
+
+        from ..table.server import make_app
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn"):
+            raise
+        raise ValueError(
+            f"{error.name} is not installed: pip install 'german-whist[table]' adds what the page "
+            "needs; german-whist play needs nothing more"
+        ) from error
+    from .. import __version__
+    from ..table.offer import Offer
+    from ..table.security import Door
+    from ..table.store import Store
+
+    door = Door.at(arguments.host, arguments.token, arguments.name)
+    offer = Offer(arguments.players)
+    store = Store(arguments.data)
+    if store.notice:
+        print(f"german-whist table: {store.notice}", file=sys.stderr)
+    listening = _listening(arguments.host, arguments.port)
+    address = _address(arguments.host, listening.getsockname()[1])
+    page = f"{address}?person={store.owner()}"
+    if door.token is not None:
+        page += f"&token={door.token}"
+        print(f"For others: {address}?token={door.token}")
+    print(f"German Whist: {page}\nCtrl-C ends it; what is under way is kept.", flush=True)
+    config = uvicorn.Config(
+        make_app(store, offer, door, __version__),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=1000,
+        timeout_graceful_shutdown=3,
+    )
+    server = uvicorn.Server(config)
+    if not arguments.no_browser and _has_screen():
+        # The socket listens already: a page that is faster than the server waits for it.
+        threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        store.close()
+    print("The table is closed.")
+    return 0
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise ValueError(f"port is {port}: it has to be from 0 to {2**16 - 1}")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, place = found[0]
+        listening = socket.socket(family, kind, protocol)
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(128)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise OSError(
+                f"port {port} of {host} is taken, perhaps by a table that is open already: name "
+                "another with --port, or 0 for any that is free"
+            ) from error
+        raise OSError(
+            f"can not listen on {host}, port {port} ({error.strerror or error}): name an address "
+            "of this machine with --host, and a port above 1023 with --port"
+        ) from error
+    return listening
+
+
+def _address(host: str, port: int) -> str:
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+    host = everywhere.get(host, host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def _has_screen() -> bool:
+    """Whether there is a screen for a browser; without one, a text browser would take over."""
+    screens = ("DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform in ("win32", "darwin") or any(os.environ.get(each) for each in screens)

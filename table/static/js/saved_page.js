@@ -1,0 +1,33 @@
+/* A replay saved as a file: the hand and its analysis stand in the page itself, as JSON. */
+
+import { byId, h } from "./dom.js";
+import { ReplayView } from "./replay_view.js";
+
+const saved = JSON.parse(byId("hand").textContent);
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const page = document.documentElement.dataset;
+
+function dress() {
+  page.theme = dark.matches ? "dark" : "light";
+  page.motion = calm.matches ? "none" : "normal";
+}
+
+dress();
+dark.addEventListener("change", dress);
+calm.addEventListener("change", dress);
+
+const felt = () => ({ cards: "modern", order: "alternating", rows: "one", speed: calm.matches ? "none" : "normal" });
+const view = new ReplayView(saved.replay, saved.analysis, { felt });
+const about = [saved.replay.rules, saved.replay.result.text, ...saved.notes].join(" · ");
+document.body.append(
+  h("main", { class: "table-page replay-page" },
+    h("header", { class: "table-bar" }, h("h1", {}, saved.replay.players.join(" and "), h("small", {}, about))),
+    h("div", { class: "replay-place" }, view.root)));
+if (saved.seat !== "both") view.look(saved.seat);
+
+addEventListener("keydown", (event) => {
+  const typing = event.target.closest?.("input, select, button");
+  if (event.ctrlKey || event.altKey || event.metaKey || (typing && event.key !== "v")) return;
+  if (view.key(event)) event.preventDefault();
+});

@@ -1,0 +1,432 @@
+# pyright: strict
+"""Tables: each one sitting that several threads may ask for, and all of them together.
+
+A table answers for quick agents at once. One that searches thinks in a thread of its own
+kind, while the table goes on answering others. Watched agents move only while somebody looks.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ..engine.endgame.build import usable_threads
+from ..engine.game import IllegalAction
+from ..engine.view import View
+from .messages import Message, dealt, glance, played, state_of
+from .offer import Offer
+from .sitting import PERSON, Settings, Sitting
+from .store import Kept, PlayedElsewhere, Store, new_id
+
+log = logging.getLogger("german_whist.table")
+
+OPEN_TABLES_EACH = 100
+OPEN_TABLES_IN_ALL = 2_000
+_TABLES_IN_MEMORY = 256
+_EVENTS_KEPT = 400
+_DELAY, _LEAST_DELAY, _MOST_DELAY = 1000, 50, 60_000
+_PAUSE_AFTER_HAND = 4
+"""Delays between the last card of a watched hand and the next deal."""
+
+
+class NoSuchTable(LookupError):
+    """There is no such table, or it is somebody else's."""
+
+
+class OldMove(ValueError):
+    """A page acts on a state that is over."""
+
+
+class TooMany(ValueError):
+    """Somebody wants more than one may have."""
+
+
+class Table:
+    """One sitting, its events, and whoever waits for them. Every public method may be called
+    from any thread."""
+
+    def __init__(self, name: str, person: str, sitting: Sitting, hall: Hall, kept: Kept | None):
+        self.id = name
+        self.person = person
+        self.sitting = sitting
+        self._hall = hall
+        self._lock = threading.RLock()
+        extra: Mapping[str, Any] = {} if kept is None else kept.extra
+        self.revision = 0 if kept is None else kept.revision
+        self.left = bool(extra.get("left", False))
+        self._n: int = extra.get("n", 0)
+        self._events: deque[Message] = deque(maxlen=_EVENTS_KEPT)
+        self._ringing: set[Callable[[], None]] = set()
+        self._thinking_since: float | None = None
+        self._thought = 0.0
+        self._trouble: str | None = None
+        self._notice: str | None = None
+        self._kept_n: int = self._n if kept is not None else -1
+        self._delay: int = extra.get("delay_ms", _DELAY)
+        self._paused = bool(extra.get("paused", False))
+        self._due = time.monotonic() + self._delay / 1000
+
+    # -- looking
+
+    def message(self, after: int | None = None) -> Message:
+        """The state, and the events after number `after`."""
+        with self._lock:
+            told: Message = {"state": self._state()}
+            if after is not None:
+                told["events"] = [each for each in self._events if each["n"] > after]
+            return told
+
+    def _state(self) -> Message:
+        sitting, since, now = self.sitting, self._thinking_since, time.monotonic()
+        hand = sitting.game.number + 1
+        return {
+            "id": self.id,
+            "n": self._n,
+            **state_of(sitting),
+            "thinking": since is not None and not sitting.settings.watched,
+            "seconds_thinking": round(self._thought if since is None else now - since, 3),
+            "trouble": self._trouble,
+            "notice": self._notice,
+            "left": self.left,
+            "replay": {"id": self.id, "hand": hand} if sitting.game.over else None,
+            "speed": {"delay_ms": self._delay, "paused": self._paused}
+            if sitting.settings.watched
+            else None,
+        }
+
+    def is_current(self) -> bool:
+        """Whether no other program has played on here."""
+        with self._lock:
+            return self._hall.store.revision(self.id) == self.revision
+
+    def has_news(self, after: int) -> bool:
+        """Whether the last event is another one than number `after`."""
+        with self._lock:
+            return self._n != after
+
+    @property
+    def last_event(self) -> int:
+        """The number of the last event."""
+        return self._n
+
+    def add_bell(self, ring: Callable[[], None]) -> None:
+        """Call `ring` whenever something happens."""
+        with self._lock:
+            self._ringing.add(ring)
+
+    def remove_bell(self, ring: Callable[[], None]) -> None:
+        """Do not call it any more."""
+        with self._lock:
+            self._ringing.discard(ring)
+
+    @property
+    def bells(self) -> int:
+        """How many wait for something to happen."""
+        return len(self._ringing)
+
+    def person_view(self) -> View:
+        """What the person sees, for help."""
+        with self._lock:
+            return self.sitting.view(PERSON)
+
+    # -- playing
+
+    def begin(self) -> None:
+        """Tell the deal and let agents that are to move do so: the table is new, or back again."""
+        with self._lock:
+            if not self.revision:
+                self._happened(dealt(self.sitting))
+            self._go_on()
+
+    def play(self, action: int, move: int) -> None:
+        """The person's action, and the answer of a quick opponent."""
+        with self._lock:
+            self._check_here()
+            self._check_move(move)
+            if self.sitting.agent_to_move and not self.sitting.settings.watched:
+                raise OldMove("it is not your turn")
+            before = glance(self.sitting)
+            self.sitting.play(action)
+            self._happened(played(self.sitting, before, action))
+            self._go_on()
+
+    def next_hand(self, move: int | None = None) -> None:
+        """Deal the next hand of the match."""
+        with self._lock:
+            self._check_here()
+            if move is not None:
+                self._check_move(move)
+            self.sitting.next_hand()
+            self._happened(dealt(self.sitting))
+            self._go_on()
+
+    def leave(self) -> None:
+        """End it here; the hand under way counts for nobody."""
+        with self._lock:
+            if not self.sitting.over and not self.left:
+                self.left = True
+                self._happened([{"kind": "left", "who": PERSON, "text": "The table is closed"}])
+                self._keep()
+
+    def _check_here(self) -> None:
+        if self.left:
+            raise OldMove("you have left this table: sit down at another one")
+
+    def _check_move(self, move: int) -> None:
+        if move != self.sitting.moves:
+            raise OldMove(
+                f"this was meant as decision {move}, and decision {self.sitting.moves} is next: "
+                "here is the table as it stands now"
+            )
+
+    def _go_on(self) -> None:
+        """Whatever comes by itself, and keep the sitting. The lock is held."""
+        sitting = self.sitting
+        if not sitting.settings.watched and not self.left:
+            while sitting.agent_to_move and self._trouble is None:
+                if not self._hall.offer[sitting.settings.opponent].quick:
+                    if self._thinking_since is None:
+                        self._think_apart()
+                    break
+                self._answer()
+        self._keep()
+
+    def _answer(self) -> None:
+        """One action of the agent to move, while the lock is held or nobody else may move."""
+        try:
+            action = self.sitting.decide()
+        except Exception as error:
+            self._failed(error)
+            return
+        with self._lock:
+            if not self.left:
+                self._play_decided(action)
+
+    def _play_decided(self, action: int) -> None:
+        before = glance(self.sitting)
+        self.sitting.play_decided(action)
+        self._happened(played(self.sitting, before, action))
+
+    def _think_apart(self) -> None:
+        self._thinking_since = time.monotonic()
+        name = self.sitting.settings.opponent
+        self._happened([{"kind": "thinking", "who": 1, "text": f"{name} thinks"}])
+        self._hall.apart(self._think)
+
+    def _think(self) -> None:
+        """Decide without the lock: nobody else may move meanwhile, and others may look."""
+        while True:
+            self._answer()
+            with self._lock:
+                goes_on = self.sitting.agent_to_move and not self.left and self._trouble is None
+                if not goes_on:
+                    self._thought_enough()
+                self._keep()
+            if not goes_on:
+                return
+
+    def _thought_enough(self) -> None:
+        if self._thinking_since is not None:
+            self._thought = time.monotonic() - self._thinking_since
+            self._thinking_since = None
+        self.ring()
+
+    def _failed(self, error: Exception) -> None:
+        log.error("table %s: an agent failed", self.id, exc_info=error)
+        turn = self.sitting.turn or 0
+        with self._lock:
+            name = self.sitting.settings.names[turn]
+            self._trouble = f"{name} can not go on ({type(error).__name__}): leave this table"
+            self._happened([{"kind": "trouble", "who": turn, "text": self._trouble}])
+
+    # -- watching
+
+    def seconds_to_wait(self) -> float | None:
+        """How long until watched agents go on; None where nothing goes on by itself."""
+        with self._lock:
+            still = self._paused or self.sitting.over or self.left or self._trouble is not None
+            if still or self.busy or not self.sitting.settings.watched:
+                return None
+            return max(0.0, self._due - time.monotonic())
+
+    @property
+    def busy(self) -> bool:
+        """Whether an agent thinks, or moves, in some thread."""
+        return self._thinking_since is not None
+
+    def advance(self) -> None:
+        """Let watched agents make their next move, if it is due and nobody else lets them."""
+        with self._lock:
+            if self.seconds_to_wait() != 0.0:
+                return
+            self._thinking_since = time.monotonic()
+        self._step()
+
+    def set_speed(
+        self, delay_ms: int | None = None, pause: bool | None = None, step: bool = False
+    ) -> None:
+        """How fast watched agents play; with `step` they make one move and wait."""
+        with self._lock:
+            if not self.sitting.settings.watched:
+                raise IllegalAction("you play here yourself: there is no speed to set")
+            if delay_ms is not None:
+                self._delay = min(max(delay_ms, _LEAST_DELAY), _MOST_DELAY)
+            if pause is not None or step:
+                self._paused = step or bool(pause)
+            self._due = time.monotonic() + self._delay / 1000
+            self._happened([{"kind": "speed", "who": None, "text": "The pace is changed"}])
+            self._keep()
+            steps = step and not (self.busy or self.left or self._trouble or self.sitting.over)
+            if steps:
+                self._thinking_since = time.monotonic()
+        if steps:
+            self._step()
+
+    def _step(self) -> None:
+        """One move, or the next hand; that the table is busy keeps others from doing the same."""
+        try:
+            if self.sitting.game.over:
+                with self._lock:
+                    self.sitting.next_hand()
+                    self._happened(dealt(self.sitting))
+            else:
+                self._answer()
+        finally:
+            with self._lock:
+                self._thought_enough()
+                pause = _PAUSE_AFTER_HAND if self.sitting.game.over else 1
+                self._due = time.monotonic() + pause * self._delay / 1000
+                self._keep()
+
+    # -- what happened
+
+    def _happened(self, events: Iterable[Message]) -> None:
+        for event in events:
+            self._n += 1
+            self._events.append({"n": self._n, **event})
+        self.ring()
+
+    def ring(self) -> None:
+        """Call whoever waits."""
+        for ring in list(self._ringing):
+            ring()
+
+    def _keep(self) -> None:
+        """Keep what has happened. The lock is held."""
+        if self._n == self._kept_n:
+            return
+        extra = {
+            "n": self._n, "left": self.left, "delay_ms": self._delay, "paused": self._paused,
+        }  # fmt: skip
+        try:
+            self.revision = self._hall.store.keep(
+                *(self.id, self.person, self.sitting),
+                revision=self.revision,
+                over=self.left or self.sitting.over,
+                extra=extra,
+            )
+        except sqlite3.Error as error:
+            log.error("table %s can not be kept: %s", self.id, error)
+            self._notice = f"this table can not be kept, so it will not survive a restart: {error}"
+            return
+        self._notice = None
+        self._kept_n = self._n
+        self.sitting.records.clear()  # the store has them now
+
+
+class Hall:
+    """All tables of a server. Those that nobody asks for lie in the store."""
+
+    def __init__(self, store: Store, offer: Offer) -> None:
+        self.store = store
+        self.offer = offer
+        self._lock = threading.Lock()
+        # What a request or a thinking agent holds stays the one table of its name.
+        self._alive: WeakValueDictionary[str, Table] = WeakValueDictionary()
+        self._recent: OrderedDict[str, Table] = OrderedDict()
+        self.closing = False
+        self._thinkers = ThreadPoolExecutor(max(1, usable_threads()), "thinking")
+
+    def close(self) -> None:
+        """Let everybody go: what is under way was kept before it began."""
+        self.closing = True
+        for table in list(self._alive.values()):
+            table.ring()
+        self._thinkers.shutdown(wait=False, cancel_futures=True)
+
+    def apart(self, think: Callable[[], None]) -> None:
+        """Think in another thread."""
+
+        def told() -> None:
+            try:
+                think()
+            except PlayedElsewhere:
+                pass
+            except Exception:
+                log.exception("thinking failed")
+
+        self._thinkers.submit(told)
+
+    def open(self, person: str, settings: Settings) -> Table:
+        """A new table."""
+        if self.store.open_sittings(person) >= OPEN_TABLES_EACH:
+            raise TooMany(
+                f"you have {OPEN_TABLES_EACH} tables that are not over: play one out, or leave it"
+            )
+        if self.store.open_sittings() >= OPEN_TABLES_IN_ALL:
+            raise TooMany("there are too many open tables here: try again later")
+        table = Table(new_id(), person, Sitting(settings, self.offer.make), self, None)
+        table.begin()
+        with self._lock:
+            self._remember(table)
+        return table
+
+    def get(self, person: str, name: str) -> Table:
+        """A person's table; whoever asks for another's learns nothing, not even that it is."""
+        with self._lock:
+            table = self._alive.get(name)
+            if table is None or not table.is_current():
+                table = self._loaded(name)
+            if table is None or table.person != person:
+                raise NoSuchTable("there is no such table")
+            self._remember(table)
+        return table
+
+    def _loaded(self, name: str) -> Table | None:
+        kept = self.store.kept(name)
+        if kept is None:
+            return None
+        sitting = Sitting.from_state(kept.state, self.offer.make)
+        table = Table(name, kept.person, sitting, self, kept)
+        table.begin()
+        return table
+
+    def _remember(self, table: Table) -> None:
+        self._alive[table.id] = table
+        self._recent[table.id] = table
+        self._recent.move_to_end(table.id)
+        while len(self._recent) > _TABLES_IN_MEMORY:
+            self._recent.popitem(last=False)
+
+    def list(self, person: str) -> list[Message]:
+        """A person's tables: those under way, then those that are over, the last played first."""
+        return [
+            {"id": kept.id, **kept.about, "over": kept.over, "updated": kept.updated}
+            for kept in self.store.sittings(person)
+        ]
+
+    def forget(self, person: str, name: str) -> None:
+        """Clear a table away; the hands that were finished at it stay in the statistics."""
+        table = self.get(person, name)
+        table.leave()
+        self.store.forget(name)
+        with self._lock:
+            self._recent.pop(name, None)
+            self._alive.pop(name, None)

@@ -1,0 +1,147 @@
+"""`german-whist replay` prints a hand, values it, writes it as a page, and says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from german_whist import Game
+from german_whist.cli import main
+from german_whist.engine.records import GameRecord, record_of, write_records
+from german_whist.table.replay import replay_of
+
+SYMBOL = re.compile(r"(?:10|[2-9JQKA])[♣♦♥♠]")
+
+
+def hand(rules: str, seed: int, **meta: object) -> GameRecord:
+    game, chance = Game(rules, seed=seed), random.Random(seed)
+    while not game.over:
+        game.play(chance.choice(game.legal()))
+    return record_of(game, meta)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    records = [hand("classic", 1, players=["ann", "bob"]), hand("draft", 2), hand("race-7", 3)]
+    write_records(tmp_path / "hands.jsonl", records)
+    return tmp_path / "hands.jsonl"
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: object, status: int = 0) -> tuple[str, str]:
+    assert main(["replay", *map(str, words)]) == status
+    found = capsys.readouterr()
+    return found.out, found.err
+
+
+def test_it_lists_the_hands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = told(capsys, path, "--list")[0].splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["1", "classic:"],
+        ["2", "draft:"],
+        ["3", "race-7:"],
+    ]
+    assert "ann and bob" in lines[0]
+
+
+def test_it_prints_every_card_of_a_hand(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, rules in enumerate(("classic", "draft", "race-7"), 1):
+        out = told(capsys, path, "--hand", number)[0]
+        assert out.startswith(f"hand {number} of 3\n{rules}: ")
+        tricks = [line for line in out.splitlines() if re.match(r" {1,3}\d+  ", line)]
+        replay = replay_of(hand(rules, number, players=["ann", "bob"]))
+        assert len(tricks) == replay["steps"][-1]["trick"]
+        if rules == "classic":
+            assert {*SYMBOL.findall(out)} == {card.symbol for card in Game().rules.deck}
+
+
+def test_from_one_seat_nothing_is_told_that_it_did_not_see(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = hand("classic", 1)
+    for seat in (0, 1):
+        lines = told(capsys, path, "--seat", seat)[0].split("the stock is gone")[0].splitlines()
+        game, actions = record.start(), list(record.actions)
+        seen = {*game.view(seat).hand, *game.upcards}
+        for line in lines:
+            if re.match(r" {1,3}\d+  ", line):
+                for _ in range(2):
+                    game.play(actions.pop(0))
+                view = game.view(seat)
+                seen |= {*view.hand, *view.played_by_me, *view.played_by_other, *view.known}
+            assert {*SYMBOL.findall(line)} <= {card.symbol for card in seen}, line
+
+
+def test_decisions_are_valued_and_mistakes_told(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (path, "--analyse", "--search", "ismcts:200")
+    out = told(capsys, *words)[0]
+    assert len(re.findall(r"^ {7}(?:ann|bob) ", out, re.MULTILINE)) == 52
+    assert "of the tricks left" in out
+    assert "what ann could expect" in out
+    assert out == told(capsys, *words)[0]
+    one = told(capsys, *words, "--seat", 1)[0]
+    assert len(re.findall(r"^ {7}bob ", one, re.MULTILINE)) == 26
+    assert not re.search(r"^ {7}ann ", one, re.MULTILINE)
+
+
+def test_a_page_is_written(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = path.with_name("hand.html")
+    words = ("--analyse", "--search", "ismcts:200", "--html", page)
+    out, err = told(capsys, path, "--hand", 2, *words)
+    assert (out, f"wrote {page}" in err) == ("", True)
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_broken_lines_are_told_with_numbers_and_the_others_stay(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = path.read_text(encoding="utf-8").splitlines()
+    cheat = json.loads(good[1])
+    cheat["result"]["pays"] = [0, 0]
+    loud = {**json.loads(good[2]), "rules": {"name": "\x1b[2J", "sutis": 4}}
+    lines = [good[0], "{", json.dumps(cheat), "", json.dumps(loud), good[2]]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    out, err = told(capsys, path, "--list")
+    assert len(out.splitlines()) == 2
+    left_out = re.findall(r"line (\d+) is left out: (.*)", err)
+    assert [number for number, _ in left_out] == ["2", "3", "5"]
+    assert "not a line of JSON" in left_out[0][1]
+    assert "the result is told as" in left_out[1][1]
+    assert "\x1b" not in err
+
+
+def test_what_can_not_be_done_is_told_in_sentences(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("", encoding="utf-8")
+    for words, sentence in (
+        ((tmp_path / "none.jsonl",), "can not be read: No such file"),
+        ((tmp_path,), "can not be read: Is a directory"),
+        ((empty,), "holds no hand"),
+        ((path, "--hand", 4), "has hands 1 to 3"),
+        ((path, "--hand", 0), "has hands 1 to 3"),
+        ((path, "--search", "ismcts:5"), "add --analyse"),
+        ((path, "--list", "--analyse"), "only lists"),
+        ((path, "--analyse", "--search", "random"), "no search by number"),
+        ((path, "--analyse", "--network", "threshold"), "no network"),
+    ):
+        out, err = told(capsys, *words, status=2)
+        assert out == ""
+        assert sentence in err
+        assert "Traceback" not in err
+
+
+def test_names_from_a_file_do_not_reach_the_terminal_raw(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "loud.jsonl"
+    write_records(path, [hand("classic", 1, players=["\x1b[31mred\x07", "a\r\nb"])])
+    for words in ((), ("--list",)):
+        out, err = told(capsys, path, *words)
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out + err)
