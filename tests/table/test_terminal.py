@@ -10,6 +10,9 @@ pyte = pytest.importorskip("pyte")
 
 from terminal_user import TerminalUser  # noqa: E402
 
+from german_whist.engine.records import write_records  # noqa: E402
+from german_whist.engine.rules import load_rules  # noqa: E402
+from german_whist.table.sitting import Settings, Sitting  # noqa: E402
 from german_whist.table.statistics import statistics_of  # noqa: E402
 from german_whist.table.store import Store  # noqa: E402
 
@@ -209,3 +212,21 @@ def test_two_players_are_watched_with_both_hands_open(terminal):
     assert "░░░" not in user.text
     user.press("q")
     assert user.end() == 0
+
+
+def test_a_record_is_stepped_through_by_keys(tmp_path):
+    sitting = Sitting(Settings(load_rules("small-last"), "random", player="threshold", seed=5))
+    while sitting.turn is not None:
+        sitting.answer()
+    file = tmp_path / "hands.jsonl"
+    write_records(file, sitting.records)
+    with TerminalUser(tmp_path, "replay", str(file)) as user:
+        user.wait_for("card 0 of 28")
+        user.press("right", "right", "right")
+        user.wait_for("card 3 of 28")
+        user.press("left")
+        user.wait_for("card 2 of 28")
+        user.press("end")
+        user.wait_for("card 28 of 28")
+        user.press("q")
+        assert user.end() == 0
