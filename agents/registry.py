@@ -140,14 +140,19 @@ def _current_folder_first() -> Iterator[None]:
 def _load(source: str | Factory) -> Factory:
     if not isinstance(source, str):
         return source
+    found: Any = named_object(source)
+    if not callable(found) and not isinstance(found, Agent):
+        raise ValueError(f"{source} is a {type(found).__name__}, which is not an agent")
+    return found
+
+
+def named_object(source: str) -> object:
+    """The object that `package.module:object` names."""
     module, _, name = source.partition(":")
     imported = _imported(module)
     if not hasattr(imported, name):
         raise ValueError(f"{source}: {module} has no {name!r}")
-    found = getattr(imported, name)
-    if not callable(found) and not isinstance(found, Agent):
-        raise ValueError(f"{source} is a {type(found).__name__}, which is not an agent")
-    return found
+    return getattr(imported, name)
 
 
 def _imported(module: str) -> object:

@@ -90,6 +90,8 @@ class Seconds:
 class PPO:
     """A training under way: the network, its average, the games, and everything random."""
 
+    stopped = False
+
     def __init__(self, settings: PPOSettings, device: str = "cpu") -> None:
         self.settings = settings
         self.device = torch.device(device)
@@ -356,6 +358,9 @@ class PPO:
 
     def write_beside(self, path: Path) -> None:
         """Nothing: weights and card are all there is to a checkpoint."""
+
+    def end(self) -> None:
+        """Nothing: nobody waits for the end."""
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Everything that the rest of the training depends on: arrays, and plain values."""

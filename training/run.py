@@ -25,7 +25,7 @@ from ..agents.checkpoint import FOLDER, checkpoints_in, read_card, read_checkpoi
 from ..agents.network import NetworkAgent
 from ..engine.files import read_yaml_mapping, written_whole
 from .arena import evaluate
-from .board import board_for
+from .board import MISSING, Board, board_for
 from .checkpoint import load_state, save_state, write_player
 from .display import Display, duration
 from .report import write_report
@@ -76,8 +76,17 @@ class Trainer(Protocol):
     decisions: int
     hands: int
 
+    @property
+    def stopped(self) -> bool:
+        """Whether it ended the training before its budget."""
+        ...
+
     def iterate(self) -> dict[str, float]:
-        """Train a while, and tell what happened."""
+        """Train a while, and tell what happened; nothing is told of one that was cut short."""
+        ...
+
+    def end(self) -> None:
+        """The training is over."""
         ...
 
     def player(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -131,16 +140,22 @@ class Run:
     measured: list[Measured] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._board = board_for(self.folder / BOARD, self.trainer)
+        self._board = Board()
 
     # -- the way of a run
 
     def go(self, display: Display) -> Path:
         """Train to the end of the budget; returns the last checkpoint."""
         began = time.monotonic() - self.seconds
+        board = board_for(self.folder / BOARD, self.trainer)
+        if board is None:
+            display.say(MISSING)
+        else:
+            self._board = board
         try:
             with CtrlC() as ctrl_c:
                 self._train(display, began, ctrl_c)
+                self.trainer.end()
                 self.seconds = time.monotonic() - began
                 settings = self.settings
                 path = self._checkpoint(display, settings.final_hands, settings.final_yardsticks)
@@ -152,6 +167,8 @@ class Run:
             raise Stopped(
                 f"{error.strerror or error} ({error.filename}); {self._last_good()}"
             ) from error
+        finally:
+            self._board.close()
         return path
 
     def _train(self, display: Display, began: float, ctrl_c: CtrlC) -> None:
@@ -160,6 +177,9 @@ class Run:
             before = trainer.decisions
             told = trainer.iterate()
             self.seconds = time.monotonic() - began
+            if trainer.stopped:
+                display.say(f"a callback ended the training after {trainer.decisions:,} decisions")
+                return
             self._note(told)
             display.progress(self, told)
             if _passed(before, trainer.decisions, settings.measure_every):
@@ -168,6 +188,7 @@ class Run:
                 self.save()
             if ctrl_c.pressed:
                 self.save()
+                trainer.end()
                 raise Stopped(
                     f"stopped after {trainer.decisions:,} decisions; go on with: german-whist "
                     f"train --resume {self.folder}",
@@ -191,6 +212,7 @@ class Run:
             },
         )
         self._write_tables()
+        self._board.flush()
 
     def _last_good(self) -> str:
         good = checkpoints_in(self.folder / FOLDER)
@@ -341,10 +363,11 @@ def start(folder: Path, settings: Settings, make: Callable[[Settings], Trainer])
     """A new run in a folder that is not there yet."""
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: go on with --resume {folder}, or name another")
+    trainer = make(settings)
     folder.mkdir(parents=True, exist_ok=True)
     with written_whole(folder / SETTINGS, "w") as file:
         file.write(settings.as_yaml())
-    return Run(folder, settings, make(settings))
+    return Run(folder, settings, trainer)
 
 
 def resume(folder: Path, make: Callable[[Settings], Trainer]) -> Run:

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.logger import configure
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from ..agents.base import Agent
 from ..agents.registry import make_agent
 from ..envs.sb3 import GermanWhistVecEnv
+from .callbacks import Lasting, named_callback
 from .inputs import inputs_of
 from .players import player_of
 from .ppo import Diverged
@@ -78,11 +81,31 @@ class Games(GermanWhistVecEnv):
         return self._observations()
 
 
+class Model(MaskablePPO):
+    """MaskablePPO whose files leave out the learning rate, which is the trainer's to say."""
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "learning_rate", "lr_schedule"]
+
+
+class Curves(TensorBoardOutputFormat):
+    """SB3's curves in a file that others write to as well."""
+
+    def __init__(self, writer: Any) -> None:
+        self.writer = writer
+        self._is_closed = False
+
+
 class SB3Trainer:
     """MaskablePPO as a run steps it."""
 
-    def __init__(self, settings: SB3Settings, device: str = "cpu") -> None:
+    def __init__(
+        self, settings: SB3Settings, device: str = "cpu", callbacks: Iterable[BaseCallback] = ()
+    ) -> None:
+        """`callbacks` are beside those that the settings name."""
         self.settings = settings
+        named = [named_callback(name) for name in settings.callbacks]
+        self.callbacks = Lasting([*named, *callbacks], settings.decisions)
         options = settings.options
         self.places = inputs_of(options)
         self.fixed = [make_agent(name, options.rules) for name in settings.opponents]
@@ -99,7 +122,7 @@ class SB3Trainer:
         )
         self.decisions = 0
         self.hands = 0
-        self.model = MaskablePPO(
+        self.model = Model(
             "MlpPolicy",
             self.games,
             learning_rate=lambda _: self._rate(),
@@ -121,14 +144,11 @@ class SB3Trainer:
             seed=settings.seed,
             device=device,
         )
-        self.model.set_logger(configure(None, []))
+        self.model.set_logger(Logger(None, []))
 
-    def watch(self, folder: Path) -> None:
-        """Write SB3's TensorBoard files into a folder, where TensorBoard is installed."""
-        try:
-            self.model.set_logger(configure(str(folder), ["tensorboard"]))
-        except (ImportError, AssertionError):
-            return
+    def watch(self, writer: Any) -> None:
+        """Write SB3's own curves with a writer of TensorBoard."""
+        self.model.set_logger(Logger(None, [Curves(writer)]))
 
     def _rate(self) -> float:
         done = min(1.0, self.decisions / self.settings.decisions)
@@ -137,19 +157,23 @@ class SB3Trainer:
     # -- one iteration
 
     def iterate(self) -> dict[str, float]:
-        """Collect a rollout and learn from it, as SB3 does."""
+        """Collect a rollout and learn from it, as SB3 does; a callback may cut it short."""
         settings = self.settings
         size = settings.steps * settings.games
         self._choose_opponent()
         began = time.perf_counter()
         before = self.model.num_timesteps
-        self.model.learn(size, reset_num_timesteps=False)
+        self.model.learn(size, callback=self.callbacks, reset_num_timesteps=False)
         taken = self.model.num_timesteps - before
         self.decisions += taken
         self.hands += int(self.model.rollout_buffer.episode_starts.sum())
+        if self.stopped:
+            self.model._last_obs, self.model._last_episode_starts = self.callbacks.seen()
+            return {}
         self._join_pool(self.decisions - taken)
         values = self.model.logger.name_to_value
         told = {name: float(values.get(key, 0.0)) for key, name in _TOLD.items()}
+        self.model.logger.dump(self.model.num_timesteps)
         told["entropy"] = -told["entropy"]
         told["learning_rate"] = self._rate()
         told["speed"] = taken / (time.perf_counter() - began)
@@ -157,6 +181,15 @@ class SB3Trainer:
             if not math.isfinite(value):
                 raise Diverged(f"{name} became {value} after {self.decisions:,} decisions")
         return told
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a callback ended the training."""
+        return self.callbacks.stopped
+
+    def end(self) -> None:
+        """Tell the callbacks that the training is over."""
+        self.callbacks.end()
 
     def _choose_opponent(self) -> None:
         """Every so often another of the pool takes the other seat."""
@@ -201,7 +234,7 @@ class SB3Trainer:
 
     def write_beside(self, path: Path) -> None:
         """SB3's own zip, for those who go on with SB3."""
-        self.model.save(path.with_suffix(".zip"), exclude=["lr_schedule", "learning_rate"])
+        self.model.save(path.with_suffix(".zip"))
 
     # -- what a resumed training needs
 
@@ -233,6 +266,7 @@ class SB3Trainer:
             "random": self.random.bit_generator.state,
             "numpy": [kind, place, has_gauss, gauss],
             "updates": model._n_updates,
+            "calls": self.callbacks.calls,
         }
         return arrays, plain
 
@@ -270,6 +304,7 @@ class SB3Trainer:
         model._last_episode_starts = arrays.get("starts")
         model.num_timesteps = plain["decisions"]
         model._n_updates = plain["updates"]
+        self.callbacks.calls = plain.get("calls", [])
         torch.set_rng_state(torch.from_numpy(arrays["torch"].copy()))
         kind, place, has_gauss, gauss = plain["numpy"]
         np.random.set_state((kind, arrays["numpy"], place, has_gauss, gauss))

@@ -190,9 +190,15 @@ class SB3Settings(Settings):
     entropy: float = 0.02
     value_weight: float = 0.5
     most_gradient: float = 0.5
+    callbacks: tuple[str, ...] = ()
+    """SB3's callbacks as `package.module:object`: ready ones, or what makes one when called."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in self.callbacks:
+            module, _, found = name.partition(":")
+            if not module or not found:
+                raise SettingsError(f"callbacks has {name!r}: name each as package.module:object")
         for name in ("games", "steps", "epochs", "minibatch", "pool_size", "pool_every",
                      "swap_every"):  # fmt: skip
             _at_least(name, getattr(self, name), 1)

@@ -106,7 +106,7 @@ def test_a_killed_run_comes_to_the_same_weights(
     def killed(self: PPO) -> None:
         nonlocal count
         count += 1
-        if count == 8 * iteration + 3:
+        if count == 4 * iteration + 3:
             raise Killed
         follow(self)
 

@@ -1,0 +1,44 @@
+"""Callbacks that tests name in settings."""
+
+from __future__ import annotations
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+WORD = "nothing to call"
+
+
+class Counting(BaseCallback):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.events: list[str] = []
+
+    def _on_training_start(self) -> None:
+        self.events.append(f"start of {self.locals['total_timesteps']}")
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_training_end(self) -> None:
+        self.events.append("end")
+
+
+class Stopping(Counting):
+    """Ends a training after some calls."""
+
+    after = 40
+
+    def _on_step(self) -> bool:
+        return self.n_calls < self.after
+
+
+READY = Counting()
+
+
+def needing(number: int) -> BaseCallback:
+    return READY
+
+
+def wrong() -> str:
+    return WORD

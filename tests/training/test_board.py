@@ -1,0 +1,126 @@
+"""Runs write curves that TensorBoard reads, go on with them, and do without."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tensorboard")
+pytest.importorskip("torch")
+
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from german_whist.training.board import board_for
+from german_whist.training.display import Display
+from german_whist.training.run import Run, Stopped, make_trainer, resume, start
+from german_whist.training.settings import Settings, load_settings
+
+SMALL = [
+    *("layers=16", "threads=1", "measure_every=1500", "save_every=1000", "measure_hands=40"),
+    "final_hands=40",
+]
+OURS = [*SMALL, "games=64", "minibatch=128", "decisions=4000"]
+SB3 = [
+    *(*SMALL, "games=16", "steps=16", "minibatch=128", "decisions=1500"),
+    *("rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand"),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def quiet() -> Display:
+    return Display(io.StringIO())
+
+
+def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    read = EventAccumulator(str(folder / "tensorboard"))
+    read.Reload()
+    return {
+        tag: [(each.step, each.value) for each in read.Scalars(tag)]
+        for tag in read.Tags()["scalars"]
+    }
+
+
+def ours() -> Settings:
+    return load_settings("tiny", OURS)
+
+
+def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
+    run = start(tmp_path / "run", ours(), make_trainer)
+    run.go(quiet())
+    found = curves(tmp_path / "run")
+    steps = [row["decisions"] for row in run.rows]
+    for name in ("entropy", "value_loss", "explained", "speed"):
+        assert [step for step, _ in found[name]] == steps
+        assert [value for _, value in found[name]] == pytest.approx(
+            [row[name] for row in run.rows], rel=1e-4
+        )
+    measured = [each for each in run.measured if each.opponent == "random"]
+    assert found["wins_against_random"] == [
+        (each.decisions, pytest.approx(each.win_rate)) for each in measured
+    ]
+
+
+def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib")
+    start(tmp_path / "run", load_settings("sb3", SB3), make_trainer).go(quiet())
+    found = curves(tmp_path / "run")
+    steps = [256 * k for k in range(1, 7)]
+    for name in ("rollout/ep_rew_mean", "rollout/ep_len_mean", "train/loss", "train/value_loss"):
+        assert [step for step, _ in found[name]] == steps, name
+    assert found["value_loss"] == found["train/value_loss"]
+    assert "wins_against_threshold" in found
+
+
+def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
+    start(tmp_path / "whole", ours(), make_trainer).go(quiet())
+    folder = tmp_path / "run"
+
+    class Pressing(Display):
+        def progress(self, run: Run, told: dict[str, float]) -> None:
+            if len(run.rows) == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    run = start(folder, ours(), make_trainer)
+    with pytest.raises(Stopped):
+        run.go(Pressing(io.StringIO()))
+    # Files are read in the order of their names, which hold seconds.
+    time.sleep(1.1)
+    # As if the run had been killed after its state was saved.
+    board = board_for(folder / "tensorboard", run.trainer)
+    assert board is not None
+    board.write({"entropy": 99.0}, run.trainer.decisions + 64)
+    board.close()
+    time.sleep(1.1)
+    resume(folder, make_trainer).go(quiet())
+    whole, found = curves(tmp_path / "whole"), curves(folder)
+    assert whole.keys() == found.keys()
+    for name in found.keys() - {"speed"}:
+        assert found[name] == whole[name], name
+    assert len(list((folder / "tensorboard").iterdir())) == 3
+
+
+@pytest.mark.parametrize("preset", ["tiny", "sb3"])
+def test_without_tensorboard_a_run_says_so_once_and_works(
+    preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    words = OURS if preset == "tiny" else SB3
+    told = io.StringIO()
+    start(tmp_path / "run", load_settings(preset, words), make_trainer).go(Display(told))
+    assert told.getvalue().count("TensorBoard is not installed") == 1
+    assert not (tmp_path / "run" / "tensorboard").exists()
+    assert (tmp_path / "run" / "progress.csv").exists()
