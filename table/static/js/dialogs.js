@@ -5,8 +5,12 @@ import { byId, h } from "./dom.js";
 /** A modal dialog with a title; buttons with a value close it. Resolves with that value. */
 export function dialog(title, body, buttons, { className = "" } = {}) {
   const heading = h("h2", { id: "dialog-title", tabindex: "-1" }, title);
-  const form = h("form", { method: "dialog" },
-    h("header", {}, heading), h("div", { class: "dialog-body" }, body), h("footer", {}, buttons));
+  const content = h("div", { class: "dialog-body" }, body);
+  if (!content.querySelector("input, button, a")) {
+    // What can only be read is scrolled by keys when it has the focus.
+    for (const [name, value] of [["tabindex", 0], ["role", "group"], ["aria-labelledby", "dialog-title"]]) content.setAttribute(name, value);
+  }
+  const form = h("form", { method: "dialog" }, h("header", {}, heading), content, h("footer", {}, buttons));
   const element = h("dialog", { class: className, "aria-labelledby": "dialog-title" }, form);
   element.addEventListener("click", (event) => event.target === element && element.close());
   document.body.append(element);

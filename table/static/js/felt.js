@@ -34,7 +34,7 @@ export class Felt {
   /** Lays the table as the scene says; resolves when the cards have come to rest. */
   async show(scene, { still = false, stagger = 0 } = {}) {
     this.scene = scene;
-    const { width, height } = this.root.getBoundingClientRect();
+    const { clientWidth: width, clientHeight: height } = this.root;
     if (!width || !height) return;
     const plan = arrange(scene, width, height, this.options());
     const duration = still ? 0 : this.duration;
@@ -43,8 +43,11 @@ export class Felt {
     for (const piece of this.pieces) if (!kept.has(piece)) this.dismiss(piece, duration);
     this.pieces = [...kept];
     this.root.style.setProperty("--card", `${plan.card}px`);
+    this.root.style.setProperty("--above-hand", `${height - plan.handTop}px`);
     this.plan = plan;
+    this.root.dataset.size = `${width} ${height}`;
     this.onarranged(plan);
+    this.placeButtons();
     const moves = pairs.map(([place, piece], number) =>
       this.move(piece, place, duration, stagger * number * (duration ? 1 : 0)));
     await Promise.all(moves);
@@ -168,28 +171,35 @@ export class Felt {
   /** Buttons over the cards that can be chosen: what keys and screen readers get. */
   buttons(wanted, { label, onchoose, onfocus, onhover }) {
     const focused = this.hits.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-    const { places, card, tall } = this.plan;
     this.hits.setAttribute("role", "group");
     this.hits.setAttribute("aria-label", label);
-    this.hits.replaceChildren(...wanted.map(({ key, action, zone, disabled, name }, number) => {
-      const place = zone === "stock" ? places.filter((each) => each.zone === "stock").at(-1) : places.find((each) => each.card === key && each.zone === zone);
-      if (!place) return null;
-      const next = zone === "hand" ? wanted[number + 1] : null;
-      const after = next && places.find((each) => each.card === next.key && each.zone === "hand");
-      const width = after && after.y === place.y ? Math.min(place.step, card) : card * place.scale;
-      const button = h("button", {
-        type: "button", class: "hit", "data-key": key, "data-action": action, "aria-label": name ?? nameOf(key),
-        "aria-disabled": disabled ? "true" : null, tabindex: "-1",
-        onclick: (event) => onchoose(action, key, event.detail === 0),
-        onfocus: (event) => event.target.matches(":focus-visible") && onfocus(key), onpointerenter: () => onhover(key), onpointerleave: () => onhover(null),
-      });
-      button.style.left = `${place.x - (card * place.scale) / 2}px`;
-      button.style.top = `${place.y - (tall * place.scale) / 2}px`;
-      button.style.width = `${width}px`;
-      button.style.height = `${place.covered || tall * place.scale}px`;
-      return button;
-    }).filter(Boolean));
+    this.hits.replaceChildren(...wanted.map(({ key, action, zone, disabled, name }) => h("button", {
+      type: "button", class: "hit", "data-key": key, "data-zone": zone, "aria-label": name ?? nameOf(key),
+      "aria-disabled": disabled ? "true" : null, tabindex: "-1",
+      onclick: (event) => onchoose(action, key, event.detail === 0),
+      onfocus: (event) => event.target.matches(":focus-visible") && onfocus(key),
+      onpointerenter: () => onhover(key), onpointerleave: () => onhover(null),
+    })));
+    this.placeButtons();
     if (focused) this.focus(focused);
+  }
+
+  /* Each button covers what can be seen of its card; one whose card has gone is hidden. */
+  placeButtons() {
+    const { places, card, tall } = this.plan;
+    const hand = places.filter((each) => each.zone === "hand");
+    for (const button of this.hits.children) {
+      const { key, zone } = button.dataset;
+      const found = places.filter((each) => each.zone === zone && (zone === "stock" || each.card === key)).at(-1);
+      button.hidden = !found;
+      if (!found) continue;
+      const after = hand[hand.indexOf(found) + 1];
+      const covered = zone === "hand" && after && after.y === found.y;
+      button.style.left = `${found.x - (card * found.scale) / 2}px`;
+      button.style.top = `${found.y - (tall * found.scale) / 2}px`;
+      button.style.width = `${covered ? Math.min(found.step, card) : card * found.scale}px`;
+      button.style.height = `${found.covered || tall * found.scale}px`;
+    }
   }
 
   focus(key) {

@@ -6,8 +6,13 @@ import { h, plural } from "./dom.js";
 import { suitIcon } from "./suits.js";
 
 const PLACES = {
-  hand: "in your hand", other: "with the opponent", up: "face up", played: "played", trick: "on the table", unseen: "not seen yet",
+  hand: "in your hand", other: "with the opponent", up: "face up", trick: "on the table", played: "played", unseen: "not seen yet",
 };
+
+const LEGEND = [["hand", "in your hand"], ["other", "with the opponent"], ["up", "face up"], ["played", "played"], ["unseen", "not seen yet"]];
+
+const voidText = ({ suit, draws_since: draws }) =>
+  `Was out of ${SUIT_NAMES[suit]}${draws ? `, and has drawn ${plural(draws, "card")} unseen since` : ""}.`;
 
 function suitRow({ suit, cards }) {
   const ordered = [...cards].sort((one, two) => RANKS.indexOf(two.card[0]) - RANKS.indexOf(one.card[0]));
@@ -17,13 +22,15 @@ function suitRow({ suit, cards }) {
       rankText(card), h("span", { class: "sr-only" }, ` ${PLACES[where] ?? where}`))));
 }
 
-function bars(estimates) {
+function bars(told, unit) {
+  const estimates = told.filter((each) => each.value !== null && each.value !== undefined);
   const values = estimates.map((each) => each.value);
+  const shown = (value) => (unit === "win %" ? `${value.toFixed(0)} %` : value.toFixed(2));
   const low = Math.min(...values), span = Math.max(...values) - low || 1;
   return h("ul", { class: "bars" }, [...estimates].sort((one, two) => two.value - one.value).map(({ action, value }) => {
     const bar = h("i", { "aria-hidden": "true" });
     bar.style.width = `${12 + (88 * (value - low)) / span}%`;
-    return h("li", {}, h("span", {}, actionSymbol(action)), h("span", { class: "bar" }, bar), h("span", { class: "number" }, value.toFixed(2)));
+    return h("li", {}, h("span", {}, actionSymbol(action)), h("span", { class: "bar" }, bar), h("span", { class: "number" }, shown(value)));
   }));
 }
 
@@ -37,21 +44,21 @@ export class HelpPanel {
   }
 
   show(help, other) {
-    const suits = help.seen?.suits ?? [];
+    const suits = help.seen.suits;
     this.body.replaceChildren(
       h("section", {}, h("h3", {}, "Cards seen"),
         h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
           h("caption", { class: "sr-only" }, "Where each card was last seen"), h("tbody", {}, suits.map(suitRow)))),
-        h("ul", { class: "legend" }, ["hand", "other", "played", "unseen"].map((where) =>
-          h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), PLACES[where])))),
+        h("ul", { class: "legend" }, LEGEND.map(([where, text]) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), text)))),
       h("section", {}, h("h3", {}, `${other} holds`),
-        help.known?.length ? h("p", { class: "known" }, help.known.map(cardText)) : h("p", { class: "faint" }, "No card is known yet."),
-        help.hidden ? h("p", { class: "faint" }, `and ${plural(help.hidden, "card")} not seen`) : null));
+        help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
+        help.hidden ? h("p", { class: "faint" }, `${help.known.length ? "And " : ""}${plural(help.hidden, "card")} not seen.`) : null,
+        help.voids.length ? h("p", { class: "faint" }, help.voids.map(voidText).join(" ")) : null));
   }
 
   showHint(hint) {
     this.hint.replaceChildren(
-      h("p", {}, h("strong", {}, actionSymbol(hint.action)), " ", hint.why ?? ""), hint.estimates?.length ? bars(hint.estimates) : "");
+      h("p", {}, hint.why), hint.estimates?.length > 1 ? bars(hint.estimates, hint.unit) : "");
   }
 
   clearHint() {

@@ -5,7 +5,8 @@ import { toast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { face } from "./draw.js";
 import { icon } from "./icons.js";
-import { KINDS, menu, openRules, orderedAgents, plays } from "./menu.js";
+import { isUsual, KINDS, menu, openRules, orderedAgents, plays } from "./menu.js";
+import { matchText } from "./plates.js";
 import { segmented, settings } from "./settings.js";
 
 const KEY = "german-whist-last-game";
@@ -29,7 +30,8 @@ export class LobbyPage {
     this.watching = watching;
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
     this.tables = h("div", { class: "tables" });
-    this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) });
+    this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) },
+      h("p", { class: "faint", role: "status" }, "The players are coming to the table…"));
     this.root = h("div", { class: "page lobby" },
       h("section", { class: "hero" },
         h("div", {}, h("h1", { tabindex: "-1" }, watching ? "Watch two players" : "Sit down to German Whist"),
@@ -53,14 +55,21 @@ export class LobbyPage {
   }
 
   players(name, legend, chosen) {
-    return h("fieldset", { class: "players" }, h("legend", {}, legend),
-      h("div", { class: "player-grid" }, this.agentsFor(this.choice.rules).map((agent) =>
+    const agents = this.agentsFor(this.choice.rules);
+    const usual = agents.filter(isUsual), others = agents.filter((agent) => !isUsual(agent));
+    const open = others.some((agent) => agent.name === chosen);
+    return h("fieldset", { class: "players" }, h("legend", {}, legend), this.playerGrid(usual, name, chosen),
+      others.length ? h("details", { open }, h("summary", {}, `Other players (${others.length})`), this.playerGrid(others, name, chosen)) : null);
+  }
+
+  playerGrid(agents, name, chosen) {
+    return h("div", { class: "player-grid" }, agents.map((agent) =>
         h("label", { class: "player" },
           h("input", { type: "radio", name, value: agent.name, checked: agent.name === chosen, onchange: () => { this.choice[name] = agent.name; } }),
           h("span", { class: "player-card" },
             h("span", { class: `player-mark kind-${agent.kind}`, "aria-hidden": "true" }, agent.name[0].toUpperCase()),
             h("span", { class: "player-text" },
-              h("b", {}, agent.title ?? agent.name, h("small", {}, KINDS[agent.kind] ?? agent.kind)), h("span", {}, agent.about)))))));
+              h("b", {}, agent.title, h("small", {}, KINDS[agent.kind])), h("span", {}, agent.about))))));
   }
 
   render() {
@@ -69,7 +78,7 @@ export class LobbyPage {
     for (const seat of ["opponent", "player"]) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
     const rules = this.menu.rules.find(({ name }) => name === choice.rules);
     const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.render(); this.form.querySelector("#rules").focus(); } },
-      this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title ?? name)));
+      this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
     const kinds = segmented("kind", "Match", { single: "Single hand", points: "To points", best: "Best of" }, choice.kind,
       (value) => { choice.kind = value; this.render(); this.form.querySelector(`[name=kind][value=${value}]`).focus(); });
     this.form.replaceChildren(
@@ -131,8 +140,8 @@ export class LobbyPage {
     const tables = (await get("/api/tables")).filter((each) => !each.over);
     if (!tables.length) return this.tables.replaceChildren();
     return this.tables.replaceChildren(h("h2", {}, "Go on with"), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
-      h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title ?? each.opponent), h("span", {}, `${each.rules} · ${scoreText(each.score)}`)),
-      h("button", { type: "button", class: "quiet small", "aria-label": `Forget the table: ${each.title ?? each.opponent}`, onclick: () => this.forget(each.id) }, "✕")))));
+      h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${matchText(each.match)} · ${each.score.join(" – ")}`)),
+      h("button", { type: "button", class: "quiet small", "aria-label": `Forget the table: ${each.title}`, onclick: () => this.forget(each.id) }, "✕")))));
   }
 
   async forget(id) {
@@ -143,8 +152,4 @@ export class LobbyPage {
       toast(error.message);
     }
   }
-}
-
-function scoreText(score) {
-  return Array.isArray(score) ? `${score[0]} – ${score[1]}` : String(score ?? "");
 }

@@ -24,6 +24,9 @@ export function orderedAgents(agents) {
   return [...agents].sort((one, two) => place(one.name) - place(two.name));
 }
 
+/** Whether a player is one of those that are there to be played against. */
+export const isUsual = (agent) => FIRST.includes(agent.name);
+
 export const KINDS = { rule: "rules of thumb", search: "search", network: "trained network" };
 
 /** Whether an agent plays a rule set. */

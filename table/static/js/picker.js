@@ -7,10 +7,9 @@ import { settings } from "./settings.js";
 const PAIR_WITHIN = 1200;
 
 export class Picker {
-  constructor(felt, { onplay, onrefuse }) {
+  constructor(felt, onplay) {
     this.felt = felt;
     this.onplay = onplay;
-    this.onrefuse = onrefuse;
     this.chosen = null;
     this.hovered = null;
     this.pointed = null;

@@ -46,6 +46,7 @@ class Plate {
 /** What the player to move is asked for, in a few words. */
 export function promptOf(state) {
   const [, other] = namesOf(state);
+  if (state.left) return "This table is closed";
   if (state.phase === "over") return state.match.over ? "The match is over" : "The hand is over";
   if (state.player !== "human") return `${namesOf(state)[state.turn]} is to play`;
   if (state.turn === 1) return state.thinking ? `${other} is thinking` : `${other} is to play`;
@@ -89,7 +90,7 @@ export class Plates {
 
   update(state, said = promptOf(state)) {
     this.plates.forEach((each) => each.update(state));
-    this.prompt.replaceChildren(said, state.thinking ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
+    this.prompt.replaceChildren(h("span", {}, said), state.thinking ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
     this.prompt.classList.toggle("yours", state.turn === 0 && state.player === "human");
     const trumps = state.trump
       ? h("span", { class: "trumps" }, suitIcon(state.trump), "trumps") : h("span", { class: "trumps" }, "no trumps");

@@ -31,8 +31,8 @@ export class RecordsPage {
     const records = await get("/api/records");
     this.own.replaceChildren(h("h2", {}, "Hands played here"),
       records.length ? handList(records.map((each) => ({
-        link: `#/replay/${each.replay?.id ?? each.id}/${each.replay?.hand ?? 0}`,
-        title: `${each.rules} against ${each.opponent}`, text: resultText(each.result), note: whenText(each.when),
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`,
+        title: `${each.rules_title} against ${each.opponent}`, text: each.result.text, note: whenText(each.when),
       }))) : h("p", { class: "faint" }, "A hand that is finished at the table appears here."));
   }
 
@@ -54,21 +54,17 @@ export class RecordsPage {
 
   showFile() {
     if (!opened) return;
-    const problems = opened.problems ?? [];
+    const { problems } = opened;
     this.file.replaceChildren(
       h("h2", {}, opened.name),
       problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, `${plural(problems.length, "line")} can not be read:`),
         h("ul", {}, problems.slice(0, 8).map((text) => h("li", {}, text)))) : "",
       handList(opened.hands.map((each, place) => ({
-        link: `#/replay/${opened.id}/${each.hand ?? place}`, title: `Hand ${place + 1}: ${(each.players ?? []).join(" and ")}`,
-        text: `${each.rules} · ${resultText(each.result)}`,
+        link: `#/replay/${opened.id}/${each.hand}`, title: `Hand ${place + 1}: ${each.players.join(" and ")}`, text: `${each.rules_title} · ${each.result.text}`,
       }))));
   }
 }
 
-const resultText = (result) => result?.text ?? (Array.isArray(result) ? result.join(" – ") : (result?.tricks ?? []).join(" – "));
-
 function whenText(when) {
-  const date = typeof when === "number" ? new Date(when * 1000) : new Date(when ?? NaN);
-  return Number.isNaN(date.getTime()) ? "" : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  return new Date(when * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }

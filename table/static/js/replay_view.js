@@ -77,7 +77,7 @@ export class ReplayView {
     else {
       const { story, unit } = this.analysis;
       this.plot = storyPlot({ story, unit, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
-      this.story.replaceChildren(h("h3", {}, "The story of the hand"), this.plot.root);
+      this.story.replaceChildren(h("h2", {}, "The story of the hand"), this.plot.root);
       this.showMistakes();
     }
     this.tellDecision();
@@ -90,8 +90,9 @@ export class ReplayView {
   }
 
   showMistakes() {
-    const { mistakes, unit } = this.analysis;
-    this.mistakes.replaceChildren(h("h3", {}, "Mistakes, by what they cost"), mistakes.length
+    const { unit } = this.analysis;
+    const mistakes = this.analysis.mistakes.filter((each) => !this.isHidden(this.replay.steps[each.n]));
+    this.mistakes.replaceChildren(h("h2", {}, "Mistakes, by what they cost"), mistakes.length
       ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.go(each.n) },
         h("b", {}, `${each.cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`), h("span", {}, each.text)))))
       : h("p", { class: "faint" }, "None that the analysis is sure of."));
@@ -135,24 +136,35 @@ export class ReplayView {
   tellDecision() {
     const step = this.replay.steps[this.at];
     if (!step) {
-      this.decision.replaceChildren(h("h3", {}, "The hand is over"), h("p", {}, this.replay.result.text));
+      this.decision.replaceChildren(h("h2", {}, "The hand is over"), h("p", {}, this.replay.result.text));
       this.felt.mark({ chosen: [], hinted: [] });
       return;
     }
     const found = this.analysis?.decisions.find((each) => each.n === step.n);
-    const hidden = this.view !== "both" && this.view !== step.who && !step.before.open;
+    const verb = { led: "leads", followed: "follows", chose: "chooses" }[step.kind];
+    if (this.isHidden(step)) {
+      this.felt.mark({ chosen: [], hinted: [] });
+      this.decision.replaceChildren(h("h2", {}, `Next: ${this.replay.players[step.who]} ${verb}`));
+      return;
+    }
     const shown = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
     const best = found && !found.best.includes(step.action) ? found.best.map(shown) : [];
-    this.felt.mark({ chosen: hidden ? [] : [shown(step.action)], hinted: hidden ? [] : best });
+    this.felt.mark({ chosen: [shown(step.action)], hinted: best });
     const chip = step.action === TAKE_HIDDEN ? "the hidden card" : cardText(step.card);
     this.decision.replaceChildren(
-      h("h3", {}, `Next: ${this.replay.players[step.who]} `, { led: "leads", followed: "follows with", chose: "takes" }[step.kind], " ", chip),
+      h("h2", {}, `Next: ${this.replay.players[step.who]} ${step.kind === "followed" ? "follows with" : step.kind === "chose" ? "takes" : verb} `, chip),
       ...(found ? this.values(found) : []));
+  }
+
+  /* Whether the seat that looks may not see what this decision was between. */
+  isHidden(step) {
+    return this.view !== "both" && this.view !== step.who && !step.before.open;
   }
 
   values(found) {
     const { unit } = found;
     const priced = found.cards.filter((each) => each.value !== null && each.value !== undefined);
+    if (!priced.length) return [h("p", { class: "faint" }, "There was no choice.")];
     const numbers = priced.map((each) => each.value);
     const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
     const champion = found.cards.some((each) => each.probability !== undefined && each.probability !== null);
@@ -168,9 +180,11 @@ export class ReplayView {
         champion ? h("td", { class: "number" }, each.probability === undefined ? "–" : `${Math.round(100 * each.probability)} %`) : null);
     });
     const kind = found.exact ? "exact" : `estimated in ${found.worlds ?? "sampled"} worlds`;
-    const cost = found.cost > 0 ? `costs ${found.cost.toFixed(unit === "win %" ? 1 : 2)}${unit === "win %" ? " %" : ""}${found.sure ? "" : ", within the noise"}` : "as good as any";
+    const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
+    const dear = Number(cost) > 0 && (found.sure || found.exact);
+    const judged = Number(cost) === 0 ? "is as good as any" : `${dear ? "costs" : "may cost"} ${cost}${unit === "win %" ? " %" : ""}${dear ? "" : ", which is within the noise"}`;
     return [
-      h("p", { class: `cost ${found.cost > 0 && (found.sure || found.exact) ? "bad" : "good"}` }, `The card played ${found.exact || found.cost === 0 ? "" : "probably "}${cost === "as good as any" ? "is as good as any" : cost}.`),
+      h("p", { class: `cost ${dear ? "bad" : "good"}` }, `The card played ${judged}.`),
       h("div", { class: "values-scroll" }, h("table", { class: "values" },
         h("caption", { class: "faint" }, `${unit === "win %" ? "Chance to win, per cent" : "Expected pay"}, ${kind}`),
         h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, "Card"), h("th", { scope: "col" }, h("span", { class: "sr-only" }, "as a bar")),
@@ -182,6 +196,7 @@ export class ReplayView {
   look(value) {
     this.view = value === "both" ? value : Number(value);
     this.seats.value = value;
+    if (this.analysis) this.showMistakes();
     this.go(this.at);
   }
 

@@ -1,7 +1,7 @@
 /* The table page: shows a sitting, plays what is clicked or keyed, and moves what the server tells. */
 
-import { get, post, Refused, Unreachable } from "./api.js";
-import { actionName, actionOf, cardOf, nameOf, sorted, TAKE_HIDDEN } from "./cards.js";
+import { get, isConnected, post, Refused, Unreachable } from "./api.js";
+import { actionName, cardOf, nameOf, SUIT_NAMES, suitOf, TAKE_HIDDEN } from "./cards.js";
 import { announce, dialog, dialogOpen, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { Felt } from "./felt.js";
@@ -22,7 +22,12 @@ function tool(name, text, onclick, extra = {}) {
   return h("button", { type: "button", class: "tool", title: text, "aria-label": text, onclick, ...extra }, icon(name));
 }
 
-const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
+/* The server knows the rules; all that can be against them is not to follow suit. */
+function whyNot(state) {
+  if (state.phase === "choose") return "First take one of the cards of the stock.";
+  const led = SUIT_NAMES[suitOf(state.trick[0].card)];
+  return `${led[0].toUpperCase()}${led.slice(1)} were led, and you hold ${led}: follow suit.`;
+}
 
 export class TablePage {
   constructor(id) {
@@ -36,7 +41,7 @@ export class TablePage {
     this.chain = Promise.resolve();
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
-    this.picker = new Picker(this.felt, { onplay: (action, card) => this.play(action, card), onrefuse: (card) => this.wait(card) });
+    this.picker = new Picker(this.felt, (action, card) => this.play(action, card));
     this.help = new HelpPanel({ onclose: () => this.toggleHelp(), onhint: () => this.hint() });
     this.watch = new WatchBar((wish) => this.speed(wish));
     this.title = h("h1", { tabindex: "-1" });
@@ -44,7 +49,7 @@ export class TablePage {
     this.seenTool = tool("seen", "Cards seen (P)", () => this.toggleHelp(), { "aria-pressed": "false" });
     this.hintTool = tool("hint", "Hint (I)", () => this.hint());
     this.leaveTool = tool("leave", "Leave the table", () => this.leave());
-    this.again = h("button", { type: "button", class: "after-hand primary", hidden: true, onclick: () => this.scores() }, "Show the score");
+    this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: () => this.scores() }, "Show the score");
     this.felt.root.append(this.again, this.watch.root);
     this.root = h("div", { class: "table-page" },
       h("header", { class: "table-bar" },
@@ -81,25 +86,25 @@ export class TablePage {
     await this.felt.show(this.scene, { still, stagger: fresh && !still ? 14 : 0 });
     if (this.closed || this.state !== state) return;
     this.picker.update(state);
+    this.felt.root.dataset.move = state.move;
     if (this.help.root.hidden === false) this.refreshHelp();
   }
 
   render() {
     const { state } = this;
     const watching = state.player !== "human";
-    const parts = [matchText(state.match), state.match.kind === "single" ? null : `hand ${state.match.hand}`,
-      state.stage === "endgame" ? "endgame" : null];
+    const parts = [matchText(state.match), state.match.kind === "single" ? null : `hand ${state.match.hand}`];
     this.title.replaceChildren(state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
     document.title = `${promptOf(state)} · German Whist`;
     this.plates.update(state);
     this.told.replaceChildren(...tableInWords(state, nameOf).map((text) => h("p", {}, `${text}.`)));
     this.hintTool.hidden = this.seenTool.hidden = watching;
     this.hintTool.disabled = state.turn !== 0;
-    this.again.hidden = state.phase !== "over";
+    this.again.hidden = state.phase !== "over" || (state.watched && !state.match.over);
     this.watch.root.hidden = !watching;
     this.watch.update(state.speed);
     this.leaveTool.hidden = state.phase === "over";
-    if (state.trouble) toast(state.trouble);
+    if (state.trouble ?? state.notice) toast(state.trouble ?? state.notice);
   }
 
   /* Answers of the server are shown one after the other, event by event. */
@@ -131,7 +136,7 @@ export class TablePage {
     this.seen = Math.max(this.seen, state.n ?? 0);
     const ended = this.state.phase !== "over" && state.phase === "over";
     await this.settle(state);
-    if (ended) this.ended();
+    if (ended && (!state.watched || state.match.over || state.match.kind === "single")) this.ended();
   }
 
   async ended() {
@@ -154,10 +159,10 @@ export class TablePage {
 
   // -- what the person does
 
-  wait(card) {
+  refuse(card, text) {
     this.felt.refuse(card);
     sound("refuse");
-    toast(this.state.phase === "over" ? "The hand is over." : `Wait: ${promptOf(this.state)}.`);
+    toast(text);
   }
 
   async play(action, card) {
@@ -169,10 +174,10 @@ export class TablePage {
       this.hurry = false;
     }
     const { state } = this;
-    if (state.turn !== 0 || state.phase === "over") return this.wait(card);
+    if (state.turn !== 0 || state.left) return this.refuse(card, `${promptOf(state)}.`);
+    if (!state.legal.includes(action)) return this.refuse(card, whyNot(state));
     this.sending = true;
-    const legal = state.legal.includes(action);
-    if (legal && card && state.phase !== "choose") {
+    if (card && state.phase !== "choose") {
       this.scene = played(this.scene, 0, card);
       this.picker.clear();
       sound("card");
@@ -196,9 +201,7 @@ export class TablePage {
     }
     if (!(error instanceof Refused)) throw error;
     if (error.answer.state) await this.settle(error.answer.state);
-    this.felt.refuse(card);
-    sound("refuse");
-    toast(error.message);
+    this.refuse(card, error.message);
   }
 
   async act(path, body) {
@@ -268,13 +271,16 @@ export class TablePage {
     if (state.turn !== 0 || this.busy || this.hinting) return;
     this.hinting = true;
     this.hintTool.classList.add("working");
+    this.help.hint.textContent = "Thinking it over…";
     try {
       const hint = await post(`${this.path}/hint`);
-      if (this.state !== state) return;
+      if (this.state !== state) return this.help.clearHint();
       this.help.showHint(hint);
       this.picker.point(hint.action === TAKE_HIDDEN ? "stock" : cardOf(hint.action));
-      toast(`Hint: ${actionName(hint.action)}. ${sentence(hint.why)}`, "hint");
+      if (this.help.root.hidden) toast(hint.why, "hint");
+      announce(`Hint: ${actionName(hint.action)}. ${hint.why}`);
     } catch (error) {
+      this.help.clearHint();
       toast(error.message);
     } finally {
       this.hinting = false;
@@ -291,7 +297,8 @@ export class TablePage {
     while (!this.closed && this.awaited()) {
       this.polling = new AbortController();
       try {
-        const answer = await get(`${this.path}?after=${this.seen}&wait=${WAIT}`, this.polling.signal);
+        const wait = isConnected() ? WAIT : 0;
+        const answer = await get(`${this.path}?after=${this.seen}&wait=${wait}`, this.polling.signal);
         await this.receive(answer);
       } catch (error) {
         if (error.name === "AbortError") break;
@@ -307,7 +314,7 @@ export class TablePage {
 
   awaited() {
     const { state } = this;
-    if (document.getElementById("connection").hidden === false) return true;
+    if (!isConnected()) return true;
     if (state.player !== "human") return !(state.phase === "over" && (state.match.over || state.match.kind === "single"));
     return state.phase !== "over" && state.turn !== 0;
   }
@@ -326,6 +333,6 @@ export class TablePage {
     const act = acts[event.key.toLowerCase()];
     if (act) return act() ?? true;
     if (state.player !== "human") return this.watch.key(event);
-    return this.picker.key(event, sorted(state.hand, state.trump, settings.order), actionOf);
+    return this.picker.key(event);
   }
 }

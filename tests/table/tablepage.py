@@ -1,0 +1,163 @@
+"""What the tests of the page share: a server of its own, and Debian's Chromium to open it with."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SETTINGS = "german-whist-settings"
+PLAYABLE = ".hit:not([aria-disabled])"
+OVER = "dialog.score[open]"
+
+
+class Server:
+    """A table of its own: `german-whist table` in a process that can be ended and begun again."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._port = 0
+        self.start()
+
+    def start(self) -> None:
+        """Open the table, at the same port as before."""
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "german_whist", "table", "--no-browser"),
+                *("--port", str(self._port), "--data", str(self._data)),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if found := re.search(r"http://127\.0\.0\.1:(\d+)/", line):
+                self._port = int(found[1])
+                self.url = found[0]
+                return
+        raise AssertionError("german-whist table ended without naming its address")
+
+    def stop(self) -> None:
+        """Close the table."""
+        self._process.terminate()
+        self._process.wait(20)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+class Visit:
+    """One person's browser at the table: a page, and what its console had to say."""
+
+    def __init__(self, server: Server, context: BrowserContext) -> None:
+        self.server = server
+        self.context = context
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(60_000)  # the first of all may compile the players
+        self.complaints: list[str] = []
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _console(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def go(self, place: str = "") -> None:
+        """Open a page by the address after #."""
+        self.page.goto(f"{self.server.url}#/{place}")
+        expect(self.page.locator("h1")).not_to_be_empty()
+
+    def sit_down(self, **wishes: Any) -> str:
+        """A table as the lobby would make it, and its page."""
+        self.page.goto(self.server.url)
+        told: dict[str, Any] = {
+            "rules": "small-last",
+            "opponent": "easy",
+            "match": {"kind": "single"},
+            **wishes,
+        }
+        name = self.ask("tables", told)["id"]
+        self.go(f"table/{name}")
+        self.page.locator(".felt[data-move]").wait_for()
+        return name
+
+    def ask(self, path: str, body: Any = None) -> Any:
+        """A request of the page's own, with its cookies."""
+        script = """async ([path, body]) => (await fetch('/api/' + path, body === null ? {} : {
+            method: 'POST',
+            headers: {'Content-Type': 'application/json'},
+            body: JSON.stringify(body),
+        })).json()"""
+        return self.page.evaluate(script, [path, body])
+
+    def finish_hand(self, name: str) -> dict[str, Any]:
+        """Play a hand to its end without looking, and say how it stands."""
+        state = self.ask(f"tables/{name}")["state"]
+        while state["phase"] != "over":
+            told = {"action": state["legal"][0], "move": state["move"]}
+            state = self.ask(f"tables/{name}/play", told)["state"]
+        return state
+
+    @property
+    def move(self) -> str:
+        """The number of the decision that the page shows."""
+        return self.page.locator(".felt").get_attribute("data-move") or ""
+
+    def wait_for_more(self, move: str) -> None:
+        """Until the next decision is there, or the score."""
+        script = """([move, over]) => document.querySelector(over)
+            || (document.querySelector('.felt').dataset.move !== move
+                && (document.querySelector('.hit:not([aria-disabled])')
+                    || document.querySelector('.after-hand:not([hidden])')))"""
+        self.page.wait_for_function(script, arg=[move, OVER])
+
+    def play_on(self) -> None:
+        """One card, by a click on its outer edge, which no other card covers."""
+        move = self.move
+        self.page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+        self.wait_for_more(move)
+
+    def is_over(self) -> bool:
+        """Whether the hand is over and its score is shown, or about to be."""
+        if self.page.locator(".after-hand:visible").count():
+            self.page.locator(OVER).wait_for()
+            return True
+        return False
+
+    def set(self, **settings: str) -> None:
+        """Settings, as the page keeps them."""
+        script = "([key, told]) => localStorage.setItem(key, JSON.stringify(told))"
+        self.page.evaluate(script, [SETTINGS, {"motion": "none", **settings}])
+
+    def serious(self) -> list[str]:
+        """What axe-core finds that is serious or worse."""
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{each['id']}: {each['nodes'][0]['html']} {each['nodes'][0]['failureSummary']}"
+            for each in found["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+
+
+@contextmanager
+def visiting(server: Server, browser: Browser, **options: Any) -> Iterator[Visit]:
+    """A person of their own, with animations off unless the settings say otherwise."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    told = '{"motion": "none"}'
+    context.add_init_script(f"localStorage['{SETTINGS}'] ??= '{told}'")
+    try:
+        yield Visit(server, context)
+    finally:
+        context.close()

@@ -1,0 +1,136 @@
+"""A person at a terminal: a program behind a pseudo-terminal, its screen read, keys pressed."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pyte
+
+PATIENCE = 240.0
+KEYS = {
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "enter": "\r",
+    "escape": "\x1b",
+    "ctrl-c": "\x03",
+    "ctrl-d": "\x04",
+}
+
+
+class TerminalUser:
+    """`german-whist` with some arguments, in a terminal of its own."""
+
+    def __init__(self, folder, *arguments, columns=80, rows=24, **environment):
+        self.screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self.screen)
+        self.output = b""
+        self._master, self._slave = pty.openpty()
+        self._size(columns, rows)
+        self.state = termios.tcgetattr(self._slave)
+        told = {**os.environ, "TERM": "xterm-256color", "GERMAN_WHIST_DATA": str(folder)}
+        told = {name: value for name, value in told.items() if name != "NO_COLOR"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "german_whist", *arguments],
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            env={**told, **environment},
+            start_new_session=True,
+            preexec_fn=self._take_terminal,
+        )
+
+    def _take_terminal(self):
+        fcntl.ioctl(self._slave, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._master)
+        os.close(self._slave)
+
+    def _size(self, columns, rows):
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def resize(self, columns, rows):
+        """Drag the window's corner."""
+        self.read(0.0)
+        self.screen.resize(rows, columns)
+        self._size(columns, rows)
+
+    def press(self, *keys):
+        """Press keys, each when the one before was answered or passed over."""
+        for key in keys:
+            os.write(self._master, KEYS.get(key, key).encode())
+            self.read(0.05)
+
+    def read(self, seconds):
+        """Take in what the program writes for so long, or until a moment after it began to."""
+        until = time.monotonic() + seconds
+        while select.select([self._master], [], [], max(0.0, until - time.monotonic()))[0]:
+            try:
+                data = os.read(self._master, 65536)
+            except OSError:
+                return
+            self.output += data
+            self._stream.feed(data)
+
+    @property
+    def lines(self):
+        """The screen as a person sees it."""
+        return [line.rstrip() for line in self.screen.display]
+
+    @property
+    def text(self):
+        return "\n".join(self.lines)
+
+    def wait_for(self, *words):
+        """Wait until one of these is on the screen; returns which."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            self.read(0.02)
+            for each in words:
+                if each in self.text:
+                    return each
+            if self.process.poll() is not None:
+                self.read(0.2)
+                found = [each for each in words if each in self.text]
+                assert found, f"it ended with {self.process.returncode}:\n{self.text}"
+                return found[0]
+        raise AssertionError(f"{words} did not come:\n{self.text}")
+
+    def end(self):
+        """Wait for the end; returns the exit status, the terminal being as it was."""
+        until = time.monotonic() + PATIENCE
+        while self.process.poll() is None and time.monotonic() < until:
+            self.read(0.05)
+        self.read(0.1)
+        assert termios.tcgetattr(self._slave) == self.state
+        assert self.output.count(b"\x1b[?1049h") == self.output.count(b"\x1b[?1049l")
+        assert self.output.count(b"\x1b[?25l") == self.output.count(b"\x1b[?25h")
+        return self.process.returncode
+
+    def play_through(self, *until):
+        """Press Enter at every card until one of these is on the screen; returns which."""
+        over = time.monotonic() + 4 * PATIENCE
+        while time.monotonic() < over:
+            found = self.wait_for("Enter play", "Enter take", "Enter next hand", *until)
+            if found in until or any(each in self.text for each in until):
+                return found
+            self.press("enter")
+        raise AssertionError(f"{until} did not come:\n{self.text}")

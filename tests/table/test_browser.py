@@ -1,0 +1,367 @@
+"""The page in a real browser: matches by clicks and by keys, and what a player may rely on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
+
+from playwright.sync_api import Browser, expect, sync_playwright
+from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium here: make browser, as root, where there is apt"
+)
+needs_axe = pytest.mark.skipif(not AXE.exists(), reason="there is no axe-core here: make browser")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        options = {"executable_path": CHROMIUM, "args": ["--no-sandbox"]}
+        opened = playwright.chromium.launch(**options)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    opened = Server(tmp_path_factory.mktemp("data"))
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture
+def visit(server: Server, browser: Browser) -> Iterator[Visit]:
+    with visiting(server, browser) as visit:
+        yield visit
+        assert not visit.complaints
+
+
+# -- playing
+
+
+def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(visit: Visit) -> None:
+    page = visit.page
+    visit.go()
+    page.locator("[name=opponent][value=easy]").check()
+    page.get_by_label("Rule set").select_option("small-last")
+    page.get_by_label("Best of", exact=True).check()
+    page.get_by_role("button", name="Deal the cards").click()
+    page.locator(PLAYABLE).first.wait_for()
+    hands = 0
+    while True:
+        while not visit.is_over():
+            visit.play_on()
+        hands += 1
+        if page.get_by_role("button", name="Play again").count():
+            break
+        dealer = page.locator(".plate-dealer:visible").count()
+        assert dealer == 1
+        page.get_by_role("button", name="Next hand").click()
+        page.locator(PLAYABLE).first.wait_for()
+    expect(page.locator(f"{OVER} h2")).to_contain_text("the match")
+    won = page.locator(f"{OVER} h2").inner_text().startswith("You")
+    assert page.locator(".trophy").count() == won
+    assert page.locator(".scoreboard tbody tr").count() == hands
+    page.get_by_role("button", name="Lobby").click()
+    page.get_by_role("link", name="Statistics").click()
+    row = page.locator(".figures tbody tr")
+    expect(row).to_contain_text("small-last")
+    expect(row.locator("td").nth(1)).to_have_text(str(hands))
+    with page.expect_download() as loading:
+        page.get_by_role("link", name="as CSV").click()
+    assert len(loading.value.path().read_text().splitlines()) == hands + 1
+
+
+def test_a_match_is_played_by_keys_alone(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down(match={"kind": "points", "n": 1})
+    while True:
+        while not visit.is_over():
+            move = visit.move
+            page.keyboard.press("Home")
+            for _ in range(7):
+                if page.locator(f":focus{PLAYABLE}").count():
+                    break
+                page.keyboard.press("ArrowRight")
+            page.keyboard.press("Enter")
+            visit.wait_for_more(move)
+        if page.get_by_role("button", name="Play again").count():
+            break
+        page.keyboard.press("Escape")
+        expect(page.locator(OVER)).to_have_count(0)
+        page.keyboard.press("n")
+        page.locator(PLAYABLE).first.wait_for()
+    expect(page.locator(f"{OVER} h2")).to_contain_text("the match")
+
+
+def test_letters_and_digits_find_cards(visit: Visit) -> None:
+    visit.sit_down(rules="classic", seed=11)
+    page = visit.page
+    names = page.locator(".hit").evaluate_all("all => all.map(each => each.ariaLabel)")
+    keys = {"ten": "0", "jack": "j", "queen": "q", "king": "k", "ace": "a"}
+    digits = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+    keys |= {word: str(place + 2) for place, word in enumerate(digits)}
+    for name in names:
+        rank, suit = name.split(" of ")
+        page.keyboard.press(keys[rank])
+        page.keyboard.press(suit[0])
+        assert page.evaluate("document.activeElement.ariaLabel") == name
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("a hint")
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")
+    expect(page.locator("#spoken")).to_contain_text("Trumps are")
+
+
+def test_an_illegal_card_is_refused_with_a_reason_and_stays(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down(rules="classic", opponent="random", seed=3)
+    for _ in range(40):
+        following = "follow" in page.locator(".prompt").inner_text().lower()
+        illegal = page.locator(".hit[aria-disabled]")
+        if following and illegal.count():
+            break
+        visit.play_on()
+    move, name = visit.move, illegal.first.get_attribute("aria-label")
+    illegal.first.click(position={"x": 6, "y": 12}, force=True)
+    expect(page.get_by_role("alert")).to_contain_text("follow suit")
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert visit.move == move
+    expect(page.get_by_role("button", name=str(name))).to_have_count(1)
+    visit.play_on()
+
+
+def test_two_clicks_play_a_card_where_that_is_wished(visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(clicks="two")
+    visit.sit_down()
+    move, card = visit.move, visit.page.locator(PLAYABLE).first
+    card.click(position={"x": 6, "y": 12})
+    expect(visit.page.locator(".card.chosen")).to_have_count(1)
+    assert visit.move == move
+    card.click(position={"x": 6, "y": 12})
+    visit.wait_for_more(move)
+    assert visit.move != move
+
+
+def test_a_choice_is_made_on_the_table(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down(rules="draft", opponent="random", seed=5)
+    hidden = page.get_by_role("button", name="Take the hidden card")
+    while not hidden.count():
+        visit.play_on()
+    move = visit.move
+    assert page.locator(".card.offered").count() == 2
+    page.keyboard.press("x")
+    visit.wait_for_more(move)
+    expect(page.locator(".hit")).to_have_count(13)
+
+
+@pytest.mark.parametrize("motion", ["normal", "fast"])
+def test_moving_cards_come_to_rest_where_the_table_says(motion: str, visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(motion=motion)
+    name = visit.sit_down()
+    for _ in range(2):
+        visit.play_on()
+    state = visit.ask(f"tables/{name}")["state"]
+    for zone, cards in (("hand", state["hand"]), ("up", state["upcards"])):
+        shown = visit.page.locator(f".card[data-zone={zone}]")
+        assert sorted(shown.evaluate_all("all => all.map(each => each.dataset.card)")) == sorted(
+            cards
+        )
+    expect(visit.page.locator(".card[data-zone=other]")).to_have_count(state["hand_size_other"])
+
+
+def test_help_tells_what_was_seen_and_a_hint_points_at_a_card(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down()
+    visit.play_on()
+    page.keyboard.press("p")
+    expect(page.locator(".seen td")).to_have_count(28)
+    expect(page.locator(".seen .seen-hand")).to_have_count(7)
+    page.keyboard.press("i")
+    expect(page.locator(".card.hinted")).to_have_count(1, timeout=180_000)  # it may compile
+    expect(page.locator(".help-hint")).not_to_be_empty()
+
+
+# -- coming back
+
+
+def test_a_hand_survives_a_reload_and_a_server_that_begins_again(
+    browser: Browser, tmp_path: Path
+) -> None:
+    server = Server(tmp_path)
+    with visiting(server, browser) as visit:
+        page = visit.page
+        visit.sit_down(rules="quick", seed=8)
+        visit.play_on()
+        shown = "all => all.map(each => each.ariaLabel).join()"
+        before = page.locator(".hit").evaluate_all(shown)
+        page.reload()
+        page.locator(PLAYABLE).first.wait_for()
+        assert page.locator(".hit").evaluate_all(shown) == before
+        assert not visit.complaints
+        server.stop()
+        page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+        expect(page.locator("#connection")).to_contain_text("connection")
+        assert page.locator(".hit").evaluate_all(shown) == before
+        server.start()
+        expect(page.locator("#connection")).to_be_hidden(timeout=30_000)
+        visit.play_on()
+        visit.go()
+        page.locator(".table-list a").click()
+        page.locator(PLAYABLE).first.wait_for()
+    server.stop()
+
+
+def test_settings_stay(visit: Visit) -> None:
+    page = visit.page
+    visit.go()
+    page.keyboard.press(",")
+    for name in ("Dark", "Classic", "A row for each suit", "Four"):
+        page.get_by_label(name, exact=True).check()
+    page.get_by_role("button", name="Done").click()
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    visit.sit_down(rules="classic")
+    expect(page.locator(".card[data-zone=hand] .face.classic")).to_have_count(13)
+    rows = page.locator(".hit").evaluate_all("all => new Set(all.map(each => each.style.top)).size")
+    assert rows > 1
+
+
+# -- watching and understanding
+
+
+def test_two_agents_are_watched_step_by_step(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down(player="medium", opponent="easy")
+    expect(page.locator(".card[data-zone=other] .face").first).to_be_visible()
+    page.get_by_role("button", name="Pause (Space)").click()
+    page.get_by_role("button", name="Go on (Space)").wait_for()
+    move = visit.move
+    page.get_by_role("button", name="One step (→)").click()
+    page.wait_for_function(
+        "move => document.querySelector('.felt').dataset.move !== move", arg=move
+    )
+    assert page.locator(PLAYABLE).count() == 0
+
+
+def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
+    page = visit.page
+    state = visit.finish_hand(visit.sit_down())
+    visit.go("replays")
+    page.locator(".hand-list a").first.click()
+    expect(page.locator(".replay-count")).to_contain_text("0 / ")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".replay-count")).to_contain_text("2 / ")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".replay-count")).to_contain_text("1 / ")
+    page.locator(".plot").wait_for(timeout=60_000)
+    page.get_by_role("slider").fill("12")
+    expect(page.locator(".values tr.played")).to_have_count(1)
+    expect(page.locator(".mistakes h2")).to_be_visible()
+    if page.locator(".mistake-list button").count():
+        page.locator(".mistake-list button").first.click()
+        expect(page.locator(".values tr.played")).to_have_count(1)
+    page.keyboard.press("Home")
+    assert page.locator(".card[data-zone=other] .back").count() == 0
+    page.get_by_label("Whose cards are shown").select_option("0")
+    expect(page.locator(".card[data-zone=other] .back").first).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.locator(".decision")).to_contain_text("–".join(map(str, state["result"]["tricks"])))
+
+
+def test_a_record_file_opens_and_broken_lines_are_told(visit: Visit, tmp_path: Path) -> None:
+    page = visit.page
+    visit.finish_hand(visit.sit_down())
+    lines = page.evaluate("fetch('/api/statistics/export?form=jsonl').then(each => each.text())")
+    path = tmp_path / "hands.jsonl"
+    path.write_text(lines + "this is no record\n", encoding="utf-8")
+    visit.go("replays")
+    page.get_by_label(re.compile("Open a record file")).set_input_files(path)
+    expect(page.get_by_role("heading", name="hands.jsonl")).to_be_visible()
+    expect(page.locator(".problems")).to_contain_text("1 line can not be read")
+    page.locator(".hand-list a").first.click()
+    expect(page.locator(".replay-count")).to_contain_text("0 / ")
+
+
+# -- sizes and access
+
+
+# The felt is laid out for the size that it has.
+SETTLED = """width => {
+    const felt = document.querySelector('.felt');
+    return innerWidth === width && felt.dataset.size === `${felt.clientWidth} ${felt.clientHeight}`;
+}"""
+SIZES = [(360, 640), (740, 360), (844, 390), (768, 1024), (1280, 800), (2560, 1300)]
+
+
+@pytest.mark.parametrize("rows", ["one", "stacked"])
+def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, visit: Visit) -> None:
+    page = visit.page
+    page.goto(visit.server.url)
+    visit.set(rows=rows)
+    visit.sit_down(rules="classic", seed=2)
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function(SETTLED, arg=width)
+        boxes: list[dict[str, Any]] = page.locator(".hit").evaluate_all(
+            "all => all.map(each => each.getBoundingClientRect().toJSON())"
+        )
+        assert len(boxes) == 13
+        for box in boxes:
+            assert box["left"] >= 0, (width, height, box)
+            assert box["top"] >= 0, (width, height, box)
+            assert box["right"] <= width + 1, (width, height, box)
+            assert box["bottom"] <= height, (width, height, box)
+            assert box["width"] >= 18, (width, height, box)
+        prompt = page.locator(".prompt").bounding_box()
+        assert prompt is not None
+        assert prompt["y"] + prompt["height"] <= min(box["top"] for box in boxes) + 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for place in ("", "watch", "replays", "statistics"):
+        visit.go(place)
+        page.set_viewport_size({"width": 360, "height": 640})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@needs_axe
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_page(theme: str, visit: Visit) -> None:
+    page = visit.page
+    page.goto(visit.server.url)
+    visit.set(theme=theme)
+    page.reload()
+    name = visit.sit_down()
+    page.keyboard.press("p")
+    page.locator(".seen").wait_for()
+    found = {"table": visit.serious()}
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    found["keys"] = visit.serious()
+    page.keyboard.press("Escape")
+    page.keyboard.press(",")
+    found["settings"] = visit.serious()
+    page.keyboard.press("Escape")
+    visit.finish_hand(name)
+    page.reload()
+    page.get_by_role("button", name="Show the score").click()
+    found["score"] = visit.serious()
+    page.get_by_role("button", name="Replay and analysis").click()
+    page.locator(".plot").wait_for(timeout=60_000)
+    page.get_by_role("slider").fill("13")
+    found["replay"] = visit.serious()
+    for place in ("", "watch", "replays", "statistics"):
+        visit.go(place)
+        page.locator("form, .figures, .hand-list").first.wait_for()
+        found[place or "lobby"] = visit.serious()
+    assert not any(found.values()), found
