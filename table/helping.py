@@ -137,7 +137,7 @@ def _idea(view: View) -> str:
         return "The loser of the trick gets the other card."
     if not view.upcards:
         return "The stock is gone." if view.endgame else "Nobody sees the card that is played for."
-    shown = " and ".join(card.symbol for card in view.upcards)
-    if view.trump is not None and any(card.suit == view.trump for card in view.upcards):
-        return f"{shown} is to be won, a trump."
-    return f"{shown} {'is' if len(view.upcards) == 1 else 'are'} to be won."
+    if len(view.upcards) > 1:
+        return f"{' and '.join(card.symbol for card in view.upcards)} are to be won."
+    (card,) = view.upcards
+    return f"{card.symbol} is to be won{', a trump' if card.suit == view.trump else ''}."

@@ -14,10 +14,11 @@ from typing import Any
 
 from ..engine.records import GameRecord, RecordError
 from .analysis import AnalysisStopped, analyse
+from .hall import TooMany
 from .messages import title_of
 from .replay import names_of, result_text
 from .store import KeptHand, Store, new_id
-from .tables import TooMany, log
+from .tables import log
 
 UPLOAD_LIMIT = 5 * 2**20
 _MOST_LINES = 20_000

@@ -112,10 +112,10 @@ class Store:
         self._connection = self._opened()
 
     def _opened(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             return self._connected()
-        except sqlite3.OperationalError as error:
+        except (OSError, sqlite3.OperationalError) as error:
             raise StoreError(
                 f"{self.path} can not be opened ({error}): name another folder with --data or "
                 "GERMAN_WHIST_DATA"

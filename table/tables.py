@@ -1,8 +1,8 @@
 # pyright: strict
-"""Tables: each one sitting that several threads may ask for, and all of them together.
+"""A table: one sitting that several threads may ask for.
 
-A table answers for quick agents at once. One that searches thinks in a thread of its own
-kind, while the table goes on answering others. Watched agents move only while somebody looks.
+It answers for quick agents at once. One that searches thinks in a thread of its own, while
+the table goes on answering others. Watched agents move only while somebody looks.
 """
 
 from __future__ import annotations
@@ -11,52 +11,52 @@ import logging
 import sqlite3
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-from weakref import WeakValueDictionary
+from typing import Any, Protocol
 
-from ..engine.endgame.build import usable_threads
 from ..engine.game import IllegalAction
 from ..engine.view import View
 from .messages import Message, dealt, glance, played, state_of
 from .offer import Offer
-from .sitting import PERSON, Settings, Sitting
-from .store import Kept, PlayedElsewhere, Store, new_id
+from .sitting import PERSON, Sitting
+from .store import Kept, Store
 
 log = logging.getLogger("german_whist.table")
 
-OPEN_TABLES_EACH = 100
-OPEN_TABLES_IN_ALL = 2_000
-_TABLES_IN_MEMORY = 256
 _EVENTS_KEPT = 400
 _DELAY, _LEAST_DELAY, _MOST_DELAY = 1000, 50, 60_000
 _PAUSE_AFTER_HAND = 4
 """Delays between the last card of a watched hand and the next deal."""
 
 
-class NoSuchTable(LookupError):
-    """There is no such table, or it is somebody else's."""
-
-
 class OldMove(ValueError):
     """A page acts on a state that is over."""
 
 
-class TooMany(ValueError):
-    """Somebody wants more than one may have."""
+class Room(Protocol):
+    """Where a table stands."""
+
+    store: Store
+    offer: Offer
+
+    def apart(self, think: Callable[[], None]) -> None:
+        """Call `think` in another thread."""
+        ...
 
 
 class Table:
     """One sitting, its events, and whoever waits for them. Every public method may be called
     from any thread."""
 
-    def __init__(self, name: str, person: str, sitting: Sitting, hall: Hall, kept: Kept | None):
+    def __init__(
+        self, name: str, person: str, sitting: Sitting, room: Room, kept: Kept | None = None
+    ) -> None:
+        """`kept` is what the store knows of it, if it is not new."""
         self.id = name
         self.person = person
         self.sitting = sitting
-        self._hall = hall
+        self._room = room
         self._lock = threading.RLock()
         extra: Mapping[str, Any] = {} if kept is None else kept.extra
         self.revision = 0 if kept is None else kept.revision
@@ -104,7 +104,7 @@ class Table:
     def is_current(self) -> bool:
         """Whether no other program has played on here."""
         with self._lock:
-            return self._hall.store.revision(self.id) == self.revision
+            return self._room.store.revision(self.id) == self.revision
 
     def has_news(self, after: int) -> bool:
         """Whether the last event is another one than number `after`."""
@@ -191,7 +191,7 @@ class Table:
         sitting = self.sitting
         if not sitting.settings.watched and not self.left:
             while sitting.agent_to_move and self._trouble is None:
-                if not self._hall.offer[sitting.settings.opponent].quick:
+                if not self._room.offer[sitting.settings.opponent].quick:
                     if self._thinking_since is None:
                         self._think_apart()
                     break
@@ -218,7 +218,7 @@ class Table:
         self._thinking_since = time.monotonic()
         name = self.sitting.settings.opponent
         self._happened([{"kind": "thinking", "who": 1, "text": f"{name} thinks"}])
-        self._hall.apart(self._think)
+        self._room.apart(self._think)
 
     def _think(self) -> None:
         """Decide without the lock: nobody else may move meanwhile, and others may look."""
@@ -326,7 +326,7 @@ class Table:
             "n": self._n, "left": self.left, "delay_ms": self._delay, "paused": self._paused,
         }  # fmt: skip
         try:
-            self.revision = self._hall.store.keep(
+            self.revision = self._room.store.keep(
                 *(self.id, self.person, self.sitting),
                 revision=self.revision,
                 over=self.left or self.sitting.over,
@@ -339,94 +339,3 @@ class Table:
         self._notice = None
         self._kept_n = self._n
         self.sitting.records.clear()  # the store has them now
-
-
-class Hall:
-    """All tables of a server. Those that nobody asks for lie in the store."""
-
-    def __init__(self, store: Store, offer: Offer) -> None:
-        self.store = store
-        self.offer = offer
-        self._lock = threading.Lock()
-        # What a request or a thinking agent holds stays the one table of its name.
-        self._alive: WeakValueDictionary[str, Table] = WeakValueDictionary()
-        self._recent: OrderedDict[str, Table] = OrderedDict()
-        self.closing = False
-        self._thinkers = ThreadPoolExecutor(max(1, usable_threads()), "thinking")
-
-    def close(self) -> None:
-        """Let everybody go: what is under way was kept before it began."""
-        self.closing = True
-        for table in list(self._alive.values()):
-            table.ring()
-        self._thinkers.shutdown(wait=False, cancel_futures=True)
-
-    def apart(self, think: Callable[[], None]) -> None:
-        """Think in another thread."""
-
-        def told() -> None:
-            try:
-                think()
-            except PlayedElsewhere:
-                pass
-            except Exception:
-                log.exception("thinking failed")
-
-        self._thinkers.submit(told)
-
-    def open(self, person: str, settings: Settings) -> Table:
-        """A new table."""
-        if self.store.open_sittings(person) >= OPEN_TABLES_EACH:
-            raise TooMany(
-                f"you have {OPEN_TABLES_EACH} tables that are not over: play one out, or leave it"
-            )
-        if self.store.open_sittings() >= OPEN_TABLES_IN_ALL:
-            raise TooMany("there are too many open tables here: try again later")
-        table = Table(new_id(), person, Sitting(settings, self.offer.make), self, None)
-        table.begin()
-        with self._lock:
-            self._remember(table)
-        return table
-
-    def get(self, person: str, name: str) -> Table:
-        """A person's table; whoever asks for another's learns nothing, not even that it is."""
-        with self._lock:
-            table = self._alive.get(name)
-            if table is None or not table.is_current():
-                table = self._loaded(name)
-            if table is None or table.person != person:
-                raise NoSuchTable("there is no such table")
-            self._remember(table)
-        return table
-
-    def _loaded(self, name: str) -> Table | None:
-        kept = self.store.kept(name)
-        if kept is None:
-            return None
-        sitting = Sitting.from_state(kept.state, self.offer.make)
-        table = Table(name, kept.person, sitting, self, kept)
-        table.begin()
-        return table
-
-    def _remember(self, table: Table) -> None:
-        self._alive[table.id] = table
-        self._recent[table.id] = table
-        self._recent.move_to_end(table.id)
-        while len(self._recent) > _TABLES_IN_MEMORY:
-            self._recent.popitem(last=False)
-
-    def list(self, person: str) -> list[Message]:
-        """A person's tables: those under way, then those that are over, the last played first."""
-        return [
-            {"id": kept.id, **kept.about, "over": kept.over, "updated": kept.updated}
-            for kept in self.store.sittings(person)
-        ]
-
-    def forget(self, person: str, name: str) -> None:
-        """Clear a table away; the hands that were finished at it stay in the statistics."""
-        table = self.get(person, name)
-        table.leave()
-        self.store.forget(name)
-        with self._lock:
-            self._recent.pop(name, None)
-            self._alive.pop(name, None)

@@ -37,9 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     try:
-        import uvicorn
-
-        from ..table.server import make_app
+        from ..table.server import Server, make_app
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn"):
             raise
@@ -64,16 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         page += f"&token={door.token}"
         print(f"For others: {address}?token={door.token}")
     print(f"German Whist: {page}\nCtrl-C ends it; what is under way is kept.", flush=True)
-    config = uvicorn.Config(
-        make_app(store, offer, door, __version__),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=1000,
-        timeout_graceful_shutdown=3,
-    )
-    server = uvicorn.Server(config)
+    server = Server(make_app(store, offer, door, __version__))
     if not arguments.no_browser and _has_screen():
         # The socket listens already: a page that is faster than the server waits for it.
         threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()

@@ -1,0 +1,120 @@
+# pyright: strict
+"""The hall: all tables of a server. Those that nobody asks for lie in the store."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from weakref import WeakValueDictionary
+
+from ..engine.endgame.build import usable_threads
+from .messages import Message
+from .offer import Offer
+from .sitting import Settings, Sitting
+from .store import PlayedElsewhere, Store, new_id
+from .tables import Table, log
+
+OPEN_TABLES_EACH = 100
+OPEN_TABLES_IN_ALL = 2_000
+_TABLES_IN_MEMORY = 256
+
+
+class NoSuchTable(LookupError):
+    """There is no such table, or it is somebody else's."""
+
+
+class TooMany(ValueError):
+    """Somebody wants more than one may have."""
+
+
+class Hall:
+    """Opens tables, finds them, and lets their agents think."""
+
+    def __init__(self, store: Store, offer: Offer) -> None:
+        self.store = store
+        self.offer = offer
+        self._lock = threading.Lock()
+        # What a request or a thinking agent holds stays the one table of its name.
+        self._alive: WeakValueDictionary[str, Table] = WeakValueDictionary()
+        self._recent: OrderedDict[str, Table] = OrderedDict()
+        self.closing = False
+        self._thinkers = ThreadPoolExecutor(max(1, usable_threads()), "thinking")
+
+    def close(self) -> None:
+        """Let everybody go: what is under way was kept before it began."""
+        self.closing = True
+        for table in list(self._alive.values()):
+            table.ring()
+        self._thinkers.shutdown(wait=False, cancel_futures=True)
+
+    def apart(self, think: Callable[[], None]) -> None:
+        """Think in another thread."""
+
+        def told() -> None:
+            try:
+                think()
+            except PlayedElsewhere:
+                pass
+            except Exception:
+                log.exception("thinking failed")
+
+        self._thinkers.submit(told)
+
+    def open(self, person: str, settings: Settings) -> Table:
+        """A new table."""
+        if self.store.open_sittings(person) >= OPEN_TABLES_EACH:
+            raise TooMany(
+                f"you have {OPEN_TABLES_EACH} tables that are not over: play one out, or leave it"
+            )
+        if self.store.open_sittings() >= OPEN_TABLES_IN_ALL:
+            raise TooMany("there are too many open tables here: try again later")
+        table = Table(new_id(), person, Sitting(settings, self.offer.make), self)
+        table.begin()
+        with self._lock:
+            self._remember(table)
+        return table
+
+    def get(self, person: str, name: str) -> Table:
+        """A person's table; whoever asks for another's learns nothing, not even that it is."""
+        with self._lock:
+            table = self._alive.get(name)
+            if table is None or not table.is_current():
+                table = self._loaded(name)
+            if table is None or table.person != person:
+                raise NoSuchTable("there is no such table")
+            self._remember(table)
+        return table
+
+    def _loaded(self, name: str) -> Table | None:
+        kept = self.store.kept(name)
+        if kept is None:
+            return None
+        sitting = Sitting.from_state(kept.state, self.offer.make)
+        table = Table(name, kept.person, sitting, self, kept)
+        table.begin()
+        return table
+
+    def _remember(self, table: Table) -> None:
+        self._alive[table.id] = table
+        self._recent[table.id] = table
+        self._recent.move_to_end(table.id)
+        while len(self._recent) > _TABLES_IN_MEMORY:
+            self._recent.popitem(last=False)
+
+    def list(self, person: str) -> list[Message]:
+        """A person's tables: those under way, then those that are over, the last played first."""
+        return [
+            {"id": kept.id, **kept.about, "over": kept.over, "updated": kept.updated}
+            for kept in self.store.sittings(person)
+        ]
+
+    def forget(self, person: str, name: str) -> None:
+        """Clear a table away; the hands that were finished at it stay in the statistics."""
+        table = self.get(person, name)
+        table.leave()
+        self.store.forget(name)
+        with self._lock:
+            self._recent.pop(name, None)
+            self._alive.pop(name, None)

@@ -1,0 +1,152 @@
+"""A server in a thread, and visitors that talk to it as browsers do."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.cookies import SimpleCookie
+from pathlib import Path
+from typing import Any
+
+from german_whist.table.offer import Offer
+from german_whist.table.requests import PERSON_COOKIE
+from german_whist.table.security import Door
+from german_whist.table.server import Server, make_app
+from german_whist.table.store import Store
+
+
+class Visitor:
+    """A browser with its cookies; everything that it is sent is kept in `heard`."""
+
+    def __init__(self, port: int, person: str | None = None) -> None:
+        self.port = port
+        self.cookies = {} if person is None else {PERSON_COOKIE: person}
+        self.heard: list[str] = []
+
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, Any]:
+        """The status, and what the answer holds."""
+        status, _, text = self.raw(method, path, body, headers)
+        try:
+            return status, json.loads(text)
+        except ValueError:
+            return status, text
+
+    def raw(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, dict[str, str], str]:
+        """The status, the headers and the text of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.connect()
+        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        given = {} if body is None else {"Content-Type": "application/json"}
+        if self.cookies:
+            given["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+        connection.request(method, path, data, {**given, **(headers or {})})
+        answer = connection.getresponse()
+        text = answer.read().decode("utf-8")
+        found = {name.lower(): value for name, value in answer.getheaders()}
+        for name, value in answer.getheaders():
+            if name.lower() == "set-cookie":
+                self.cookies |= {each.key: each.value for each in SimpleCookie(value).values()}
+        connection.close()
+        self.heard.append("\n".join([*(f"{n}: {v}" for n, v in found.items()), text]))
+        return answer.status, found, text
+
+    def get(self, path: str) -> Any:
+        """What is there, which has to be answered well."""
+        status, told = self.ask("GET", path)
+        assert status == 200, told
+        return told
+
+    def post(self, path: str, body: Any = None) -> Any:
+        """What is answered, which has to be well."""
+        status, told = self.ask("POST", path, {} if body is None else body)
+        assert status in (200, 201), told
+        return told
+
+
+class Running:
+    """A server under way."""
+
+    def __init__(self, server: Server, port: int, store: Store) -> None:
+        self.server = server
+        self.port = port
+        self.store = store
+
+    def visitor(self, person: str | None = None) -> Visitor:
+        """Somebody new."""
+        return Visitor(self.port, person)
+
+
+@contextmanager
+def running(
+    folder: Path, more: tuple[str, ...] = (), door: Door | None = None
+) -> Iterator[Running]:
+    """A server on a free port of this machine, with its store in a folder."""
+    store = Store(folder)
+    app = make_app(store, Offer(more), door or Door.at("127.0.0.1"), "0")
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = Server(app)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            time.sleep(0.005)
+        yield Running(server, listening.getsockname()[1], store)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        store.close()
+    assert not thread.is_alive()
+
+
+class Seat:
+    """A visitor at one table, who knows the state that was told last."""
+
+    def __init__(self, visitor: Visitor, **settings: Any) -> None:
+        self.visitor = visitor
+        told = visitor.post("/api/tables", settings)
+        self.id = told["id"]
+        self.path = f"/api/tables/{self.id}"
+        self.state: dict[str, Any] = {}
+        self.events: list[dict[str, Any]] = []
+        self.take(told)
+
+    def take(self, told: dict[str, Any]) -> None:
+        """Note a state and its events."""
+        self.state = told["state"]
+        last = self.events[-1]["n"] if self.events else 0
+        self.events += [each for each in told.get("events", ()) if each["n"] > last]
+
+    def play(self, action: int) -> None:
+        """Play an action."""
+        body = {"action": action, "move": self.state["move"]}
+        self.take(self.visitor.post(f"{self.path}/play", body))
+
+    def wait(self) -> None:
+        """Wait for something to happen."""
+        self.take(self.visitor.get(f"{self.path}?after={self.state['n']}&wait=20"))
+
+    def next(self) -> None:
+        """The next hand."""
+        self.take(self.visitor.post(f"{self.path}/next"))
+
+    def play_on(self, choose: Any, moves: int = 10_000) -> None:
+        """Play so many moves, or until the match is over; `choose` takes the legal actions."""
+        for _ in range(moves):
+            if self.state["match"]["over"]:
+                return
+            if self.state["phase"] == "over":
+                self.next()
+            elif self.state["turn"] == 0 and not self.state["watched"]:
+                self.play(choose(self.state["legal"]))
+            else:
+                self.wait()

@@ -1,0 +1,266 @@
+"""Whoever may not ask is refused with a sentence, and nothing breaks."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import Running, Seat, Visitor, running
+
+from german_whist.table.security import POLICY, Door
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory):
+    with running(tmp_path_factory.mktemp("data")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def visitor(server: Running) -> Visitor:
+    return server.visitor()
+
+
+def refused(status: int, answer: tuple[int, Any]) -> str:
+    """The sentence of a refusal."""
+    assert answer[0] == status, answer
+    assert "Traceback" not in json.dumps(answer[1])
+    return answer[1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "an object"),
+        ("[" * 60_000, "not JSON"),
+        ('{"opponent": ' + "9" * 5000 + "}", "not JSON"),
+        (b"\xff\xfe{}", "not JSON"),
+        ({"rules": 7}, "not a rule set"),
+        ({"rules": "../../etc/passwd"}, "not a rule set"),
+        ({"rules": "own.yaml"}, "not a rule set"),
+        ({"opponent": ["easy"]}, "name of an agent"),
+        ({"player": {"a": 1}}, "name of an agent"),
+        ({"match": 3}, "an object with kind"),
+        ({"match": {"kind": "war"}}, "single, points or best"),
+        ({"match": {"kind": "points"}}, "n is None"),
+        ({"match": {"kind": "points", "n": 0}}, "n is 0"),
+        ({"match": {"kind": "points", "n": True}}, "n is True"),
+        ({"match": {"kind": "points", "n": 1e3}}, "n is 1000.0"),
+        ({"match": {"kind": "best", "n": 4}}, "odd"),
+        ({"seed": -1}, "seed is -1"),
+        ({"seed": "x"}, "seed is 'x'"),
+        ({"name": 4}, "name is 4"),
+        ({"oponent": "easy"}, "'oponent' is not known"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_malformed_wish_for_a_table_is_refused(visitor: Visitor, body: Any, words: str) -> None:
+    status, told = visitor.ask("POST", "/api/tables", body)
+    assert status in (400, 422)
+    assert words in told["error"]
+    assert len(told["error"]) < 600
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "human",
+            "network",
+            "os:system",
+            "builtins:eval",
+            "german_whist.agents.random:RandomAgent",
+        ),
+        *("network:/etc/passwd", "/etc/passwd", "../checkpoint.safetensors", "runs/quick-1"),
+        *("flat-mc:10000000", "ismcts:1s", "value:13", "", "easy ", "__import__('os')"),
+    ],
+)
+@pytest.mark.parametrize("part", ["opponent", "player"])
+def test_names_from_the_page_load_no_files_and_no_code(
+    visitor: Visitor, name: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("an agent was made")
+
+    monkeypatch.setattr("german_whist.table.offer.make_agent", never)
+    if (part, name) == ("player", "human"):
+        return
+    sentence = refused(422, visitor.ask("POST", "/api/tables", {part: name}))
+    assert "does not sit at this table" in sentence
+
+
+def test_agents_of_the_command_line_join_the_list(tmp_path: Path) -> None:
+    with running(tmp_path, ("value:3",)) as server:
+        visitor = server.visitor()
+        agents = {each["name"]: each for each in visitor.get("/api/menu")["agents"]}
+        assert agents["value:3"]["kind"] == "rule"
+        assert agents["hard"]["kind"] == "search"
+        assert "human" not in agents
+        Seat(visitor, rules="quick", opponent="value:3").play_on(min)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({}, "action is None"),
+        ({"action": "AS", "move": 0}, "action is 'AS'"),
+        ({"action": 53, "move": 0}, "action is 53"),
+        ({"action": -1, "move": 0}, "action is -1"),
+        ({"action": 1.0, "move": 0}, "action is 1.0"),
+        ({"action": True, "move": 0}, "action is True"),
+        ({"action": 1}, "move is None"),
+        ({"action": 1, "move": 10**30}, "move is 1000"),
+    ],
+)
+def test_a_malformed_move_is_refused(visitor: Visitor, body: Any, words: str) -> None:
+    seat = Seat(visitor, opponent="random")
+    assert words in refused(400, visitor.ask("POST", f"{seat.path}/play", body))
+
+
+def test_a_body_that_is_too_large_is_refused(visitor: Visitor) -> None:
+    body = {"name": "x" * 70_000}
+    assert "65,536" in refused(413, visitor.ask("POST", "/api/tables", body))
+
+
+def test_a_body_without_an_end_is_refused_while_it_is_sent(server: Running) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        head = f"POST /api/tables HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+        head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head.encode())
+        for _ in range(20):
+            try:
+                connection.sendall(b"1000\r\n" + b" " * 0x1000 + b"\r\n")
+            except OSError:
+                break
+        connection.settimeout(10)
+        assert b" 413 " in connection.recv(4096)
+
+
+def test_another_kind_of_body_is_refused(visitor: Visitor) -> None:
+    kinds = {"Content-Type": "text/plain"}
+    assert "text/plain" in refused(415, visitor.ask("POST", "/api/tables", {}, kinds))
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:5252", "127.0.0.1.evil.example", "localhost@evil.example", ""],
+)
+def test_a_foreign_host_is_refused(visitor: Visitor, host: str) -> None:
+    refused(403, visitor.ask("GET", "/api/menu", headers={"Host": host}))
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "localhost:9000"])
+def test_this_machine_is_known_by_its_names(visitor: Visitor, host: str) -> None:
+    assert visitor.ask("GET", "/api/menu", headers={"Host": host})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_a_page_of_another_origin_changes_nothing(visitor: Visitor, headers: dict) -> None:
+    before = len(visitor.get("/api/tables"))
+    refused(403, visitor.ask("POST", "/api/tables", {"opponent": "easy"}, headers))
+    assert len(visitor.get("/api/tables")) == before
+
+
+def test_the_own_origin_may_change_things(server: Running) -> None:
+    headers = {"Origin": f"http://127.0.0.1:{server.port}", "Sec-Fetch-Site": "same-origin"}
+    assert server.visitor().ask("POST", "/api/tables", {"opponent": "easy"}, headers)[0] == 201
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/static/index.html", "/api/menu", "/nothing", "/api/tables/x"]
+)
+def test_every_answer_forbids_what_is_foreign(visitor: Visitor, path: str) -> None:
+    _, headers, _ = visitor.raw("GET", path)
+    assert headers["content-security-policy"] == POLICY
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "access-control-allow-origin" not in headers
+    assert "server" not in headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2fserver.py"),
+        *("/static//etc/passwd", "/etc/passwd", "/api", "/api/tables/../menu", "/api/replays/x/-1"),
+    ],
+)
+def test_nothing_else_is_served(visitor: Visitor, path: str) -> None:
+    refused(404, visitor.ask("GET", path))
+
+
+def test_other_methods_are_refused(visitor: Visitor) -> None:
+    for method, path in (("PUT", "/api/tables"), ("DELETE", "/api/menu"), ("POST", "/")):
+        refused(405, visitor.ask(method, path, {}))
+
+
+def test_cookies_are_out_of_reach(server: Running) -> None:
+    _, headers, _ = server.visitor().raw("GET", "/")
+    cookie = headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_a_link_makes_nobody_another_person_than_the_owner(server: Running) -> None:
+    stranger = server.visitor()
+    assert stranger.raw("GET", "/?person=" + "B" * 24)[0] == 303
+    assert "B" * 24 not in stranger.cookies.values()
+    owner = server.visitor()
+    assert owner.raw("GET", f"/?person={server.store.owner()}")[0] == 303
+    assert server.store.owner() in owner.cookies.values()
+
+
+def test_nobody_opens_tables_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("german_whist.table.hall.OPEN_TABLES_EACH", 3)
+    monkeypatch.setattr("german_whist.table.hall.OPEN_TABLES_IN_ALL", 4)
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seats = [Seat(visitor, opponent="easy") for _ in range(3)]
+        assert "3 tables" in refused(429, visitor.ask("POST", "/api/tables", {}))
+        visitor.post(f"{seats[0].path}/leave")
+        Seat(visitor, opponent="easy")
+        Seat(server.visitor(), opponent="easy")
+        assert "too many" in refused(429, server.visitor().ask("POST", "/api/tables", {}))
+
+
+def test_a_network_asks_for_its_token(tmp_path: Path) -> None:
+    door = Door.at("0.0.0.0")
+    assert door.token is not None
+    with running(tmp_path, door=door) as server:
+        visitor = server.visitor()
+        for path in ("/api/menu", "/static/index.html", "/api/tables/x"):
+            assert "token" in refused(401, visitor.ask("GET", path))
+        assert "token" in refused(401, visitor.ask("POST", "/api/tables", {}))
+        status, _, page = visitor.raw("GET", "/")
+        assert (status, "<form" in page) == (401, True)
+        for wrong in ("/?token=", f"/?token={door.token}x", f"/api/menu?token={door.token}"):
+            assert visitor.raw("GET", wrong)[0] == 401
+        bearer = {"Authorization": f"Bearer {door.token}"}
+        assert visitor.ask("GET", "/api/menu", headers=bearer)[0] == 200
+        assert visitor.ask("GET", "/api/menu")[0] == 401
+        status, headers, _ = visitor.raw("GET", f"/?token={door.token}")
+        assert (status, headers["location"]) == (303, "/")
+        assert visitor.raw("GET", "/")[0] == 200
+        Seat(visitor, rules="quick", opponent="easy").play_on(min)
+        assert visitor.ask("GET", "/api/menu", headers={"Host": "192.168.1.9:5252"})[0] == 200
+        refused(403, visitor.ask("GET", "/api/menu", headers={"Host": "evil.example"}))
+
+
+def test_a_token_that_is_too_short_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 8"):
+        Door.at("0.0.0.0", "short")
+    assert Door.at("127.0.0.1").token is None
+    assert Door.at("127.0.0.1", "long-enough").token == "long-enough"

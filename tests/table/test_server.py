@@ -1,0 +1,337 @@
+"""The server plays whole matches, keeps tables apart, and survives its own end."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from serving import Seat, running
+
+from german_whist import GameRecord, named_rules
+from german_whist.agents import make_agent, register_agent
+from german_whist.agents.registry import agent_names
+
+
+@pytest.mark.parametrize("rules", named_rules())
+def test_every_rule_set_is_played_to_its_end(rules: str, tmp_path: Path) -> None:
+    rng = random.Random(rules)
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, rules=rules, opponent="threshold")
+        seat.play_on(rng.choice)
+        assert seat.state["result"]["text"]
+        assert [each["n"] for each in seat.events] == sorted({each["n"] for each in seat.events})
+        assert seat.events[-1]["kind"] == "hand_over"
+        (record,) = visitor.get("/api/records")
+        assert record["replay"] == {"id": seat.id, "hand": 1} == seat.state["replay"]
+        replay = visitor.get(f"/api/replays/{seat.id}/1")
+        assert len(replay["steps"]) == seat.state["move"]
+        assert visitor.get("/api/statistics")["total"]["hands"] == 1
+
+
+@pytest.mark.parametrize("match", [{"kind": "points", "n": 3}, {"kind": "best", "n": 5}], ids=str)
+def test_a_match_goes_to_its_trophy(match: dict, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, rules="quick", opponent="random", match=match)
+        dealers = [seat.state["dealer"]]
+        while not seat.state["match"]["over"]:
+            seat.play_on(rng.choice, 1)
+            if seat.state["match"]["hand"] > len(dealers):
+                dealers.append(seat.state["dealer"])
+        told = seat.state["match"]
+        assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
+        assert len(told["hands"]) == told["hand"] == len(dealers) > 2
+        won = [sum(hand["winner"] == seat for hand in told["hands"]) for seat in (0, 1)]
+        assert told["hands_won"] == won == told["points"]
+        assert told["winner"] == (won[1] > won[0])
+        assert seat.events[-1]["kind"] == "match_over"
+        total = visitor.get("/api/statistics")["total"]
+        assert (total["matches"], total["hands"]) == (1, len(dealers))
+        assert visitor.ask("POST", f"{seat.path}/next")[0] == 422
+
+
+def test_a_double_click_and_an_old_page_are_refused_with_the_present_state(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, opponent="threshold")
+        body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
+        statuses = []
+        with ThreadPoolExecutor(8) as pool:
+            asks = [pool.submit(visitor.ask, "POST", f"{seat.path}/play", body) for _ in range(8)]
+            statuses = [ask.result()[0] for ask in asks]
+        assert sorted(statuses) == [200, *[409] * 7]
+        status, told = visitor.ask("POST", f"{seat.path}/play", body)
+        assert status == 409
+        assert told["state"]["move"] > body["move"]
+        assert "decision" in told["error"]
+
+
+def test_an_illegal_card_says_why_and_changes_nothing(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, opponent="threshold")
+        action = next(card for card in range(52) if card not in seat.state["legal"])
+        body = {"action": action, "move": seat.state["move"]}
+        status, told = visitor.ask("POST", f"{seat.path}/play", body)
+        assert status == 422
+        assert "not in the hand" in told["error"] or "follow suit" in told["error"]
+        told["state"].pop("seconds_thinking")
+        before = {key: each for key, each in seat.state.items() if key != "seconds_thinking"}
+        assert told["state"] == before
+
+
+def test_two_tabs_see_the_same_table(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        first = server.visitor()
+        seat = Seat(first, opponent="medium")
+        second = server.visitor(next(iter(first.cookies.values())))
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(second.get, f"{seat.path}?after={seat.state['n']}&wait=20")
+            time.sleep(0.1)
+            begun = time.perf_counter()
+            seat.play(seat.state["legal"][0])
+            told = waiting.result(5)
+            assert time.perf_counter() - begun < 3
+        assert told["events"]
+        assert told["state"]["move"] == seat.state["move"]
+
+
+def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
+    match = {"kind": "best", "n": 3}
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seats = [
+            Seat(visitor, rules="draft", opponent=each, match=match) for each in ("easy", "hard")
+        ]
+        for seat in seats:
+            seat.play_on(min, 20)
+            while seat.state["turn"] != 0:
+                seat.wait()
+    with running(tmp_path) as server:
+        visitor.port = server.port
+        assert {each["id"] for each in visitor.get("/api/tables")} == {seat.id for seat in seats}
+        for seat in seats:
+            state = visitor.get(seat.path)["state"]
+            for name in ("hand", "move", "n", "trick", "tricks", "legal", "upcards", "known_other"):
+                assert state[name] == seat.state[name], name
+            seat.take({"state": state})
+            seat.play_on(min)
+        assert visitor.get("/api/statistics")["total"]["matches"] == 2
+
+
+def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, opponent="ismcts")
+        hall = server.server._house.hall
+        hall._thinkers.shutdown()
+        hall.apart = lambda think: None
+        seat.play_on(min, 1) if seat.state["turn"] == 0 else None
+        if seat.state["turn"] == 0:
+            pytest.skip("the person won the trick as well as the lead")
+    with running(tmp_path) as server:
+        visitor.port = server.port
+        seat.take(visitor.get(seat.path))
+        while seat.state["turn"] == 1:
+            seat.wait()
+        assert seat.state["turn"] == 0
+
+
+def test_a_table_belongs_to_one_person(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        seat = Seat(server.visitor(), opponent="easy")
+        for other in (server.visitor(), server.visitor("A" * 24)):
+            for method, path in (
+                ("GET", ""),
+                ("GET", "?after=0&wait=5"),
+                ("DELETE", ""),
+                ("GET", "/help"),
+                ("POST", "/hint"),
+                ("POST", "/next"),
+                ("POST", "/leave"),
+                ("POST", "/speed"),
+            ):
+                status, told = other.ask(method, seat.path + path, {} if method == "POST" else None)
+                assert (status, told) == (404, {"error": "there is no such table"})
+            body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
+            assert other.ask("POST", f"{seat.path}/play", body)[0] == 404
+            assert other.ask("GET", f"/api/replays/{seat.id}/1")[0] == 404
+            assert other.get("/api/tables") == []
+        seat.take(seat.visitor.get(seat.path))
+        assert not seat.state["left"]
+
+
+def test_leaving_and_forgetting_keep_the_hands_that_were_finished(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, rules="quick", opponent="easy", match={"kind": "best", "n": 5})
+        while seat.state["phase"] != "over":
+            seat.play_on(min, 1)
+        seat.next()
+        assert visitor.post(f"{seat.path}/leave")["state"]["left"]
+        assert visitor.get("/api/tables")[0]["over"]
+        body = {"action": 0, "move": seat.state["move"]}
+        assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 409
+        assert visitor.ask("DELETE", seat.path)[0] == 200
+        assert visitor.get("/api/tables") == []
+        assert visitor.ask("GET", seat.path)[0] == 404
+        total = visitor.get("/api/statistics")["total"]
+        assert (total["hands"], total["matches"]) == (1, 0)
+        assert visitor.get(f"/api/replays/{seat.id}/1")["steps"]
+
+
+def test_agents_are_watched_at_the_pace_that_is_set(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        settings = {"rules": "quick", "player": "easy", "opponent": "threshold"}
+        seat = Seat(visitor, **settings, match={"kind": "best", "n": 3})
+        speed = f"{seat.path}/speed"
+        seat.take(visitor.post(speed, {"pause": True}))
+        seat.take(visitor.get(f"{seat.path}?after={seat.state['n']}&wait=1"))
+        assert seat.state["move"] == 0
+        for moves in (1, 2, 3):
+            seat.take(visitor.post(speed, {"step": True}))
+            assert seat.state["move"] == moves
+        assert seat.state["speed"] == {"delay_ms": 1000, "paused": True}
+        seat.take(visitor.post(speed, {"pause": False, "delay_ms": 0}))
+        seat.play_on(None)
+        assert seat.state["match"]["over"]
+        assert visitor.get("/api/statistics")["total"]["hands"] == 0
+        assert visitor.ask("POST", f"{seat.path}/hint")[0] == 409
+        mine = Seat(visitor, opponent="easy")
+        assert visitor.ask("POST", f"{mine.path}/speed", {"pause": True})[0] == 422
+
+
+def test_help_and_hints_are_there_for_every_stage(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        for rules in ("quick", "draft", "race-7"):
+            seat = Seat(visitor, rules=rules, opponent="threshold", seed=3)
+            stages = set()
+            while seat.state["phase"] != "over":
+                if seat.state["turn"] == 0:
+                    hint = visitor.post(f"{seat.path}/hint")
+                    assert hint["action"] in seat.state["legal"]
+                    assert hint["why"].endswith(".")
+                    stages.add((seat.state["stage"], seat.state["phase"]))
+                    seat.play(hint["action"])
+                else:
+                    seat.wait()
+            assert len(stages) >= 2
+
+
+def test_an_analysis_is_made_on_the_side_and_told_when_it_is_ready(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, rules="small-last", opponent="easy")
+        seat.play_on(min)
+        path = f"/api/replays/{seat.id}/1"
+        told = visitor.get(f"{path}/analysis")
+        while not told["ready"]:
+            assert 0 <= told["done"] <= 1
+            time.sleep(0.05)
+            told = visitor.get(f"{path}/analysis")
+        assert len(told["decisions"]) == seat.state["move"]
+        status, headers, page = visitor.raw("GET", f"{path}/file")
+        assert status == 200
+        assert headers["content-disposition"].startswith("attachment")
+        assert page.startswith("<!doctype html>")
+
+
+def test_a_file_of_records_opens_with_its_broken_lines_told(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        Seat(visitor, rules="quick", opponent="easy").play_on(min)
+        _, _, lines = visitor.raw("GET", "/api/statistics/export?form=jsonl")
+        assert GameRecord.from_line(lines).meta["players"] == ["you", "easy"]
+        text = lines + "nonsense\n\n" + lines.replace('"tricks": ["', '"tricks": ["0: AS ", "')
+        other = server.visitor()
+        told = other.post("/api/replays", text)
+        assert [each["hand"] for each in told["hands"]] == [1]
+        assert [each.split(":")[0] for each in told["problems"]] == ["line 2", "line 4"]
+        assert other.get(f"/api/replays/{told['id']}/1")["steps"]
+        assert visitor.ask("GET", f"/api/replays/{told['id']}/1")[0] == 404
+        assert other.ask("GET", f"/api/replays/{told['id']}/2")[0] == 404
+        status, answer = other.ask("POST", "/api/replays", "nonsense")
+        assert status == 422
+        assert "no hand" in answer["error"]
+
+
+def test_statistics_are_told_as_csv(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        Seat(visitor, rules="quick", opponent="easy").play_on(min)
+        _, headers, text = visitor.raw("GET", "/api/statistics/export")
+        assert headers["content-type"].startswith("text/csv")
+        head, row = text.splitlines()
+        assert head.startswith("finished,table,hand,rules,opponent")
+        assert ",quick,easy," in row
+
+
+def test_fifty_tables_at_once_make_no_error_and_answer_quickly(tmp_path: Path) -> None:
+    opponents = ["easy", "medium", "threshold", "counting", "hard"]
+    taken: list[float] = []
+    ready = threading.Barrier(50)
+
+    with running(tmp_path) as server:
+        for name in opponents:  # what is compiled once is compiled here
+            Seat(server.visitor(), rules="quick", opponent=name).play_on(min, 4)
+
+        def sit(number: int) -> int:
+            rng = random.Random(number)
+            visitor = server.visitor()
+            seat = Seat(visitor, rules="quick", opponent=opponents[number % len(opponents)])
+            ready.wait(60)
+
+            def choose(legal: list[int]) -> int:
+                time.sleep(rng.random() * 0.2)
+                return rng.choice(legal)
+
+            while seat.state["phase"] != "over":
+                quick = seat.state["turn"] == 0 and seat.state["opponent"] != "hard"
+                before = choose(seat.state["legal"]) if seat.state["turn"] == 0 else None
+                begun = time.perf_counter()
+                if before is None:
+                    seat.wait()
+                else:
+                    seat.play(before)
+                if quick:
+                    taken.append(time.perf_counter() - begun)
+            return visitor.get("/api/statistics")["total"]["hands"]
+
+        with ThreadPoolExecutor(50) as pool:
+            assert list(pool.map(sit, range(50))) == [1] * 50
+    taken.sort()
+    print(
+        f"50 tables: median {taken[len(taken) // 2]:.3f} s, 95 % {taken[-len(taken) // 20]:.3f} s"
+    )
+    assert taken[len(taken) // 2] < 1.0
+
+
+def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path: Path) -> None:
+    if "failing" not in agent_names():
+        register_agent("failing", lambda rules, match=None: make_agent(_FAILING, rules))
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, rules="quick", opponent="failing")
+        if seat.state["turn"] == 0:
+            seat.play(seat.state["legal"][0])
+        while not seat.state["trouble"]:
+            seat.wait()
+        assert "failing can not go on (ZeroDivisionError)" in seat.state["trouble"]
+        Seat(visitor, rules="quick", opponent="easy").play_on(min)
+        assert visitor.post(f"{seat.path}/leave")["state"]["left"]
+
+
+_FAILING = f"{Path(__file__).stem}:failing"
+
+
+def failing(views, rng):
+    """No agent at all."""
+    return views if not len(views) else 1 // 0

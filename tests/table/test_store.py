@@ -1,0 +1,142 @@
+"""What people play is kept: the same again, once, and beside others."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+from test_sitting import play_on
+
+from german_whist import Match, load_rules
+from german_whist.table.sitting import Settings, Sitting
+from german_whist.table.statistics import as_csv, as_records, statistics_of
+from german_whist.table.store import FILE, PlayedElsewhere, Store, StoreError, new_id
+
+QUICK = load_rules("quick")
+
+
+def finished(seed: int, **settings: object) -> Sitting:
+    sitting = Sitting(Settings(QUICK, "threshold", seed=seed, **settings))
+    play_on(sitting, random.Random(seed))
+    return sitting
+
+
+def test_a_sitting_is_kept_and_comes_back(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    sitting = Sitting(Settings(QUICK, "threshold", match=Match(best_of=3), seed=1))
+    name, revision = new_id(), 0
+    while not sitting.over:
+        play_on(sitting, random.Random(1), 3)
+        revision = store.keep(name, "me", sitting, revision=revision, extra={"n": revision})
+        kept = Store(tmp_path).kept(name)
+        assert kept is not None
+        assert kept.state == sitting.state()
+        assert (kept.over, kept.revision, kept.extra) == (
+            sitting.over,
+            revision,
+            {"n": revision - 1},
+        )
+    assert len(store.hands("me")) == len(sitting.records) > 1
+    assert [kept.id for kept in store.sittings("me")] == [name]
+    assert store.sittings("you") == []
+    store.forget(name)
+    assert store.kept(name) is None
+    assert len(store.hands("me")) == len(sitting.records)
+
+
+def test_hands_and_matches_count_once_however_often_they_are_kept(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    sitting = finished(3, match=Match(best_of=3))
+    name, revision = new_id(), 0
+    for _ in range(3):
+        revision = store.keep(name, "me", sitting, revision=revision)
+        again = Sitting.from_state(sitting.state())
+        revision = store.keep(name, "me", again, revision=revision)
+    total = statistics_of(store, "me")["total"]
+    assert (total["hands"], total["matches"]) == (len(sitting.results), 1)
+
+
+def test_statistics_add_up(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    sittings = [finished(seed) for seed in range(12)]
+    for sitting in sittings:
+        store.keep(new_id(), "me", sitting)
+    store.keep(new_id(), "you", sittings[0])
+    store.keep(new_id(), "me", finished(50, player="easy"))
+    (row,) = statistics_of(store, "me")["rows"]
+    margins = [each.results[0].tricks[0] - each.results[0].tricks[1] for each in sittings]
+    pays = [each.results[0].pays[0] for each in sittings]
+    assert (row["opponent"], row["rules"], row["hands"]) == ("threshold", "quick", 12)
+    assert (row["won"], row["drawn"], row["lost"]) == tuple(map(pays.count, (1, 0, -1)))
+    assert row["margin"] == pytest.approx(sum(margins) / 12, abs=0.01)
+    assert (row["best"], row["worst"]) == (max(margins), min(margins))
+    assert len(as_csv(store, "me").splitlines()) == 13
+    assert len(as_records(store, "me").splitlines()) == 13
+
+
+def test_fewer_tricks_are_a_better_margin_where_hands_are_played_low(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    colour = load_rules("colour")
+    for seed in range(6):
+        sitting = Sitting(Settings(colour, "threshold", seed=seed))
+        play_on(sitting, random.Random(seed))
+        store.keep(new_id(), "me", sitting)
+        hand = store.hands("me")[0]
+        assert (hand.margin > 0) == (hand.pay > 0)
+        assert abs(hand.margin) == abs(hand.tricks - hand.tricks_other)
+
+
+def test_nobody_writes_over_what_was_played_elsewhere(tmp_path: Path) -> None:
+    first, second = Store(tmp_path), Store(tmp_path)
+    sitting, name = Sitting(Settings(QUICK, "easy", seed=1)), new_id()
+    revision = first.keep(name, "me", sitting)
+    play_on(sitting, random.Random(0), 2)
+    second.keep(name, "me", sitting, revision=revision)
+    for wrong in (revision, 0):
+        with pytest.raises(PlayedElsewhere):
+            first.keep(name, "me", Sitting(Settings(QUICK, "easy", seed=1)), revision=wrong)
+    kept = first.kept(name)
+    assert kept is not None
+    assert kept.state == sitting.state()
+
+
+def test_the_owner_stays_the_same_person(tmp_path: Path) -> None:
+    owner = Store(tmp_path).owner()
+    assert Store(tmp_path).owner() == owner
+    assert len(owner) == 24
+
+
+@pytest.mark.parametrize("damage", ["text", "torn", "middle"])
+def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.keep(new_id(), "me", finished(1))
+    store.close()
+    path = tmp_path / FILE
+    content = path.read_bytes()
+    middle = content[:4096] + b"\xff" * 8192 + content[4096 + 8192 :]
+    changed = {"text": b"no database" * 100, "torn": content[:6000], "middle": middle}
+    path.write_bytes(changed[damage])
+    store = Store(tmp_path)
+    assert store.notice is not None
+    assert "is damaged" in store.notice
+    assert len(list(tmp_path.glob(f"{FILE}.damaged-*"))) == 1
+    store.keep(new_id(), "me", finished(2))
+    store.close()
+    assert Store(tmp_path).notice is None
+
+
+def test_a_file_of_another_version_is_left_alone(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("PRAGMA user_version=99")
+    connection.close()
+    with pytest.raises(StoreError, match="layout 99"):
+        Store(tmp_path)
+
+
+def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="--data"):
+        Store(tmp_path / "file" / "folder")
