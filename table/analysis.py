@@ -20,7 +20,7 @@ import numpy as np
 
 from ..agents.base import CannotPlay
 from ..agents.network import NetworkAgent
-from ..agents.registry import agent_names, make_agent
+from ..agents.registry import make_agent
 from ..agents.searching import Estimates, SearchAgent
 from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.endgame import NotOpenError, moves_of, race_moves_of
@@ -49,7 +49,7 @@ class AnalysisSettings:
     search: str = "ismcts:20000"
     """A search by name, its budget a number of samples a decision."""
     network: str | None = None
-    """A network by name or path; None for the champion where it is there and plays the rules."""
+    """A network by name or path; None for the champion where it plays the rules."""
     seed: int = 0
 
 
@@ -277,9 +277,7 @@ def _search(name: str, rules: Rules) -> SearchAgent:
 
 
 def _network(name: str | None, rules: Rules) -> NetworkAgent | None:
-    """The network of this name; without a name the champion, if it is there and plays the rules."""
-    if name is None and CHAMPION not in agent_names():
-        return None
+    """The network of this name; without a name the champion, if it plays the rules."""
     try:
         agent = make_agent(name or CHAMPION, rules)
     except CannotPlay:

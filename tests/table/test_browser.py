@@ -278,6 +278,9 @@ def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
     expect(page.locator(".card[data-zone=other] .back").first).to_be_visible()
     page.keyboard.press("End")
     expect(page.locator(".decision")).to_contain_text("–".join(map(str, state["result"]["tricks"])))
+    with page.expect_download() as loading:
+        page.get_by_role("link", name="Save as a page").click()
+    assert "<html" in loading.value.path().read_text(encoding="utf-8")
 
 
 def test_a_record_file_opens_and_broken_lines_are_told(visit: Visit, tmp_path: Path) -> None:

@@ -25,6 +25,9 @@ function sceneFrom(before, view) {
   };
 }
 
+const VERBS = { led: "lead", followed: "follow", chose: "choose" };
+const isYou = (name) => name.toLowerCase() === "you";
+
 const amount = (value, unit) => (value === null || value === undefined ? "–" : unit === "win %" ? `${value.toFixed(1)}` : `${value > 0 ? "+" : ""}${value.toFixed(2)}`);
 
 export class ReplayView {
@@ -93,9 +96,14 @@ export class ReplayView {
     const { unit } = this.analysis;
     const mistakes = this.analysis.mistakes.filter((each) => !this.isHidden(this.replay.steps[each.n]));
     this.mistakes.replaceChildren(h("h2", {}, "Mistakes, by what they cost"), mistakes.length
-      ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.go(each.n) },
+      ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
         h("b", {}, `${each.cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`), h("span", {}, each.text)))))
       : h("p", { class: "faint" }, "None that the analysis is sure of."));
+  }
+
+  goToMistake(step) {
+    this.go(step);
+    this.decision.scrollIntoView({ block: "nearest" });
   }
 
   /** Goes to a step; the position before it is shown. */
@@ -113,7 +121,7 @@ export class ReplayView {
       player: players[bottom], opponent: players[1 - bottom], match: { kind: "single", points: [0, 0] }, dealer: seat(this.replay.dealer),
       tricks: turned(before.tricks), turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
       stock_left: before.stock_left, last_trick: before.last_trick,
-    }, next ? `${players[next.who]} is to ${next.kind === "chose" ? "choose" : next.kind === "led" ? "lead" : "follow"}` : this.replay.result.text);
+    }, next ? `${players[next.who]} ${isYou(players[next.who]) ? "are" : "is"} to ${VERBS[next.kind]}` : this.replay.result.text);
     this.felt.root.setAttribute("aria-label", this.inWords(before));
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", `step ${this.at} of ${this.last}`);
@@ -141,10 +149,11 @@ export class ReplayView {
       return;
     }
     const found = this.analysis?.decisions.find((each) => each.n === step.n);
-    const verb = { led: "leads", followed: "follows", chose: "chooses" }[step.kind];
+    const name = this.replay.players[step.who];
+    const verb = VERBS[step.kind] + (isYou(name) ? "" : "s");
     if (this.isHidden(step)) {
       this.felt.mark({ chosen: [], hinted: [] });
-      this.decision.replaceChildren(h("h2", {}, `Next: ${this.replay.players[step.who]} ${verb}`));
+      this.decision.replaceChildren(h("h2", {}, `Next: ${name} ${verb}`));
       return;
     }
     const shown = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
@@ -152,7 +161,7 @@ export class ReplayView {
     this.felt.mark({ chosen: [shown(step.action)], hinted: best });
     const chip = step.action === TAKE_HIDDEN ? "the hidden card" : cardText(step.card);
     this.decision.replaceChildren(
-      h("h2", {}, `Next: ${this.replay.players[step.who]} ${step.kind === "followed" ? "follows with" : step.kind === "chose" ? "takes" : verb} `, chip),
+      h("h2", {}, `Next: ${name} ${verb}${step.kind === "followed" ? " with" : ""} `, chip),
       ...(found ? this.values(found) : []));
   }
 

@@ -27,7 +27,7 @@ document.body.append(
 if (saved.seat !== "both") view.look(saved.seat);
 
 addEventListener("keydown", (event) => {
-  const typing = event.target.closest?.("input, select, button");
-  if (event.ctrlKey || event.altKey || event.metaKey || (typing && event.key !== "v")) return;
+  const own = { INPUT: true, SELECT: true, BUTTON: event.key === " " || event.key === "Enter" };
+  if (event.ctrlKey || event.altKey || event.metaKey || own[event.target.tagName]) return;
   if (view.key(event)) event.preventDefault();
 });

@@ -80,6 +80,7 @@ export class TablePage {
   /* Puts the page in the state that the server told, at rest. */
   async settle(state, still = false) {
     const fresh = this.state === null || this.state.match.hand !== state.match.hand;
+    if (this.state?.move !== state.move) this.help.clearHint();
     this.state = state;
     this.scene = sceneOf(state);
     this.render();

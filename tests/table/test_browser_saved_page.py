@@ -1,0 +1,102 @@
+"""A saved replay opens from the disk, offline, steps by keys and buttons, and runs nothing else."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from german_whist import Game
+from german_whist.engine.records import GameRecord, record_of
+from german_whist.table.analysis import AnalysisSettings, analyse
+from german_whist.table.page_of_replay import page_of
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+
+EVIL = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def hand(rules: Any = "small-last", **meta: Any) -> GameRecord:
+    game, chance = Game(rules, seed=3), random.Random(3)
+    while not game.over:
+        game.play(chance.choice(game.legal()))
+    return record_of(game, meta)
+
+
+class Opened:
+    """A saved page in a browser without a network, and everything that it complained of."""
+
+    def __init__(self, browser: Browser, path: Path, record: GameRecord, **more: Any) -> None:
+        path.write_text(page_of(record, **more), encoding="utf-8")
+        self.context = browser.new_context(offline=True, reduced_motion="reduce")
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.locator(".replay-count", has_text="/").wait_for()
+
+    def at(self) -> str:
+        return self.page.locator(".replay-count").inner_text()
+
+
+def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
+    record = hand(players=["ann", "bob"])
+    analysis = analyse(record, AnalysisSettings(search="ismcts:200"))
+    opened = Opened(browser, tmp_path / "hand.html", record, analysis=analysis)
+    page, last = opened.page, len(record.actions)
+    assert opened.at() == f"Trick 1 · 0 / {last}"
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="Forwards").click()
+    assert opened.at() == f"Trick 2 · 2 / {last}"
+    page.get_by_role("button", name="Back").click()
+    assert opened.at() == f"Trick 1 · 1 / {last}"
+    page.keyboard.press("End")
+    assert opened.at() == f"End · {last} / {last}"
+    page.keyboard.press("Home")
+    assert opened.at() == f"Trick 1 · 0 / {last}"
+    assert page.locator(".story svg").count() == 1
+    assert page.locator(".mistake-list li").count() == len(analysis["mistakes"])
+    assert "ann and bob" in page.locator("h1").inner_text()
+    assert opened.complaints == []
+    assert opened.asked == [(tmp_path / "hand.html").as_uri()]
+
+
+def test_it_opens_at_the_seat_that_was_asked_for(browser: Browser, tmp_path: Path) -> None:
+    opened = Opened(browser, tmp_path / "seat.html", hand(), seat=1)
+    assert opened.page.get_by_label("Whose cards are shown").input_value() == "1"
+    assert opened.complaints == []
+
+
+def test_nothing_of_a_hostile_record_runs(browser: Browser, tmp_path: Path) -> None:
+    rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
+    record = hand(rules, players=[EVIL, EVIL], date=EVIL, **{EVIL: EVIL})
+    analysis = analyse(record, AnalysisSettings(search="ismcts:50"))
+    opened = Opened(browser, tmp_path / "evil.html", record, analysis=analysis)
+    for _ in record.actions:
+        opened.page.keyboard.press("ArrowRight")
+    opened.page.keyboard.press("v")
+    assert opened.page.evaluate("window.hacked") is None
+    assert opened.page.locator("img, [onerror]").count() == 0
+    assert opened.page.locator("script").count() == 2
+    assert opened.complaints == []
+    assert len(opened.asked) == 1
