@@ -15,6 +15,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from contextlib import closing, suppress
 from pathlib import Path
 
 PORT = 5252
@@ -52,26 +53,24 @@ def run(arguments: argparse.Namespace) -> int:
 
     door = Door.at(arguments.host, arguments.token, arguments.name)
     offer = Offer(arguments.players)
-    store = Store(arguments.data)
-    if store.notice:
-        print(f"german-whist table: {store.notice}", file=sys.stderr)
-    listening = _listening(arguments.host, arguments.port)
-    address = _address(arguments.host, listening.getsockname()[1])
-    page = f"{address}?person={store.owner()}"
-    if door.token is not None:
-        page += f"&token={door.token}"
-        print(f"For others: {address}?token={door.token}")
-    print(f"German Whist: {page}\nCtrl-C ends it; what is under way is kept.", flush=True)
-    server = Server(make_app(store, offer, door, __version__))
-    if not arguments.no_browser and _has_screen():
-        # The socket listens already: a page that is faster than the server waits for it.
-        threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
-    try:
-        server.run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        store.close()
+    with (
+        closing(_listening(arguments.host, arguments.port)) as listening,
+        closing(Store(arguments.data)) as store,
+    ):
+        if store.notice:
+            print(f"german-whist table: {store.notice}", file=sys.stderr)
+        address = _address(arguments.host, listening.getsockname()[1])
+        page = f"{address}?person={store.owner()}"
+        if door.token is not None:
+            page += f"&token={door.token}"
+            print(f"For others: {address}?token={door.token}")
+        print(f"German Whist: {page}\nCtrl-C ends it; what is under way is kept.", flush=True)
+        server = Server(make_app(store, offer, door, __version__))
+        if not arguments.no_browser and _has_screen():
+            # The socket listens already: a page that is faster than the server waits for it.
+            threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])
     print("The table is closed.")
     return 0
 
@@ -81,12 +80,8 @@ def _listening(host: str, port: int) -> socket.socket:
         raise ValueError(f"port is {port}: it has to be from 0 to {2**16 - 1}")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, place = found[0]
-        listening = socket.socket(family, kind, protocol)
-        if os.name == "posix":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        listening.listen(128)
+        family, _, _, _, place = found[0]
+        return socket.create_server(place[:2], family=family, backlog=128)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise OSError(
@@ -97,7 +92,6 @@ def _listening(host: str, port: int) -> socket.socket:
             f"can not listen on {host}, port {port} ({error.strerror or error}): name an address "
             "of this machine with --host, and a port above 1023 with --port"
         ) from error
-    return listening
 
 
 def _address(host: str, port: int) -> str:

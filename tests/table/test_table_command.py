@@ -1,0 +1,118 @@
+"""`german-whist table` says where it is, keeps what is under way, and ends when it is asked to."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from serving import Seat, Visitor
+
+from german_whist.cli import main
+from german_whist.table.store import FILE
+
+COMMAND = [sys.executable, "-m", "german_whist", "table", "--no-browser", "--port", "0"]
+
+
+@contextmanager
+def opened(folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command under way, and the address that it tells."""
+    process = subprocess.Popen(
+        [*COMMAND, "--data", str(folder), *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        # Where Ctrl-C is ignored from birth, as in the background of some shells, it is not here.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stdout is not None
+    try:
+        line = ""
+        while not line.startswith("German Whist: "):
+            line = process.stdout.readline()
+            assert line, process.communicate()
+        yield process, line.removeprefix("German Whist: ").strip()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def port_of(address: str) -> int:
+    found = re.search(r":(\d+)/", address)
+    assert found
+    return int(found[1])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal as Ctrl-C does")
+def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path: Path) -> None:
+    with opened(tmp_path) as (process, address):
+        visitor = Visitor(port_of(address))
+        visitor.raw("GET", address.partition("/?")[2].join(["/?", ""]))
+        seat = Seat(visitor, opponent="easy")
+        seat.play(seat.state["legal"][0])
+        threading.Thread(
+            target=visitor.ask, args=("GET", f"{seat.path}?after={seat.state['n']}&wait=25")
+        ).start()
+        time.sleep(0.3)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        told, errors = process.communicate(timeout=20)
+        assert time.monotonic() - begun < 10
+        assert process.returncode == 0
+        assert told.endswith("The table is closed.\n")
+        assert not [line for line in errors.splitlines() if "compiling" not in line]
+    with opened(tmp_path) as (_, address):
+        visitor = Visitor(port_of(address))
+        visitor.raw("GET", address.partition("/?")[2].join(["/?", ""]))
+        (told_table,) = visitor.get("/api/tables")
+        assert told_table["id"] == seat.id
+        assert visitor.get(seat.path)["state"]["move"] == seat.state["move"]
+
+
+def test_a_network_address_tells_its_token(tmp_path: Path) -> None:
+    options = ("--host", "0.0.0.0", "--token", "open-sesame")
+    with opened(tmp_path, *options) as (_, address):
+        assert address.endswith("&token=open-sesame")
+        visitor = Visitor(port_of(address))
+        assert visitor.ask("GET", "/api/menu")[0] == 401
+        assert visitor.raw("GET", "/" + address.rpartition("/")[2])[0] == 303
+        assert visitor.ask("GET", "/api/menu")[0] == 200
+
+
+def told_by(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["table", "--no-browser", *words]) == 2
+    return capsys.readouterr().err
+
+
+def test_mistakes_are_answered_in_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = ("--data", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = str(other.getsockname()[1])
+        assert f"port {taken} of 127.0.0.1 is taken" in told_by(capsys, "--port", taken, *data)
+    assert "port is 70000" in told_by(capsys, "--port", "70000", *data)
+    assert "can not listen on 203.0.113.7" in told_by(capsys, "--host", "203.0.113.7", *data)
+    assert "at least 8" in told_by(capsys, "--token", "short", *data)
+    assert "'medum' is not an agent" in told_by(capsys, "medum", *data)
+    assert "no such file" in told_by(capsys, "runs/none", *data)
+    (tmp_path / "file").write_text("")
+    assert "--data" in told_by(capsys, "--data", str(tmp_path / "file"))
+
+
+def test_a_damaged_file_is_told_where_the_table_opens(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"nothing of the kind" * 100)
+    with opened(tmp_path) as (process, _):
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        assert "is damaged" in errors
