@@ -52,7 +52,8 @@ export class Picker {
 
   clear() {
     this.chosen = this.hovered = this.pointed = null;
-    this.mark();
+    this.felt.mark({ lifted: [], chosen: [], dim: [], offered: [], hinted: [] });
+    this.state = null;
   }
 
   select(key) {

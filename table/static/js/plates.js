@@ -79,8 +79,9 @@ export class Plates {
     root.classList.toggle("low", plan.low);
     this.prompt.style.left = `${plan.handCentre}px`;
     this.prompt.style.top = `${plan.promptY}px`;
-    this.stock.style.left = `${plan.stockX}px`;
-    this.stock.style.top = `${plan.middle + plan.tall * 0.46 + 9}px`;
+    // On a low felt the prompt has the room below the stock, so its label stands beside it.
+    this.stock.style.left = `${plan.low ? plan.stockX - plan.card * 0.85 - 46 : plan.stockX}px`;
+    this.stock.style.top = `${plan.low ? plan.middle - 16 : plan.middle + plan.tall * 0.46 + 9}px`;
     this.lastLabel.style.left = `${plan.lastX}px`;
     const scale = plan.wide && !plan.low ? 0.62 : 0.5;
     this.lastLabel.style.top = `${plan.middle + plan.tall * scale * 0.7 + 6}px`;

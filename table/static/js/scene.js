@@ -34,11 +34,13 @@ export function played(scene, who, card) {
   };
 }
 
+const cleared = (scene) => (scene.trick.length > 1 ? { ...scene, last: scene.trick, trick: [] } : scene);
+
 function drawn(scene, who, card) {
   const up = scene.up.filter((each) => each !== card);
   const shown = card ?? null;
   return {
-    ...scene,
+    ...cleared(scene),
     up,
     stockLeft: Math.max(0, scene.stockLeft - 1),
     hand: who === 0 && shown && !scene.hand.includes(shown) ? [...scene.hand, shown] : scene.hand,
@@ -49,7 +51,7 @@ function drawn(scene, who, card) {
 /** The scene after an event; `null` when nothing moves. */
 export function after(scene, event) {
   if (event.kind === "led" || event.kind === "followed") return played(scene, event.who, event.card);
-  if (event.kind === "won") return scene.trick.length ? { ...scene, last: scene.trick, trick: [] } : null;
+  if (event.kind === "won") return cleared(scene);
   if (event.kind === "drew") return drawn(scene, event.who, event.card);
   if (event.kind === "turned") return { ...scene, up: event.cards ?? scene.up };
   return null;

@@ -125,6 +125,8 @@ export class TablePage {
       if (!next) continue;
       const still = this.hurry;
       if (event.kind === "won") {
+        // Where the winner has to choose, the trick lies until that is done.
+        if (state.phase === "choose" && event === events.findLast((each) => each.kind === "won")) continue;
         if (!still) await pause(REST[settings.motion]);
         sound(event.who === 0 ? "won" : "lost");
       } else {
