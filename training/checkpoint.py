@@ -19,11 +19,11 @@ from safetensors.numpy import save
 from ..agents.checkpoint import CheckpointError, write_checkpoint
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
-from .settings import Settings, command_of
+from .settings import Settings
 
 Array = np.ndarray[Any, Any]
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 
 
 def save_state(path: Path, arrays: Mapping[str, Array], plain: Mapping[str, Any]) -> None:
@@ -77,7 +77,6 @@ def card_of(settings: Settings, network: Mapping[str, Any]) -> dict[str, Any]:
         "horizon": options.horizon,
         "reward": options.reward,
         "settings": settings.as_mapping(),
-        "command": command_of(settings),
     }
 
 

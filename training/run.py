@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import threading
 import time
@@ -29,7 +30,14 @@ from .board import MISSING, Board, board_for
 from .checkpoint import load_state, save_state, write_player
 from .display import Display, duration
 from .report import write_report
-from .settings import PPOSettings, SB3Settings, Settings, settings_from
+from .settings import (
+    PPOSettings,
+    SB3Settings,
+    Settings,
+    changed_settings,
+    command_of,
+    settings_from,
+)
 
 SETTINGS, STATE = "settings.yaml", "state.safetensors"
 TABLE, MEASURED, LOG = "progress.csv", "measured.csv", "log.txt"
@@ -138,6 +146,8 @@ class Run:
     """Time spent in earlier sessions of the run."""
     rows: list[dict[str, Any]] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    """What was typed to train the player so far."""
 
     def __post_init__(self) -> None:
         self._board = Board()
@@ -209,6 +219,7 @@ class Run:
                 "seconds": self.seconds,
                 "rows": self.rows,
                 "measured": [vars(each) for each in self.measured],
+                "commands": self.commands,
             },
         )
         self._write_tables()
@@ -234,6 +245,7 @@ class Run:
                 "decisions": self.trainer.decisions,
                 "hands": self.trainer.hands,
                 "minutes": round(self.seconds / 60, 2),
+                "commands": self.commands,
                 "measured": [],
             },
         )
@@ -367,22 +379,36 @@ def start(folder: Path, settings: Settings, make: Callable[[Settings], Trainer])
     folder.mkdir(parents=True, exist_ok=True)
     with written_whole(folder / SETTINGS, "w") as file:
         file.write(settings.as_yaml())
-    return Run(folder, settings, trainer)
+    return Run(folder, settings, trainer, commands=[command_of(settings)])
 
 
-def resume(folder: Path, make: Callable[[Settings], Trainer]) -> Run:
-    """A run from where its state was saved last; one that saved none begins again."""
+def resume(folder: Path, make: Callable[[Settings], Trainer], words: Sequence[str] = ()) -> Run:
+    """A run from where its state was saved last; one that saved none begins again.
+
+    `words` change settings from here on; what shapes the network and the games stays.
+    """
     path = folder / SETTINGS
     if not path.exists():
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
-    settings = settings_from(read_yaml_mapping(path), str(path))
+    before = settings_from(read_yaml_mapping(path), str(path))
+    settings = changed_settings(before, words)
     run = Run(folder, settings, make(settings))
-    if not (folder / STATE).exists():
-        return run
-    arrays, plain = load_state(folder / STATE)
-    run.trainer.restore(arrays, plain)
-    run.seconds, run.rows = plain["seconds"], plain["rows"]
-    run.measured = [Measured(**each) for each in plain["measured"]]
+    if (folder / STATE).exists():
+        arrays, plain = load_state(folder / STATE)
+        run.trainer.restore(arrays, plain)
+        run.seconds, run.rows = plain["seconds"], plain["rows"]
+        run.measured = [Measured(**each) for each in plain["measured"]]
+        run.commands = plain["commands"]
+    else:
+        run.commands = [command_of(before)]
+    if settings != before:
+        with written_whole(path, "w") as file:
+            file.write(settings.as_yaml())
+        run.commands.append(
+            f"german-whist train --resume RUN {shlex.join(words)}"
+            f"  # after {run.trainer.decisions:,} decisions"
+        )
+        run.save()
     return run
 
 

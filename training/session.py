@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ from .display import display_for
 from .run import LOG, REPORT, Stopped, make_trainer, resume, start, strength_table
 
 
-def train(folder: Path, settings: Any = None) -> int:
-    """Begin a run with these settings, or go on with the one in the folder; the exit status."""
+def train(folder: Path, settings: Any = None, words: Sequence[str] = ()) -> int:
+    """Begin a run with these settings, or go on with the one in the folder; the exit status.
+
+    A run that goes on may change what `words` name.
+    """
     if settings is None:
-        run = resume(folder, make_trainer)
+        run = resume(folder, make_trainer, words)
     else:
         run = start(folder, settings, make_trainer)
     with open(folder / LOG, "a", encoding="utf-8") as log:

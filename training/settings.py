@@ -38,6 +38,11 @@ class Settings:
     """What every trainer is told: what is played, for how long, and where it runs."""
 
     kind: ClassVar[str] = ""
+    fixed: ClassVar[tuple[str, ...]] = (
+        *("trainer", "rules", "horizon", "layout", "seed"),
+        *("layers", "games", "steps"),
+    )
+    """What can not change in a run under way."""
 
     about: str = ""
     # What is played and paid.
@@ -109,6 +114,11 @@ class PPOSettings(Settings):
     """The project's own trainer: self-play in which both seats learn."""
 
     kind: ClassVar[str] = "ppo"
+    fixed: ClassVar[tuple[str, ...]] = (
+        *Settings.fixed,
+        *("ranks", "critic", "network"),
+        *("attention_layers", "attention_heads", "attention_width"),
+    )
 
     # The network.
     network: str = "mlp"
@@ -252,13 +262,24 @@ def load_settings(wanted: str | Path, words: Iterable[str] = ()) -> Settings:
             f"{str(wanted)!r} is not a preset{_near(str(wanted), list(presets()))}; give a name or "
             "the path of a .yaml file"
         )
-    values = read_yaml_mapping(path)
-    for word in words:
-        name, mark, text = word.partition("=")
-        if not mark:
-            raise SettingsError(f"{word!r} is no setting: write key=value, as in entropy=0.1")
-        values[name.strip()] = _read_word(name.strip(), text)
+    values = {**read_yaml_mapping(path), **_read_words(words)}
     return settings_from(values, str(path.name if str(wanted) in presets() else path))
+
+
+def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
+    """Settings of a run under way with `key=value` words over them.
+
+    What shapes the network, its memory of the games or what is seen is refused.
+    """
+    changed = settings_from({**settings.as_mapping(), **_read_words(words)}, "the run")
+    before, after = settings.as_mapping(), changed.as_mapping()
+    for name in settings.fixed:
+        if before[name] != after[name]:
+            raise SettingsError(
+                f"{name} is {before[name]!r} in this run and can not become {after[name]!r}: begin "
+                "another run"
+            )
+    return changed
 
 
 def command_of(settings: Settings) -> str:
@@ -302,6 +323,16 @@ def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settin
         return wanted(**given)
     except SettingsError as error:
         raise SettingsError(f"{source}: {error}") from None
+
+
+def _read_words(words: Iterable[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for word in words:
+        name, mark, text = word.partition("=")
+        if not mark:
+            raise SettingsError(f"{word!r} is no setting: write key=value, as in entropy=0.1")
+        values[name.strip()] = _read_word(name.strip(), text)
+    return values
 
 
 def _read_word(name: str, text: str) -> Any:

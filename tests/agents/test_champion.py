@@ -14,18 +14,21 @@ from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.checkpoint import read_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.training.arena import evaluate
-from german_whist.training.settings import load_settings
+from german_whist.training.settings import changed_settings, load_settings
 
 
 def test_it_is_small_and_tells_how_it_was_trained() -> None:
     checkpoint = read_checkpoint(WEIGHTS)
     assert WEIGHTS.stat().st_size < 4_000_000
     assert {each.dtype for each in checkpoint.weights.values()} == {np.dtype(np.float16)}
-    program, train, preset, *words = shlex.split(checkpoint.card["command"])
-    assert (program, train) == ("german-whist", "train")
-    settings = load_settings(preset, words).as_mapping()
-    told = {**checkpoint.card["settings"], "about": settings["about"]}
-    assert {name: settings[name] for name in told} == told
+    first, *later = [shlex.split(each, comments=True) for each in checkpoint.card["commands"]]
+    assert first[:2] == ["german-whist", "train"]
+    settings = load_settings(first[2], first[3:])
+    for command in later:
+        assert command[:4] == ["german-whist", "train", "--resume", "RUN"]
+        settings = changed_settings(settings, command[4:])
+    told = {**checkpoint.card["settings"], "about": settings.about}
+    assert {name: settings.as_mapping()[name] for name in told} == told
     assert checkpoint.card["measured"]
 
 

@@ -189,6 +189,28 @@ def test_a_folder_with_a_run_is_not_written_over(whole: Path) -> None:
         start(whole, settings(), make_trainer)
 
 
+def test_a_run_goes_on_with_changed_settings_and_its_card_tells(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = [*SMALL, "decisions=1000"]
+    assert main(["train", "tiny", *words, "--run", str(folder)]) == 0
+    assert main(["train", "--resume", str(folder), "decisions=2000", "entropy=0.02"]) == 0
+    path = checkpoints_in(folder / "checkpoints")[-1]
+    card = read_checkpoint(path).card
+    assert card["decisions"] >= 2000
+    assert (card["settings"]["decisions"], card["settings"]["entropy"]) == (2000, 0.02)
+    first, second = card["commands"]
+    assert first.startswith("german-whist train tiny ")
+    assert "decisions=1000" in first
+    assert second.startswith(
+        "german-whist train --resume RUN decisions=2000 entropy=0.02  # after 1"
+    )
+    run = resume(folder, make_trainer)
+    assert run.commands == card["commands"]
+    before = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+    assert main(["train", "--resume", str(folder), "layers=9"]) != 0
+    assert before == {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+
+
 def test_what_is_no_run_is_not_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no settings\.yaml"):
         resume(tmp_path, make_trainer)

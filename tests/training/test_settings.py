@@ -12,6 +12,7 @@ from german_whist.cli import main
 from german_whist.training.settings import (
     PPOSettings,
     SettingsError,
+    changed_settings,
     command_of,
     load_settings,
     presets,
@@ -50,6 +51,20 @@ def test_the_command_of_settings_gives_the_same_settings(name: str, words: tuple
     assert {**again.as_mapping(), "about": ""} == {**settings.as_mapping(), "about": ""}
     if not words:
         assert (preset, given) == (name, [])
+
+
+def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
+    before = load_settings("quick", ["seed=4"])
+    after = changed_settings(before, ["decisions=20_000_000", "opponents=[threshold]"])
+    assert (after.decisions, after.seed) == (20_000_000, 4)
+    assert changed_settings(before, []) == before
+    for word in ("layers=64", "rules=draft", "games=12", "critic=own", "ranks=real", "seed=5"):
+        name = word.partition("=")[0]
+        with pytest.raises(SettingsError, match=f"{name} is .* in this run and can not become"):
+            changed_settings(before, [word])
+    for word in ("trainer=sb3", "entrpy=0.1", "entropy"):
+        with pytest.raises(SettingsError):
+            changed_settings(before, [word])
 
 
 def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:

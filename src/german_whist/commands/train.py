@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run", type=Path, metavar="FOLDER", help="the run's folder (runs/PRESET-1, -2, ...)"
     )
-    parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with a run")
+    parser.add_argument(
+        "--resume", type=Path, metavar="RUN", help="go on with a run, with key=value changed"
+    )
     parser.add_argument("--list", action="store_true", help="list the presets")
     parser.add_argument("--show", action="store_true", help="print the resolved settings")
 
@@ -34,9 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(f"{name:<{width}}{about}" for name, about in found.items()))
         return 0
     if arguments.resume is not None:
-        if arguments.preset is not None:
+        # Words alone: what would be the preset is the first of them.
+        words = [*filter(None, [arguments.preset]), *arguments.words]
+        if words and "=" not in words[0]:
             raise ValueError("--resume goes on with the settings of the run: leave out the preset")
-        return _train(arguments.resume, None)
+        return _train(arguments.resume, None, words)
     if arguments.preset is None:
         raise ValueError("name a preset, as in `train quick`; --list tells which there are")
     settings = load_settings(arguments.preset, arguments.words)
@@ -46,13 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     from ..training.run import next_folder
 
     folder = arguments.run or next_folder(Path("runs"), Path(arguments.preset).stem)
-    return _train(folder, settings)
+    return _train(folder, settings, [])
 
 
-def _train(folder: Path, settings: object) -> int:
+def _train(folder: Path, settings: object, words: list[str]) -> int:
     # Before torch loads: with the default, threads that wait spin, and on busy cores everything
     # becomes many times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..training.session import train
 
-    return train(folder, settings)
+    return train(folder, settings, words)
