@@ -39,7 +39,8 @@ def printed(
     yield from ("", replay["result"]["text"])
     if analysis:
         yield from _mistakes(analysis, seat)
-        yield from _story(analysis, names)
+        if seat != 1:  # it is told by what the first player knew
+            yield from _story(analysis, names)
 
 
 # -- what lies on the table

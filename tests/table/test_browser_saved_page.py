@@ -77,6 +77,10 @@ def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
     assert page.locator(".story svg").count() == 1
     assert page.locator(".mistake-list li").count() == len(analysis["mistakes"])
     assert "ann and bob" in page.locator("h1").inner_text()
+    for view, story in (("0", True), ("1", False), ("both", True)):
+        page.keyboard.press("v")  # what ann could expect is nothing that bob saw
+        assert page.get_by_label("Whose cards are shown").input_value() == view
+        assert page.locator(".story svg").is_visible() == story
     assert opened.complaints == []
     assert opened.asked == [(tmp_path / "hand.html").as_uri()]
 

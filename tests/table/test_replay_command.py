@@ -87,6 +87,7 @@ def test_decisions_are_valued_and_mistakes_told(
     one = told(capsys, *words, "--seat", 1)[0]
     assert len(re.findall(r"^ {7}bob ", one, re.MULTILINE)) == 26
     assert not re.search(r"^ {7}ann ", one, re.MULTILINE)
+    assert "could expect" not in one  # which is what ann saw in her hand
 
 
 def test_a_page_is_written(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,9 +81,15 @@ export class ReplayView {
       const { story, unit } = this.analysis;
       this.plot = storyPlot({ story, unit, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
       this.story.replaceChildren(h("h2", {}, "The story of the hand"), this.plot.root);
+      this.hideStory();
       this.showMistakes();
     }
     this.tellDecision();
+  }
+
+  /* It tells what the first player could expect from a hand that the second does not see. */
+  hideStory() {
+    this.story.hidden = this.view === 1;
   }
 
   showProgress(done) {
@@ -205,7 +211,10 @@ export class ReplayView {
   look(value) {
     this.view = value === "both" ? value : Number(value);
     this.seats.value = value;
-    if (this.analysis) this.showMistakes();
+    if (this.analysis) {
+      this.hideStory();
+      this.showMistakes();
+    }
     this.go(this.at);
   }
 
