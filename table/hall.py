@@ -29,6 +29,13 @@ class TooMany(ValueError):
     """Somebody wants more than one may have."""
 
 
+class _Turn:
+    """Whose turn it is to find a table; it is there as long as somebody asks for that table."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
 class Hall:
     """Opens tables, finds them, and lets their agents think."""
 
@@ -39,6 +46,7 @@ class Hall:
         # What a request or a thinking agent holds stays the one table of its name.
         self._alive: WeakValueDictionary[str, Table] = WeakValueDictionary()
         self._recent: OrderedDict[str, Table] = OrderedDict()
+        self._loading: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
         self.closing = False
         self._thinkers = ThreadPoolExecutor(max(1, usable_threads()), "thinking")
 
@@ -79,12 +87,19 @@ class Hall:
     def get(self, person: str, name: str) -> Table:
         """A person's table; whoever asks for another's learns nothing, not even that it is."""
         with self._lock:
-            table = self._alive.get(name)
+            turn = self._loading.get(name)
+            if turn is None:
+                turn = self._loading[name] = _Turn()
+        # One at a time loads a table, or waits while it is busy; nobody at another one does.
+        with turn.lock:
+            with self._lock:
+                table = self._alive.get(name)
             if table is None or not table.is_current():
                 table = self._loaded(name)
             if table is None or table.person != person:
                 raise NoSuchTable("there is no such table")
-            self._remember(table)
+            with self._lock:
+                self._remember(table)
         return table
 
     def _loaded(self, name: str) -> Table | None:
