@@ -8,8 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..engine.rules import Match
-from .network import NetworkAgent
+from ..engine.rules import Match, Rules
+from .base import CannotPlay
+from .checkpoint import Checkpoint, read_card
+from .network import NetworkAgent, check_rules
 
 WEIGHTS = Path(__file__).with_name("champion.safetensors")
 
@@ -20,3 +22,12 @@ class Champion(NetworkAgent):
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy` or `sample`."""
         super().__init__(rules, WEIGHTS, *words, match=match)
+
+    @staticmethod
+    def plays(rules: Rules) -> bool:
+        """Whether it plays these rules, as its card says: nothing is compiled to know it."""
+        try:
+            check_rules(Checkpoint(WEIGHTS, {}, read_card(WEIGHTS)), rules)
+        except CannotPlay:
+            return False
+        return True

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agents.base import Agent, CannotPlay
+from ..agents.champion import Champion
 from ..agents.network import NetworkAgent
 from ..agents.registry import agent_names, make_agent
 from ..agents.searching import SearchAgent
@@ -86,6 +87,8 @@ class Offered:
         return None if len(found) == len(named_rules()) else found
 
     def _can(self, rules: Rules) -> bool:
+        if self._class is Champion:
+            return Champion.plays(rules)  # the menu does not wait until it is compiled
         try:
             make_agent(self.name, rules)
         except CannotPlay:
