@@ -93,6 +93,13 @@ class Settings:
         return Settings(**values)
 
 
+def _told_to_person(reason: str) -> str:
+    """A sentence of the engine as it is told to the person at the table."""
+    reason = reason.replace("the hand of seat 0, which holds", "your hand, which holds")
+    reason = reason.replace("seat 0 chooses", "choose").replace("seat 0 is to", "you are to")
+    return reason.replace("52 (the hidden card)", "the hidden card")
+
+
 def made_agent(name: str, rules: Rules, match: Match | None) -> Agent:
     """The agent of this name, as `make_agent` makes it."""
     return make_agent(name, rules, match=match)
@@ -172,7 +179,10 @@ class Sitting:
             raise IllegalAction("both players here are agents: their cards are theirs to play")
         if self.turn == OPPONENT:
             raise IllegalAction(f"it is not your turn: {self.settings.opponent} is to play")
-        self._play(action)
+        try:
+            self._play(action)
+        except IllegalAction as error:
+            raise IllegalAction(_told_to_person(str(error))) from None
 
     def decide(self) -> int:
         """What the agent to move would play; nothing is played, and the view tells it all."""

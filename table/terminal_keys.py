@@ -36,7 +36,6 @@ from .terminal_words import (
     score_words,
     short_names,
     told_in_lines,
-    yours,
 )
 
 _RANK_KEYS = {**{rank: rank for rank in RANKS}, "0": "T", "1": "T"}
@@ -154,7 +153,7 @@ class Evening:
         try:
             self.sitting.play(self._chosen)
         except IllegalAction as error:
-            why = yours(str(error))
+            why = str(error)
             self._messages = told_in_lines("Not allowed: ", "bad", why, self._room)
             return
         self._chosen, self._messages = None, []

@@ -30,7 +30,6 @@ from .terminal_words import (
     short_names,
     told_in_lines,
     verb,
-    yours,
 )
 
 _WIDTH = 78
@@ -182,7 +181,7 @@ class LinesEvening:
             try:
                 self._tell(PERSON, lambda action=action: self.sitting.play(action))
             except IllegalAction as error:
-                self._asker.say(*told_in_lines("Not allowed: ", "", yours(str(error)), _WIDTH))
+                self._asker.say(*told_in_lines("Not allowed: ", "", str(error), _WIDTH))
                 continue
             return
 

@@ -105,12 +105,6 @@ def decided(sitting: Sitting) -> int:
         raise ValueError(f"{name} can not play on: {told_error(error)} ({where})") from error
 
 
-def yours(reason: str) -> str:
-    """A sentence of the engine as it is told to the person at the table."""
-    reason = reason.replace("the hand of seat 0, which holds", "your hand, which holds")
-    return reason.replace("seat 0 chooses", "choose").replace("52 (the hidden card)", "hidden")
-
-
 # -- what to do
 
 
