@@ -9,6 +9,7 @@ anything from elsewhere.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import secrets
@@ -144,8 +145,12 @@ class Guard:
             return
         headers = Headers(scope=scope)
 
+        begun = False
+
         async def marked(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 found = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     found.setdefault(name, value)
@@ -153,7 +158,14 @@ class Guard:
             await send(message)
 
         refused = self._refused(scope, headers)
-        await (refused or self._app)(scope, receive, marked)
+        try:
+            await (refused or self._app)(scope, receive, marked)
+        except asyncio.CancelledError:
+            # The server ends while something is still computed: that is no error to log.
+            if not begun:
+                await _no(503, "the table is closed; what is under way is kept")(
+                    scope, receive, marked
+                )
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from serving import Running, Seat, Visitor, running
 
-from german_whist.table.security import POLICY, Door
+from german_whist.table.security import POLICY, Door, Guard
 
 
 @pytest.fixture(scope="module")
@@ -264,3 +265,27 @@ def test_a_token_that_is_too_short_is_refused() -> None:
         Door.at("0.0.0.0", "short")
     assert Door.at("127.0.0.1").token is None
     assert Door.at("127.0.0.1", "long-enough").token == "long-enough"
+
+
+def test_a_request_that_the_end_of_the_server_cuts_short_is_answered_and_no_error() -> None:
+    sent: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(60)
+
+    async def ended() -> None:
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "http", "method": "GET", "path": "/api/menu", "query_string": b"",
+            "headers": [(b"host", b"localhost")],
+        }  # fmt: skip
+        task = asyncio.ensure_future(Guard(app, Door.at("127.0.0.1"))(scope, None, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    asyncio.run(ended())
+    assert sent[0]["status"] == 503
+    assert b"what is under way is kept" in sent[1]["body"]
