@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 
 from ..engine.view import View
 from .helping import Adviser
@@ -94,10 +96,25 @@ def spend_evening(store: Store, wishes: Wishes) -> int:
 
 def _play(asker: Asker, wishes: Wishes, keeper: Keeper, sitting: Sitting) -> None:
     if not wishes.keys:
-        LinesEvening(asker, sitting, keeper).run()
+        with _stopping():
+            LinesEvening(asker, sitting, keeper).run()
         return
     with Screen() as screen:
         Evening(screen, sitting, keeper, wishes.pause).run()
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Let SIGTERM end an evening in lines with a word, as it ends one with keys."""
+
+    def heard(number: int, _: FrameType | None) -> None:
+        raise Stopped(number)
+
+    before = signal.signal(signal.SIGTERM, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _waiting(store: Store, wishes: Wishes) -> list[Kept]:

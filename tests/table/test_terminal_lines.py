@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -39,6 +40,25 @@ def play(folder, *arguments, says="", **environment):
         timeout=600,
         check=False,
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_a_signal_ends_an_evening_in_lines_with_a_word(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "german_whist", "play", "easy"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "GERMAN_WHIST_DATA": str(tmp_path), "PYTHONIOENCODING": "utf-8"},
+    )
+    said = b""
+    while not said.endswith(b"Your card? "):
+        said += process.stdout.read(1)
+    process.send_signal(signal.SIGTERM)
+    rest, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert b"The table is kept as it is (classic against easy" in rest
+    assert not errors
 
 
 def test_a_match_is_played_through_a_pipe(tmp_path):
