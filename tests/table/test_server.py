@@ -13,7 +13,11 @@ from serving import Seat, running
 
 from german_whist import GameRecord, named_rules
 from german_whist.agents import make_agent, register_agent
+from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
+from german_whist.table import offer
+from german_whist.table.requests import PERSON_COOKIE
+from german_whist.table.tables import Table
 
 
 @pytest.mark.parametrize("rules", named_rules())
@@ -80,7 +84,12 @@ def test_an_illegal_card_says_why_and_changes_nothing(tmp_path: Path) -> None:
         body = {"action": action, "move": seat.state["move"]}
         status, told = visitor.ask("POST", f"{seat.path}/play", body)
         assert status == 422
-        assert "not in the hand" in told["error"] or "follow suit" in told["error"]
+        assert "not in your hand" in told["error"] or "follow suit" in told["error"]
+        status, told = visitor.ask("POST", f"{seat.path}/play", {**body, "action": 52})
+        assert (status, told["error"].partition(":")[0]) == (
+            422, "the hidden card can not be taken now",
+        )  # fmt: skip
+        assert "you are to" in told["error"]
         told["state"].pop("seconds_thinking")
         before = {key: each for key, each in seat.state.items() if key != "seconds_thinking"}
         assert told["state"] == before
@@ -141,6 +150,36 @@ def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path: Path) -> 
         while seat.state["turn"] == 1:
             seat.wait()
         assert seat.state["turn"] == 0
+
+
+def test_a_table_that_is_loaded_or_busy_holds_up_no_other(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        slow, busy, other = (Seat(visitor, rules="quick", opponent="easy") for _ in range(3))
+        hall = server.server._house.hall
+        person = visitor.cookies[PERSON_COOKIE]
+        held = hall.get(person, busy.id)
+        loading, go_on, loaded = threading.Event(), threading.Event(), hall._loaded
+
+        def slowly(name: str) -> Table | None:
+            loading.set()
+            assert go_on.wait(60)
+            return loaded(name)
+
+        hall._recent.pop(slow.id)
+        hall._alive.pop(slow.id, None)
+        hall._loaded = slowly
+        with ThreadPoolExecutor(3) as pool:
+            both = [pool.submit(hall.get, person, slow.id) for _ in range(2)]
+            assert loading.wait(60)
+            with held._lock:
+                waits = pool.submit(hall.get, person, busy.id)
+                other.play_on(min)
+                assert other.state["phase"] == "over"
+                assert not waits.done()
+            go_on.set()
+            assert both[0].result(60) is both[1].result(60)
+            assert waits.result(60) is held
 
 
 def test_a_table_belongs_to_one_person(tmp_path: Path) -> None:
@@ -312,6 +351,20 @@ def test_fifty_tables_at_once_make_no_error_and_answer_quickly(tmp_path: Path) -
         f"50 tables: median {taken[len(taken) // 2]:.3f} s, 95 % {taken[-len(taken) // 20]:.3f} s"
     )
     assert taken[len(taken) // 2] < 1.0
+
+
+def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) -> None:
+    made = []
+    monkeypatch.setattr(offer, "make_agent", lambda *_, **__: made.append(1))
+    (champion,) = (each for each in offer.Offer().menu()["agents"] if each["name"] == "champion")
+    assert not made
+    assert champion["kind"] == "network"
+    for name in named_rules():
+        if champion["plays"] is None or name in champion["plays"]:
+            make_agent("champion", name)
+        else:
+            with pytest.raises(CannotPlay):
+                make_agent("champion", name)
 
 
 def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import { sound } from "./sound.js";
 import { WatchBar } from "./watchbar.js";
 
 const WAIT = 20;
+const PATIENCE = 1000;
 const REST = { normal: 620, fast: 220, none: 0 };
 
 function tool(name, text, onclick, extra = {}) {
@@ -275,6 +276,7 @@ export class TablePage {
     this.hinting = true;
     this.hintTool.classList.add("working");
     this.help.hint.textContent = "Thinking it over…";
+    const patience = setTimeout(() => toast("Thinking it over… The first hint on a machine takes some seconds.", "hint"), PATIENCE);
     try {
       const hint = await post(`${this.path}/hint`);
       if (this.state !== state) return this.help.clearHint();
@@ -286,6 +288,7 @@ export class TablePage {
       this.help.clearHint();
       toast(error.message);
     } finally {
+      clearTimeout(patience);
       this.hinting = false;
       this.hintTool.classList.remove("working");
     }
