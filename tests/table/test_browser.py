@@ -151,6 +151,25 @@ def test_two_clicks_play_a_card_where_that_is_wished(visit: Visit) -> None:
     assert visit.move != move
 
 
+@pytest.mark.parametrize("rules", ["draft", "open-stock"])
+def test_a_click_where_cards_of_the_stock_overlap_takes_the_upper_one(
+    visit: Visit, rules: str
+) -> None:
+    visit.sit_down(rules=rules, opponent="random", seed=5)
+    page, up = visit.page, visit.page.locator(".hit[data-zone=up]")
+    for _ in range(20):
+        if up.count():
+            break
+        visit.play_on()
+    assert up.count()
+    script = """() => [...document.querySelectorAll('.hit[data-zone=up]')].map((hit) => {
+        const box = hit.getBoundingClientRect();
+        const first = document.elementFromPoint(box.left + 6, box.top + 12);
+        return [hit.dataset.key, first.dataset.key];
+    })"""
+    assert all(wanted == found for wanted, found in page.evaluate(script))
+
+
 def test_a_choice_is_made_on_the_table(visit: Visit) -> None:
     page = visit.page
     visit.sit_down(rules="draft", opponent="random", seed=5)

@@ -199,6 +199,8 @@ export class Felt {
       button.style.top = `${found.y - (tall * found.scale) / 2}px`;
       button.style.width = `${covered ? Math.min(found.step, card) : card * found.scale}px`;
       button.style.height = `${found.covered || tall * found.scale}px`;
+      // Where cards of the stock overlap, the one that lies above is the one that is taken.
+      if (zone !== "hand") button.style.zIndex = found.z;
     }
   }
 
