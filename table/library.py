@@ -27,6 +27,8 @@ _UPLOADS_EACH, _UPLOADS_IN_ALL = 4, 32
 _ANALYSES_KEPT = 200
 _ANALYSES_WAITING = 16
 _HANDS_LISTED = 500
+_MOST_HAND = 2**31
+"""More than any match has, and no more than the store's numbers hold."""
 
 
 class NoSuchHand(LookupError):
@@ -120,7 +122,7 @@ class Library:
             upload = self._uploads.get(name)
         if upload is not None and upload.person == person and 1 <= hand <= len(upload.lines):
             return upload.lines[hand - 1]
-        kept = self._store.hand(name, hand)
+        kept = self._store.hand(name, hand) if hand <= _MOST_HAND else None
         if kept is None or kept.person != person:
             raise NoSuchHand(
                 "there is no such hand: one that was played here is under Replays, and a file has "
