@@ -99,7 +99,7 @@ def test_what_is_not_allowed_is_refused_in_a_sentence_and_changes_nothing() -> N
         sitting.answer()
     before = sitting.state()
     theirs = sitting.game.hands[1][0]
-    for action, words in ((theirs, "is not in the hand"), (99, "not an action"), ("XX", "XX")):
+    for action, words in ((theirs, "is not in your hand"), (99, "not an action"), ("XX", "XX")):
         with pytest.raises(ValueError, match=words):
             sitting.play(action)
     with pytest.raises(IllegalAction, match="no agent is to move"):
