@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -104,7 +104,7 @@ def _play(asker: Asker, wishes: Wishes, keeper: Keeper, sitting: Sitting) -> Non
 
 
 @contextmanager
-def _stopping() -> Iterator[None]:
+def _stopping() -> Generator[None]:
     """Let SIGTERM end an evening in lines with a word, as it ends one with keys."""
 
     def heard(number: int, _: FrameType | None) -> None:

@@ -12,6 +12,15 @@ export function matchText(match) {
   return match.kind === "best" ? `best of ${match.n}` : "a single hand";
 }
 
+function score(number) {
+  return h("span", { class: "plate-score" }, number, h("small"));
+}
+
+function tellScore(number, count, noun) {
+  number.textContent = count;
+  number.nextSibling.textContent = count === 1 ? noun : `${noun}s`;
+}
+
 class Plate {
   constructor(who) {
     this.who = who;
@@ -20,12 +29,12 @@ class Plate {
     this.dealer = h("span", { class: "plate-dealer", title: "dealer" }, "D");
     this.tricks = h("b");
     this.points = h("b");
-    this.pointsBox = h("span", { class: "plate-score" }, this.points, h("small", {}, "points"));
+    this.pointsBox = score(this.points);
     this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
       this.mark,
       h("div", { class: "plate-who" }, this.name, this.dealer),
       h("div", { class: "plate-scores" },
-        h("span", { class: "plate-score" }, this.tricks, h("small", {}, "tricks")), this.pointsBox));
+        score(this.tricks), this.pointsBox));
   }
 
   update(state) {
@@ -34,10 +43,10 @@ class Plate {
     this.name.textContent = name;
     this.mark.textContent = name[0].toUpperCase();
     this.dealer.hidden = state.dealer !== who;
-    this.tricks.textContent = state.tricks[who];
+    tellScore(this.tricks, state.tricks[who], "trick");
     this.pointsBox.hidden = state.match.kind === "single";
-    this.points.textContent = state.match.kind === "best" ? state.match.hands_won[who] : state.match.points[who];
-    this.pointsBox.lastChild.textContent = state.match.kind === "best" ? "hands" : "points";
+    const best = state.match.kind === "best";
+    tellScore(this.points, best ? state.match.hands_won[who] : state.match.points[who], best ? "hand" : "point");
     this.root.classList.toggle("to-move", state.turn === who);
     this.root.classList.toggle("thinking", Boolean(state.thinking) && state.turn === who);
   }
