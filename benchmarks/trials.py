@@ -1,6 +1,6 @@
 """What each setting of the trainer is worth: short trainings that differ in one of them.
 
-`python -m benchmarks.trials` trains what is not in `runs/trials` yet, some minutes
+`python -m benchmarks.trials` trains what is not in `runs/trials` yet, a minute or so
 each, and writes a picture of the learning curves for each setting and a table in
 Markdown; docs/training.md shows both.
 """
@@ -17,8 +17,8 @@ from typing import NamedTuple
 FOLDER = Path("runs/trials")
 PICTURES = Path("docs/pictures")
 COMMON = (
-    "decisions=4_000_000", "measure_every=500_000", "measure_hands=4_000", "final_hands=20_000",
-    "final_yardsticks=flat-mc:16", "threads=1",
+    "decisions=3_000_000", "layers=128,128", "measure_every=500_000", "measure_hands=4_000",
+    "final_hands=20_000", "final_yardsticks=flat-mc:16", "threads=1",
 )  # fmt: skip
 
 
@@ -45,9 +45,9 @@ TRIALS = (
     Trial("entropy", "0.05 throughout", ("entropy_end=0.05",)),
     Trial("entropy", "0.1 to 0.01", ("entropy=0.1",)),
     Trial("entropy", "0.02 to 0.002", ("entropy=0.02", "entropy_end=0.002")),
-    Trial("layers", "two of 256", ()),
-    Trial("layers", "two of 128", ("layers=128,128",)),
-    Trial("layers", "two of 512", ("layers=512,512",)),
+    Trial("layers", "two of 128", ()),
+    Trial("layers", "two of 64", ("layers=64,64",)),
+    Trial("layers", "two of 256", ("layers=256,256",)),
     Trial("average", "0.99", ()),
     Trial("average", "none", ("average=0",)),
     Trial("reward", "win", ()),
@@ -106,7 +106,7 @@ def picture(topic: str, trials: list[Trial]) -> str:
     """The learning curves of one topic as SVG, readable on light and on dark."""
 
     def place(decisions: float, rate: float) -> tuple[float, float]:
-        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * decisions / 4e6
+        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * decisions / 3e6
         up = (min(max(rate, _LOW), _HIGH) - _LOW) / (_HIGH - _LOW)
         return across, _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * up
 
@@ -123,7 +123,7 @@ def picture(topic: str, trials: list[Trial]) -> str:
             f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" fill="#5d6675">'
             f"{percent} %</text>"
         )
-    for million in range(5):
+    for million in range(4):
         x, _ = place(million * 1e6, 0)
         parts.append(
             f'<text x="{x:.1f}" y="{_HEIGHT - 14}" text-anchor="middle" fill="#5d6675">'
