@@ -81,7 +81,11 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, place = found[0]
-        return socket.create_server(place[:2], family=family, backlog=128)
+        listening = socket.create_server(place[:2], family=family, backlog=128)
+        # Otherwise the body of an answer waits until its head is acknowledged, some 40 ms: asyncio
+        # sets this only for sockets that were made with the protocol's number.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise OSError(
