@@ -99,14 +99,14 @@ def measured(trial: Trial, opponent: str) -> list[Point]:
 
 _COLOURS = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#777777")
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 560, 260, 46, 14, 34, 196
-_LOW, _HIGH = 0.40, 0.66
+_LOW, _HIGH = 0.20, 0.58
 
 
 def picture(topic: str, trials: list[Trial]) -> str:
     """The learning curves of one topic as SVG, readable on light and on dark."""
 
     def place(decisions: float, rate: float) -> tuple[float, float]:
-        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * decisions / 3e6
+        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * decisions / 3.1e6
         up = (min(max(rate, _LOW), _HIGH) - _LOW) / (_HIGH - _LOW)
         return across, _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * up
 
@@ -116,7 +116,7 @@ def picture(topic: str, trials: list[Trial]) -> str:
         'font-family="sans-serif" font-size="11">',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" rx="6" fill="#fbfbf9"/>',
     ]
-    for percent in range(40, 67, 5):
+    for percent in range(20, 58, 10):
         _, y = place(0, percent / 100)
         parts.append(
             f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="#d9dde5"/>'
