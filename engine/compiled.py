@@ -3,7 +3,8 @@
 Numba's own disk cache does not notice that a function changed when its caller
 lives in another module. Here the cache folder carries a hash of every source a
 function could call into, so an edit anywhere is never answered with old machine
-code. `NUMBA_DISABLE_JIT=1` runs everything as plain Python.
+code; what is not of this package, whose sources nobody knows, is compiled anew in
+each process. `NUMBA_DISABLE_JIT=1` runs everything as plain Python.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 
 # Imports point one way, so what a room compiles depends on itself and on the rooms before it.
 ROOMS = ("engine", "agents", "envs", "training", "table")
+_PACKAGE = __name__.partition(".")[0]
 _HOME = Path(__file__).resolve().parent.parent
 _KEPT_FOLDERS = 6
 
@@ -45,9 +47,11 @@ def _source_key(room: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _room_of(function: Callable[..., Any]) -> str:
-    parts = function.__module__.split(".")
-    return parts[1] if len(parts) > 1 and parts[1] in ROOMS else "engine"
+def _room_of(function: Callable[..., Any]) -> str | None:
+    """The room that a function is of; None for code from elsewhere."""
+    package, _, rest = function.__module__.partition(".")
+    room = rest.partition(".")[0]
+    return room if package == _PACKAGE and room in ROOMS else None
 
 
 _folders: dict[str, Path] = {}
@@ -87,12 +91,23 @@ def _numba_cache_in(folder: Path) -> Iterator[None]:
         numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
 
 
-def jit(function: Function) -> Function:
-    """Compile a function on first use, without the interpreter's lock, cached on disk."""
+def _compiled(function: Function, **options: Any) -> Function:
     if not COMPILED:
         return function
-    with _numba_cache_in(machine_code_folder(_room_of(function))):
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[return-value]
+    room = _room_of(function)
+    decorated = numba.njit(cache=room is not None, nogil=True, error_model="numpy", **options)
+    if room is None:
+        return decorated(function)  # type: ignore[return-value]
+    with _numba_cache_in(machine_code_folder(room)):
+        return decorated(function)  # type: ignore[return-value]
+
+
+def jit(function: Function) -> Function:
+    """Compile a function on first use, without the interpreter's lock.
+
+    Functions of this package are cached on disk, those of others are not.
+    """
+    return _compiled(function)
 
 
 def inlined(function: Function) -> Function:
@@ -101,11 +116,7 @@ def inlined(function: Function) -> Function:
     Without it a helper that takes a named tuple of arrays can stay a call of its
     own, which copies every array's description: slower than most helpers' work.
     """
-    if not COMPILED:
-        return function
-    with _numba_cache_in(machine_code_folder(_room_of(function))):
-        options = {"cache": True, "nogil": True, "error_model": "numpy", "forceinline": True}
-        return numba.njit(**options)(function)  # type: ignore[return-value]
+    return _compiled(function, forceinline=True)
 
 
 def pasted(function: Function) -> Function:
@@ -114,11 +125,7 @@ def pasted(function: Function) -> Function:
     Every compiled function is optimised once more within each of its callers, so
     a chain of them above a large one multiplies the time that compiling takes.
     """
-    if not COMPILED:
-        return function
-    with _numba_cache_in(machine_code_folder(_room_of(function))):
-        options = {"cache": True, "nogil": True, "error_model": "numpy", "inline": "always"}
-        return numba.njit(**options)(function)  # type: ignore[return-value]
+    return _compiled(function, inline="always")
 
 
 _warm: set[str] = set()
