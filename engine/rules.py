@@ -178,19 +178,31 @@ class Rules:
         return self.counting_tricks // 2 if self.book is None else self.book
 
     @property
+    def most_tricks(self) -> int:
+        """The most counting tricks that a player can take in a hand."""
+        return self.counting_tricks if self.race is None else self.race
+
+    @property
     def most_pay(self) -> int:
         """The most that a hand can pay its winner."""
         if self.pay == "win":
             return 1
-        if self.race is not None:
-            most = self.race
-        else:
-            most = self.counting_tricks
+        most = self.most_tricks
         if self.pay == "margin":
             return most
-        if self.slam_pay is None or most < self.counting_tricks:
-            return max(most - self.effective_book, 0)
-        return max(most - 1 - self.effective_book, self.slam_pay)
+        if self.slam_pay is None:
+            return most - self.effective_book
+        # In a race to the slam nothing less than the slam pays.
+        return self.slam_pay if self.race else max(most - 1 - self.effective_book, self.slam_pay)
+
+    @property
+    def decided_hands_pay(self) -> bool:
+        """Whether every hand in which one player has more counting tricks pays something."""
+        majority = self.counting_tricks // 2 + 1
+        if self.race is not None:
+            # A race is sure to be won if its last trick decides it, or leaves both level.
+            return 2 * (self.race - 1) <= self.counting_tricks
+        return self.pay != "over_book" or self.effective_book < majority
 
     def record(self, match: Match | None = None) -> npt.NDArray[np.void]:
         """The parameters as the compiled engine reads them: an array of one `RULES` record."""
@@ -262,10 +274,27 @@ class Rules:
                 f"contract is 'colour', but with stock {self.stock_cards} and faced "
                 f"{self.faced!r} no first card is turned up: set contract to high or low"
             )
-        if self.choice and (self.faced == "never" or self.stock_cards == 0):
+        first_faced_trick = {"every": 0, "after-first": 1}.get(self.faced)
+        turned = first_faced_trick is not None and first_faced_trick < self.foreplay_tricks
+        if self.faced == "after-first" and not turned:
+            raise RulesError(
+                f"faced is 'after-first', but with stock {self.stock_cards} no card is left to "
+                "turn up after the first trick: set faced to never"
+            )
+        if self.face_up == 2 and not turned:
+            raise RulesError(
+                f"face_up is 2, but with stock {self.stock_cards} and faced {self.faced!r} no card "
+                "lies face up: set face_up to 1"
+            )
+        if self.choice and not turned:
             raise RulesError(
                 f"choice is true, but with stock {self.stock_cards} and faced {self.faced!r} no "
                 "card lies face up to choose: set choice to false"
+            )
+        if self.choice and self.race == 1 and self.counts == "all":
+            raise RulesError(
+                "choice is true, but with race 1 the first trick ends the hand before anybody "
+                "could choose: set choice to false"
             )
 
     def _check_scoring(self) -> None:
@@ -276,16 +305,31 @@ class Rules:
                         f"{name} is {getattr(self, name)}: it belongs to pay over_book, and pay "
                         f"is {self.pay!r}"
                     )
-        if self.effective_book > self.counting_tricks:
-            raise RulesError(
-                f"book is {self.book}: only {self.counting_tricks} tricks count, so nothing "
-                "would ever be paid"
-            )
         if self.race is not None and self.race > self.counting_tricks:
             raise RulesError(
                 f"race is {self.race}: only {self.counting_tricks} tricks count, so nobody "
                 "could ever get there"
             )
+        if self.slam_pay is not None and self.most_tricks < self.counting_tricks:
+            raise RulesError(
+                f"slam_pay is {self.slam_pay}: the race to {self.race} ends a hand before anybody "
+                f"has all {self.counting_tricks} counting tricks, so leave it out"
+            )
+        if self.pay == "over_book":
+            self._check_book()
+
+    def _check_book(self) -> None:
+        book, most = self.effective_book, self.most_tricks
+        # A book of every trick leaves only the slam to be paid, where a slam has a pay.
+        if book < most or (book == most and self.slam_pay is not None):
+            return
+        default = ", half of the counting tricks" if self.book is None else ""
+        race = "" if self.race is None else f" in a race to {self.race}"
+        slam = "" if self.race else ", or with slam_pay at most all of them"
+        raise RulesError(
+            f"book is {book}{default}: nobody takes more than {most} counting tricks{race}, so no "
+            f"hand would ever pay; it has to be less than {most}{slam}"
+        )
 
 
 def _is_whole(value: object) -> TypeGuard[int]:
@@ -363,9 +407,9 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
 def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
     """A rule set by name, from a YAML file, from a mapping of fields, or as it is."""
     if isinstance(wanted, Rules):
-        return wanted
+        return _not_another(wanted, "rules")
     if isinstance(wanted, Mapping):
-        return rules_from_mapping(wanted)
+        return _not_another(rules_from_mapping(wanted), "rules")
     if isinstance(wanted, str) and wanted in named_rules():
         return named_rules()[wanted]
     if isinstance(wanted, (str, Path)):

@@ -108,7 +108,7 @@ class Options:
 
     @cached_property
     def worst(self) -> float:
-        """A loss that no legal way of playing an episode exceeds, from any point of it on."""
+        """A loss that no episode exceeds, however it is played by the rules."""
         if self.reward == "win":
             return 1.0
         a_hand = self.rules.most_pay if self.reward == "points" else self.rules.counting_tricks
@@ -147,6 +147,8 @@ def options_from(
         match = _DEFAULT_MATCH
     if horizon == "foreplay":
         _check_foreplay(loaded)
+    if match is not None:
+        _check_bounded(loaded, reward)
     return Options(loaded, match, reward, layout, horizon, observation)
 
 
@@ -162,6 +164,17 @@ def _check_foreplay(rules: Rules) -> None:
     else:
         return
     raise ValueError(f"horizon is 'foreplay', but the rules {rules.name} {why}: use 'hand'")
+
+
+def _check_bounded(rules: Rules, reward: str) -> None:
+    """Only what hands pay brings a match nearer to its end, so a loss has to be paid for."""
+    # By `margin` a race that nobody wins is no loss; by `tricks` its tricks are.
+    counts_unpaid = reward == "tricks" or (reward == "margin" and rules.race is None)
+    if counts_unpaid and not rules.decided_hands_pay:
+        raise ValueError(
+            f"reward is {reward!r}, but in a match of the rules {rules.name} hands can be lost by "
+            "tricks and pay nobody, as often as you like: use 'points' or 'win'"
+        )
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -293,7 +293,33 @@ def test_rules_can_not_be_changed() -> None:
         ({"about": 7}, r"about is 7: "),
         ({"book": 6}, r"book is 6: .*over_book"),
         ({"slam_pay": 6, "pay": "margin"}, r"slam_pay is 6: .*over_book.*'margin'"),
-        ({"book": 14, "pay": "over_book"}, r"book is 14: only 13 tricks count"),
+        (
+            {"book": 14, "pay": "over_book", "slam_pay": 10},
+            r"book is 14: nobody takes more than 13 .*less than 13, or with slam_pay at most all",
+        ),
+        (
+            {"book": 13, "pay": "over_book"},
+            r"book is 13: nobody takes more than 13 counting tricks, so no hand would ever pay",
+        ),
+        (
+            {"race": 6, "pay": "over_book"},
+            r"book is 6, half of the counting tricks: .* 6 .* tricks in a race to 6, .*than 6$",
+        ),
+        (
+            {"race": 5, "pay": "over_book", "book": 2, "slam_pay": 9},
+            r"slam_pay is 9: the race to 5 ends a hand before anybody has all 13",
+        ),
+        (
+            {"stock": 2, "trumps": "none", "faced": "after-first", "choice": True},
+            r"faced is 'after-first', but with stock 2 .*never",
+        ),
+        (
+            {"stock": 2, "trumps": "none", "faced": "after-first"},
+            r"faced is 'after-first', but with stock 2 .*never",
+        ),
+        ({"stock": 0, "trumps": "none", "face_up": 2}, r"face_up is 2, but with stock 0 .*to 1"),
+        ({"faced": "never", "trumps": "none", "face_up": 2}, r"face_up is 2, .*faced 'never'"),
+        ({"choice": True, "race": 1, "counts": "all"}, r"choice is true, but with race 1 "),
         ({"slam_pay": 0, "pay": "over_book"}, r"slam_pay is 0: .*from 1 to 10000"),
         ({"stock": 0}, r"trumps is 'upcard', but with stock 0 .*trumps to none"),
         ({"faced": "never"}, r"trumps is 'upcard', .*faced 'never'.*none"),
@@ -359,6 +385,21 @@ def test_files_that_can_not_be_read_are_refused_with_their_name(tmp_path: Path) 
 def test_unknown_rule_sets_are_refused_with_a_suggestion(wanted: Any, sentence: str) -> None:
     with pytest.raises(RulesError, match=sentence):
         load_rules(wanted)
+
+
+@pytest.mark.parametrize("make", [dict, lambda **values: Rules(**values)], ids=["mapping", "Rules"])
+def test_the_name_of_a_named_set_stands_for_no_other_game(make: Any) -> None:
+    assert load_rules(make(name="classic")) == load_rules("classic")
+    assert load_rules(make(name="quick", ranks=8, hand=10)) == load_rules("quick")
+    with pytest.raises(RulesError, match=r"^rules: name is 'quick', which is another rule set's"):
+        load_rules(make(name="quick", ranks=8, hand=8))
+
+
+def test_a_slam_may_be_all_that_pays() -> None:
+    rules = Rules(name="slam or nothing", pay="over_book", book=13, slam_pay=10)
+    pays = [abs(int(_pay_for(rules.record(), 0, mine, 13 - mine))) for mine in range(14)]
+    assert pays == [10, *[0] * 12, 10]
+    assert rules.most_pay == 10
 
 
 def test_names_are_those_of_the_rules() -> None:

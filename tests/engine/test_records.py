@@ -21,7 +21,7 @@ from german_whist.engine.records import (
 
 ODD = [
     Rules(name="own", suits=4, ranks=7, hand=5, stock=10, pay="margin"),
-    Rules(name="classic", suits=2, ranks=6, hand=3),
+    Rules(name="two by six", suits=2, ranks=6, hand=3),
     Rules(stock=0, hand=26, trumps="none", pay="over_book", slam_pay=30),
     Rules(choice=True, faced="after-first", trumps="none"),
 ]

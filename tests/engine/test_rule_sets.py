@@ -1,0 +1,141 @@
+"""Rule sets of any parameters: what is accepted can be played to its end, and what is said holds.
+
+Hands are rigged so that one player takes every trick, with the other's help: if that
+pays nothing, no hand does.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rule_parameters import parameters
+
+from german_whist.engine.cards import TAKE_HIDDEN
+from german_whist.engine.game import Game
+from german_whist.engine.rules import Match, Rules, RulesError
+from plain_whist import PlainGame, PlainRules, lead_wins, playable
+from support import EVERY_SET, engine_rules
+
+
+def one_sided_deal(rules: Rules) -> list[int]:
+    """A deal in pairs of a card that wins and one that loses to it, the winner's first."""
+    pairs, left = [], []
+    for suit in range(rules.suits):
+        cards = [card for card in rules.deck if card.suit == suit][::-1]
+        pairs += list(zip(cards[0::2], cards[1::2], strict=False))
+        left += cards[2 * (len(cards) // 2) :]
+    # Odd cards of two suits: the first suit is trumps, so nothing of the other beats it.
+    pairs += list(zip(left[0::2], left[1::2], strict=False))
+    hands, stock = pairs[: rules.hand], pairs[rules.hand : rules.tricks]
+    if stock:
+        # Clubs are turned up first, so that they are trumps where there are any.
+        clubs = next(pair for pair in pairs[: rules.tricks] if pair[0].suit == 0)
+        hands = [pair for pair in pairs[: rules.tricks] if pair != clubs]
+        hands, stock = hands[: rules.hand], [clubs, *hands[rules.hand :]]
+    return [int(card) for pair in (*hands, *stock) for card in pair]
+
+
+def helped(game: Game) -> int:
+    """An action with which both see to it that whoever leads takes the trick."""
+    seat = game.turn or 0
+    if game.phase == "choose":
+        return game.stock[0] if game.stock[0] in game.legal() else TAKE_HIDDEN
+    if game.phase == "follow":
+        assert game.led is not None
+        losing = [card for card in game.legal() if lead_wins(int(game.led), card, game.trump)]
+        return max(losing, key=lambda card: card % 13)
+    mine, others = (list(map(int, hand)) for hand in (game.hands[seat], game.hands[1 - seat]))
+    return next(
+        card
+        for card in sorted(mine, key=lambda card: -(card % 13))
+        if any(lead_wins(card, reply, game.trump) for reply in playable(others, card))
+    )
+
+
+def plays_out_one_sided(rules: Rules, match: Match | None = None) -> Game:
+    """A hand in which the non-dealer takes every trick."""
+    game = Game(rules, match=match)
+    game.deal_cards(one_sided_deal(rules), 1)
+    while not game.over:
+        game.play(helped(game))
+    assert game.counting_tricks == (rules.most_tricks, 0)
+    return game
+
+
+@settings(max_examples=300)
+@given(values=parameters())
+def test_every_set_that_is_accepted_has_hands_that_pay(values: dict[str, Any]) -> None:
+    try:
+        rules = Rules(**values)
+    except RulesError as error:
+        if "no hand would ever pay" in str(error):
+            assert not any(max(pays) for pays in all_pays(values))
+        return
+    game = plays_out_one_sided(rules)
+    assert 0 < max(game.pays) <= rules.most_pay
+    assert rules.most_pay == max(max(pays) for pays in all_pays(values))
+
+
+def all_pays(values: dict[str, Any]) -> list[list[int]]:
+    """What the plain rules pay for each result that a hand may have."""
+    rules = PlainRules(**values)
+    most = rules.race or rules.counting_tricks
+    game = PlainGame(rules, rules.deck, 0)
+    game.phase = "over"
+    found = []
+    for mine in range(most + 1):
+        for others in range(min(most, rules.counting_tricks - mine) + 1):
+            ended = mine + others == rules.counting_tricks or most in (mine, others)
+            if ended and (mine, others) != (rules.race, rules.race):
+                game.counting = [mine, others]
+                found.append(game.pay())
+    return found
+
+
+@pytest.mark.parametrize("name", EVERY_SET)
+def test_every_set_of_the_tests_has_a_match_that_ends(name: str) -> None:
+    rules = engine_rules(name)
+    game = plays_out_one_sided(rules, Match(best_of=1))
+    assert game.match_over
+    assert max(game.points) == max(game.pays)
+
+
+@settings(max_examples=200)
+@given(values=parameters(), seed=st.integers(0, 2**32))
+def test_where_the_winner_chooses_a_choice_does_come_up(values: dict[str, Any], seed: int) -> None:
+    values["choice"] = True
+    try:
+        rules = Rules(**values)
+    except RulesError as error:
+        if str(error).startswith("choice is true"):
+            plain = PlainRules(**values)
+            assert not any(chooses(PlainGame(plain, deal, 0), seed) for deal in deals(plain, seed))
+        return
+    games = []
+    for number in range(60):
+        game = Game(rules, seed, number)
+        games.append(game)
+        rng = random.Random(number)
+        while not game.over:
+            if game.phase == "choose":
+                return
+            game.play(rng.choice(game.legal()))
+    raise AssertionError(f"no choice came up in {len(games)} hands of {rules}")
+
+
+def deals(rules: PlainRules, seed: int) -> list[list[int]]:
+    """A few deals of a deck."""
+    rng = random.Random(seed)
+    return [rng.sample(rules.deck, len(rules.deck)) for _ in range(5)]
+
+
+def chooses(game: PlainGame, seed: int) -> bool:
+    """Whether a choice comes up in a hand of random play."""
+    rng = random.Random(seed)
+    while game.phase not in ("over", "choose"):
+        game.play(rng.choice(game.legal()))
+    return game.phase == "choose"

@@ -1,0 +1,184 @@
+"""The options that every environment shares: what follows from them, and what is refused."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rule_parameters import parameters
+from walks import pick
+
+from german_whist import Match, Rules, RulesError, german_whist_v0
+from german_whist.envs.options import REWARDS, Options, options_from
+from plain_whist import NAMED, PlainGame, PlainMatch, PlainRules
+from support import EVERY_SET, engine_rules, plain_rules
+
+MATCHES = [None, Match(target=1), Match(target=7), Match(best_of=1), Match(best_of=5)]
+
+# What a hand leads to: what it pays seat 0, and what it is worth to it by a reward.
+Result = tuple[int, float]
+
+
+def results(rules: PlainRules, reward: str) -> set[Result]:
+    """Every result that a hand may have, by the plain rules, seen by seat 0."""
+    most = rules.race or rules.counting_tricks
+    found: set[Result] = set()
+    game = PlainGame(rules, rules.deck, 0)
+    game.phase = "over"
+    for mine in range(most + 1):
+        for others in range(min(most, rules.counting_tricks - mine) + 1):
+            ended = mine + others == rules.counting_tricks or most in (mine, others)
+            if not ended or (mine, others) == (rules.race, rules.race):
+                continue
+            for low in {"high": (False,), "low": (True,)}.get(rules.contract, (False, True)):
+                game.counting, game.low = [mine, others], low
+                paid = game.pay()[0]
+                reached = rules.race is None or max(mine, others) >= rules.race
+                margin = (others - mine) if low else (mine - others)
+                worth = {
+                    "points": paid,
+                    "win": int(np.sign(margin)) * reached,
+                    "margin": margin * reached,
+                    "tricks": margin,
+                }[reward]
+                found.add((paid, float(worth)))
+    return found
+
+
+def greatest_loss(rules: PlainRules, reward: str, match: Match | None) -> float | None:
+    """The most that an episode can cost seat 0, over every course it may take; None without end."""
+    hands = results(rules, reward)
+    if match is None:
+        return -min(worth for _, worth in hands)
+    if reward == "win":
+        return 1.0
+    if any(worth < 0 for paid, worth in hands if not paid):
+        return None
+
+    @cache
+    def loss(mine: int, others: int) -> float:
+        plain = PlainMatch(match.target, match.best_of)
+        plain.totals = [mine, others]
+        plain.hands_won = [mine, others]
+        if plain.over:
+            return 0.0
+        return max(
+            loss(mine + gain(paid), others + gain(-paid)) - worth for paid, worth in hands if paid
+        )
+
+    def gain(paid: int) -> int:
+        return (paid if match.target is not None else 1) if paid > 0 else 0
+
+    return loss(0, 0)
+
+
+def check_worst(rules: Rules, plain: PlainRules, reward: str, match: Match | None) -> None:
+    expected = greatest_loss(plain, reward, match)
+    horizon = "hand" if match is None else "match"
+    if expected is None:
+        with pytest.raises(ValueError, match=f"reward is '{reward}', but in a match .*'points'"):
+            options_from(rules, reward=reward, horizon=horizon, match=match)
+        return
+    assert options_from(rules, reward=reward, horizon=horizon, match=match).worst >= expected
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize("name", EVERY_SET)
+def test_no_episode_costs_more_than_worst(name: str, reward: str) -> None:
+    for match in MATCHES:
+        check_worst(engine_rules(name), plain_rules(name), reward, match)
+
+
+@settings(max_examples=300)
+@given(
+    values=parameters(),
+    reward=st.sampled_from(REWARDS),
+    match=st.sampled_from(MATCHES),
+)
+def test_no_episode_of_any_rules_costs_more_than_worst(
+    values: dict[str, Any], reward: str, match: Match | None
+) -> None:
+    try:
+        rules = Rules(**values)
+    except RulesError:
+        return
+    check_worst(rules, PlainRules(**values), reward, match)
+
+
+@pytest.mark.parametrize(
+    ("rules", "reward", "match", "worst"),
+    [
+        ("classic", "points", None, 1),
+        ("classic", "points", Match(target=25), 25),
+        ("classic", "points", Match(best_of=5), 3),
+        ("classic", "margin", Match(best_of=3), 26),
+        ("classic", "tricks", Match(target=2), 26),
+        ("margin", "points", None, 13),
+        ("margin", "points", Match(target=10), 22),
+        ("all-tricks", "tricks", None, 26),
+        ("club-last", "points", None, 10),
+        ("club-last", "points", Match(target=10), 19),
+        ("club-last", "win", Match(target=10), 1),
+        ("race-7", "points", Match(best_of=5), 3),
+    ],
+)
+def test_worst_is_no_greater_than_it_has_to_be(
+    rules: str, reward: str, match: Match | None, worst: float
+) -> None:
+    horizon = "hand" if match is None else "match"
+    options = options_from(rules, reward=reward, horizon=horizon, match=match)
+    assert options.worst == worst
+    assert greatest_loss(NAMED[rules], reward, match) == worst
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize("rules", ["small-last", "small-all", "race-7"])
+def test_no_match_that_is_played_costs_more_than_worst(rules: str, reward: str) -> None:
+    match = Match(target=6) if reward != "win" else Match(best_of=3)
+    env = german_whist_v0.raw_env(rules, horizon="match", match=match, reward=reward)
+    rng = np.random.default_rng(4)
+    for seed in range(6):
+        env.reset(seed=seed)
+        total = np.zeros(2)
+        while not env.is_over:
+            mask = env.observe(env.agent_selection)["action_mask"]
+            # Seat 0 throws its hands away, so as to lose by as much as it can.
+            low = env.agent_selection == "player_0"
+            action = int(np.flatnonzero(mask)[0]) if low else pick(mask, rng)
+            env.step(action)
+            total += list(env.rewards.values())
+        assert (total >= -env.worst).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*Illegal move made")
+@pytest.mark.parametrize("reward", REWARDS)
+def test_an_illegal_action_costs_a_match_as_much_as_losing_it_can(reward: str) -> None:
+    env = german_whist_v0.env("small-last", horizon="match", match=9, reward=reward)
+    expected = greatest_loss(NAMED["small-last"], reward, Match(target=9))
+    assert expected is not None
+    env.reset(seed=1)
+    total: dict[str, float] = dict.fromkeys(env.possible_agents, 0.0)
+    offender = ""
+    for step, agent in enumerate(env.agent_iter()):
+        seen, paid, over, cut, _ = env.last()
+        total[agent] += paid
+        if over or cut:
+            env.step(None)
+        elif step == 40:  # in the second hand
+            offender = agent
+            env.step(int(seen["action_mask"].argmin()))
+        else:
+            env.step(int(seen["action_mask"].argmax()))
+    assert total[offender] <= -expected
+
+
+def test_options_are_made_of_what_was_given() -> None:
+    options = options_from("small-all", horizon="match", match=7, reward="tricks")
+    assert isinstance(options, Options)
+    assert options.match == Match(target=7)
+    assert options_from("classic", horizon="match").match == Match(target=25)
+    assert options_from("classic").match is None
