@@ -6,7 +6,6 @@ names through the entry-point group `german_whist.agents`.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import os
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
+from ..engine.words import meant
 from .base import Agent, CallableAgent, CannotPlay
 from .checkpoint import is_checkpoint
 
@@ -278,9 +278,5 @@ def _unknown(text: str, name: str, known: list[str]) -> str:
         )
     if "/" in text or os.sep in text or name.endswith(_FILE_ENDINGS):
         return f"{text!r} is not an agent: there is no such file or folder"
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    if close:
-        near = "did you mean " + " or ".join(repr(each) for each in close) + "?"
-    else:
-        near = "there are " + ", ".join(sorted(known)) + "."
-    return f"{text!r} is not an agent; {near} Agents of your own are named as module:object."
+    own = "agents of your own are named as module:object"
+    return f"{text!r} is not an agent{meant(name, sorted(known), more=own)}"

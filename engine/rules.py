@@ -7,7 +7,6 @@ the compiled engine reads them from one small record.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
@@ -21,6 +20,7 @@ import numpy.typing as npt
 from .cards import CARDS_IN_ALL, Card
 from .files import read_yaml_mapping
 from .state import CONTRACTS, FACED, PAYS, RULES, SEATS
+from .words import meant
 
 Trumps = Literal["upcard", "none"]
 Contract = Literal["high", "low", "colour"]
@@ -396,8 +396,9 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
     known = [each.name for each in fields(Rules)]
     for name in values:
         if name not in known:
-            near = _near(name, known)
-            raise RulesError(f"{source}: {name!r} is not a parameter of a rule set{near}")
+            raise RulesError(
+                f"{source}: {name!r} is not a parameter of a rule set{meant(name, known)}"
+            )
     try:
         return Rules(**values)
     except RulesError as error:
@@ -416,10 +417,8 @@ def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
         path = Path(wanted)
         if path.suffix in (".yaml", ".yml"):
             return _not_another(rules_from_mapping(read_yaml_mapping(path), str(path)), str(path))
-        raise RulesError(
-            f"{str(wanted)!r} is not a rule set{_near(str(wanted), list(named_rules()))}; give a "
-            "name or the path of a .yaml file"
-        )
+        near = meant(wanted, named_rules(), more="others are given by the path of a .yaml file")
+        raise RulesError(f"{str(wanted)!r} is not a rule set{near}")
     raise RulesError(
         f"{wanted!r} is of type {type(wanted).__name__}: rules are given as a name, a Rules value, "
         "a mapping of fields or the path of a .yaml file"
@@ -435,10 +434,3 @@ def _not_another(rules: Rules, source: str) -> Rules:
             "own"
         )
     return rules
-
-
-def _near(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=2, cutoff=0.5)
-    if close:
-        return f"; did you mean {' or '.join(repr(each) for each in close)}?"
-    return f"; there are {', '.join(known)}"

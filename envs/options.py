@@ -6,10 +6,9 @@ what is shown (layout, observation); the environments differ only in their API.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from ..engine.endgame.layout import MOST_CARDS
 from ..engine.history import HISTORY_COLUMNS, history_rows
 from ..engine.layout import LAYOUTS, OBSERVATION_SIZE
 from ..engine.rules import Match, Rules, load_rules
+from ..engine.words import meant
 
 REWARDS = ("points", "win", "margin", "tricks")
 HORIZONS = ("hand", "foreplay", "match")
@@ -179,13 +179,8 @@ def _check_bounded(rules: Rules, reward: str) -> None:
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        hint = _meant(value, allowed)
+        hint = meant(value, allowed, listed=False)
         raise ValueError(f"{name} is {value!r}: it has to be one of {', '.join(allowed)}{hint}")
-
-
-def _meant(word: object, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(word), list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def named_options(function: Callable[_Taken, _Made]) -> Callable[_Taken, _Made]:
@@ -196,7 +191,7 @@ def named_options(function: Callable[_Taken, _Made]) -> Callable[_Taken, _Made]:
     def checked(*args: _Taken.args, **kwargs: _Taken.kwargs) -> _Made:
         for name in kwargs:
             if name not in known:
-                hint = _meant(name, known)
+                hint = meant(name, known, listed=False)
                 raise TypeError(f"there is no option {name!r}: there are {', '.join(known)}{hint}")
         return function(*args, **kwargs)
 
@@ -207,7 +202,7 @@ def check_reset_options(options: Mapping[str, Any] | None) -> None:
     """Refuse names that no reset knows."""
     for name in {} if options is None else options:
         if name not in RESET_OPTIONS:
-            hint = _meant(name, RESET_OPTIONS)
+            hint = meant(name, RESET_OPTIONS, listed=False)
             raise ValueError(
                 f"reset has no option {name!r}: its options are {', '.join(RESET_OPTIONS)}{hint}"
             )

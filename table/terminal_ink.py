@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from ..engine.cards import SUITS, TAKE_HIDDEN, Card
+from ..engine.output import PLAIN
 
 Piece = tuple[str, str]
 Line = list[Piece]
@@ -72,35 +73,7 @@ _MANY = {
     "gold": "38;5;220",
     "key": "1;38;5;117",
 }
-_ASCII = str.maketrans(
-    {
-        "♣": "c",
-        "♦": "d",
-        "♥": "h",
-        "♠": "s",
-        "│": "|",
-        "─": "-",
-        "┌": "+",
-        "┬": "+",
-        "┐": "+",
-        "└": "+",
-        "┴": "+",
-        "┘": "+",
-        "░": "#",
-        "▲": "^",
-        "▸": ">",
-        "·": ".",
-        "–": "-",
-        "←": "<",
-        "→": ">",
-        "↑": "^",
-        "↓": "v",
-        "…": "~",
-        "±": "+-",
-        "×": "x",
-        "½": ".5",
-    }
-)
+_ASCII = str.maketrans(PLAIN)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ or a word such as `hint`. A file of lines plays as well as a person does.
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Sequence
 
 from ..engine.cards import SUIT_SYMBOLS, TAKE_HIDDEN, Card, card
 from ..engine.game import IllegalAction
 from ..engine.view import View
+from ..engine.words import meant
 from .sitting import PERSON, Sitting
 from .terminal_ink import Ink, Line, text_of_line
 from .terminal_page import Left, Page
@@ -256,9 +256,8 @@ def _action(answer: str) -> int | None:
 def _not_understood(answer: str) -> str:
     if not answer:
         return "Type a card such as TD, or ? for what else can be asked."
-    near = difflib.get_close_matches(answer, _WORDS, n=1)
-    meant = f"did you mean {near[0]}?" if near else "type a card such as TD, or ?"
-    return f"{answer[:30]!r} is no card and no word known here: {meant}"
+    near = meant(answer, _WORDS, listed=False) or ": type a card such as TD, or ?"
+    return f"{answer[:30]!r} is no card and no word known here{near}"
 
 
 __all__ = ["Asker", "LinesEvening"]

@@ -6,7 +6,6 @@ command line are read by the same types and refused with the nearest known name.
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -21,6 +20,7 @@ import yaml
 from ..agents.closing import RANKS
 from ..engine.files import read_yaml_mapping
 from ..engine.rules import load_rules
+from ..engine.words import meant
 from ..envs.options import Options, options_from
 
 CRITICS = ("shared", "own", "oracle")
@@ -251,6 +251,11 @@ def presets() -> dict[str, str]:
     return found
 
 
+def setting_names() -> set[str]:
+    """The settings of all trainers."""
+    return {each.name for kind in TRAINERS.values() for each in fields(kind)}
+
+
 def load_settings(wanted: str | Path, words: Iterable[str] = ()) -> Settings:
     """A preset by name or from a YAML file, with `key=value` words over it."""
     if str(wanted) in presets():
@@ -258,12 +263,13 @@ def load_settings(wanted: str | Path, words: Iterable[str] = ()) -> Settings:
     elif Path(wanted).suffix in (".yaml", ".yml"):
         path = Path(wanted)
     else:
-        raise SettingsError(
-            f"{str(wanted)!r} is not a preset{_near(str(wanted), list(presets()))}; give a name or "
-            "the path of a .yaml file"
-        )
-    values = {**read_yaml_mapping(path), **_read_words(words)}
-    return settings_from(values, str(path.name if str(wanted) in presets() else path))
+        near = meant(wanted, presets(), more="others are given by the path of a .yaml file")
+        raise SettingsError(f"{str(wanted)!r} is not a preset{near}")
+    values = read_yaml_mapping(path)
+    found = settings_from(values, str(path.name if str(wanted) in presets() else path))
+    typed = [*words]
+    # The file is right by itself: what is wrong with both together was typed.
+    return settings_from({**values, **_read_words(typed)}, shlex.join(typed)) if typed else found
 
 
 def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
@@ -271,7 +277,8 @@ def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
 
     What shapes the network, its memory of the games or what is seen is refused.
     """
-    changed = settings_from({**settings.as_mapping(), **_read_words(words)}, "the run")
+    typed = [*words]
+    changed = settings_from({**settings.as_mapping(), **_read_words(typed)}, shlex.join(typed))
     before, after = settings.as_mapping(), changed.as_mapping()
     for name in settings.fixed:
         if before[name] != after[name]:
@@ -316,7 +323,7 @@ def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settin
     known = {each.name: each for each in fields(wanted)}
     for name, value in given.items():
         if name not in known:
-            near = _near(name, ["trainer", *known])
+            near = meant(name, ["trainer", *known])
             raise SettingsError(f"{source}: {name!r} is not a setting of the {kind} trainer{near}")
         given[name] = _typed(name, value, known[name].default)
     try:
@@ -381,17 +388,10 @@ def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise SettingsError(
             f"{name} is {value!r}: it has to be one of {', '.join(allowed)}"
-            + _near(str(value), list(allowed), told=False)
+            + meant(value, allowed, listed=False)
         )
 
 
 def _at_least(name: str, value: float, least: float) -> None:
     if value < least:
         raise SettingsError(f"{name} is {value}: it has to be at least {least}")
-
-
-def _near(word: str, known: list[str], told: bool = True) -> str:
-    close = difflib.get_close_matches(word, known, n=2, cutoff=0.5)
-    if close:
-        return f"; did you mean {' or '.join(repr(each) for each in close)}?"
-    return f"; there are {', '.join(known)}" if told else ""

@@ -3,16 +3,26 @@
 
 A sub-command is a module of `german_whist.commands` with `add_arguments` and
 `run`. Only the one that is asked for is imported, so `--help` answers at once.
+Whatever goes wrong ends here, in a sentence; `--debug` shows its traceback.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import traceback
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType, ModuleType
+from typing import Any, NoReturn
 
 from . import __version__
+from .engine.output import DEBUG, debugging, lasting_streams
+from .engine.words import meant
 
 COMMANDS = {
     "table": "open a table in the browser: play, watch, replay",
@@ -27,26 +37,80 @@ COMMANDS = {
     "exploit": "tell exactly how much a best response wins, on a small deck",
     "export": "write a checkpoint as ONNX",
 }
+_DEBUG_OPTION = "--debug"
+_FAULT, _MISUSE = 1, 2
+_MOST_DIGITS = 40
+
+
+class _Parser(argparse.ArgumentParser):
+    """What can not be understood is told in one sentence, as every other error is."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**options)
+        self.parts: Any = None
+        self.register("type", int, _whole_number)
+        self.add_argument(
+            _DEBUG_OPTION, action="store_true", help="show a traceback of what goes wrong"
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message.removeprefix("argument "))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            near = meant(value, map(str, action.choices))
+            raise argparse.ArgumentError(action, f"{value!r} is not known{near}")
+
+    def add_subparsers(self, **options: Any) -> Any:
+        self.parts = super().add_subparsers(**options)
+        return self.parts
+
+    @property
+    def options(self) -> list[str]:
+        """Every option, those of its parts included."""
+        found = list(self._option_string_actions)
+        for part in self.parts.choices.values() if self.parts else ():
+            found += part.options
+        return found
+
+
+def _whole_number(text: str) -> int:
+    if len(text) <= _MOST_DIGITS:
+        with suppress(ValueError):
+            return int(text)
+    shown = text if len(text) <= _MOST_DIGITS else f"{text[:_MOST_DIGITS]}..."
+    raise argparse.ArgumentTypeError(
+        f"{shown!r} is not a whole number of at most {_MOST_DIGITS} digits"
+    )
 
 
 def _overview() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS)) + 2
     lines = [f"  {name:<{width}}{about}" for name, about in COMMANDS.items()]
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="german-whist",
         description="German Whist for reinforcement learning.",
         usage="german-whist [--version] COMMAND ...",
         epilog="\n".join(
             ["commands:", *lines, "", "german-whist COMMAND --help tells more about each."]
         ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"german-whist {__version__}")
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="what to do")
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="what to do")
     return parser
 
 
-def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+def _command_of(words: list[str]) -> str:
+    name: str | None = _overview().parse_args(words[:1]).command
+    if name is None:
+        raise ValueError(f"name a command: {', '.join(COMMANDS)}")
+    if name not in COMMANDS:
+        raise ValueError(f"{name!r} is not a command{meant(name, COMMANDS)}")
+    return name
+
+
+def _parsed(parser: _Parser, words: list[str], module: ModuleType) -> argparse.Namespace:
     """The arguments, with options anywhere between them, except in commands of commands.
 
     No metavar may hold a %: this way of parsing reads it as a format.
@@ -54,31 +118,119 @@ def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
     if {"-h", "--help"}.intersection(words):
         return parser.parse_args(words)
     try:
-        return parser.parse_intermixed_args(words)
+        found, left = parser.parse_known_intermixed_args(words)
     except TypeError:
-        return parser.parse_args(words)
+        found, left = parser.parse_known_args(words)
+    if left:
+        raise ValueError(_too_much(left[0], words, parser, module))
+    return found
+
+
+def _too_much(word: str, words: list[str], parser: _Parser, module: ModuleType) -> str:
+    """Say of a word that is left over what may have been meant."""
+    if not word.startswith("-"):
+        return f"{word!r} is a word too many: {parser.prog} --help tells what it takes"
+    name, mark, value = word.partition("=")
+    if not mark and word in words[:-1]:
+        value = words[words.index(word) + 1]
+    misplaced = getattr(module, "misplaced", None)
+    if misplaced is not None and (told := misplaced(name, value)):
+        return told
+    near = meant(name, parser.options, listed=False)
+    return f"there is no option {name}" + (near or f": {parser.prog} --help lists them")
+
+
+def _carried_out(words: list[str]) -> int:
+    """Find the command and run it; what goes wrong is told in a sentence."""
+    title = "german-whist"
+    try:
+        name = _command_of(words)
+        title = f"german-whist {name}"
+        module = importlib.import_module(f".commands.{name}", __package__)
+        parser = _Parser(prog=title, description=module.__doc__)
+        module.add_arguments(parser)
+        return module.run(_parsed(parser, words[1:], module)) or 0
+    except KeyboardInterrupt as stop:
+        _show_traceback()
+        print("stopped", file=sys.stderr)
+        return 128 + (stop.number if isinstance(stop, _Ended) else signal.SIGINT)
+    except Exception as error:
+        _show_traceback()
+        print(f"{title}: {_sentence(error)}", file=sys.stderr)
+        return _MISUSE if isinstance(error, (ValueError, OSError)) else _FAULT
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "the memory of this machine is not enough for that"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror or error}"
+    if isinstance(error, (ValueError, OSError)):
+        return str(error)
+    told = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{told}; this is a fault of the program, and {_DEBUG_OPTION} shows where"
+
+
+def _show_traceback() -> None:
+    if debugging():
+        traceback.print_exc()
+
+
+class _Ended(KeyboardInterrupt):
+    """Another signal than that of Ctrl-C that asks the program to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+@contextmanager
+def _ending_as_by_ctrl_c() -> Generator[None]:
+    """Let SIGTERM end a command as Ctrl-C does: with what there is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def heard(number: int, _: FrameType | None) -> None:
+        raise _Ended(number)
+
+    before = signal.signal(signal.SIGTERM, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _environment(name: str, value: str | None) -> Generator[None]:
+    """Set a variable for a while, for this process and those that it starts."""
+    before = os.environ.get(name)
+    if value is not None:
+        os.environ[name] = value
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ.pop(name)
+            if before is not None:
+                os.environ[name] = before
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    name = _overview().parse_args(given[:1]).command
-    try:
-        # Importing makes the cache's folder, which may not be writable.
-        module = importlib.import_module(f".commands.{name}", __package__)
-        parser = argparse.ArgumentParser(
-            prog=f"german-whist {name}",
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(parser)
-        return module.run(_parsed(parser, given[1:])) or 0
-    except (ValueError, OSError) as error:
-        print(f"german-whist {name}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
+    words = [word for word in given if word != _DEBUG_OPTION]
+    debug = "1" if len(words) < len(given) else None
+    with _environment(DEBUG, debug), lasting_streams() as fault, _ending_as_by_ctrl_c():
+        try:
+            status = _carried_out(words)
+        except SystemExit as done:  # after help and version
+            status = done.code if isinstance(done.code, int) else 0
+        if error := fault():
+            print(f"german-whist: what was told could not be written ({error.strerror}); "
+                  "everything else was done", file=sys.stderr)  # fmt: skip
+            status = status or _FAULT
+        return status
 
 
 if __name__ == "__main__":

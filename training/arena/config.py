@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from ...engine.files import read_yaml_mapping
 from ...engine.rules import Match
+from ...engine.words import meant
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,8 @@ def load_config(wanted: str | Path) -> LadderConfig:
     elif Path(wanted).suffix in (".yaml", ".yml"):
         path = Path(wanted)
     else:
-        raise ValueError(
-            f"{str(wanted)!r} is not a ladder: give the path of a .yaml file, or one of "
-            f"{', '.join(config_names())}"
-        )
+        near = meant(wanted, config_names(), more="others are given by the path of a .yaml file")
+        raise ValueError(f"{str(wanted)!r} is not a ladder{near}")
     return config_from_mapping(read_yaml_mapping(path), str(path))
 
 
@@ -77,9 +75,7 @@ def config_from_mapping(values: dict[str, Any], source: str) -> LadderConfig:
     known = [each.name for each in fields(LadderConfig)]
     for name, value in values.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            meant = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
-            raise ValueError(f"{source}: {name!r} is not a part of a ladder{meant}")
+            raise ValueError(f"{source}: {name!r} is not a part of a ladder{meant(name, known)}")
         if name == "players":
             if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
                 raise ValueError(f"{source}: players are {value!r}: a list of names is needed")

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
 from ...agents.base import Agent, as_agent
+from ...engine.output import lasting_streams
 from .play import Chunk, Setting, play_chunk, warm_up_arena
 
 PlayerSpec = Any
@@ -108,7 +109,8 @@ def _work(
     """A worker's life: tasks in, chunks out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     bench = Bench(players, setting)
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+    # What a worker has to say may find nobody who listens; its pipe ends when its work does.
+    with lasting_streams(), suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             task = pipe.recv()
             try:

@@ -11,7 +11,8 @@ import argparse
 import os
 from pathlib import Path
 
-from ..training.settings import load_settings, presets
+from ..engine.words import meant
+from ..training.settings import load_settings, presets, setting_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,3 +61,12 @@ def _train(folder: Path, settings: object, words: list[str]) -> int:
     from ..training.session import train
 
     return train(folder, settings, words)
+
+
+def misplaced(option: str, value: str) -> str | None:
+    """What to say of an option that is not one: settings are given without dashes."""
+    name = option.lstrip("-").replace("-", "_")
+    if name in setting_names():
+        return f"{name} is a setting, and settings have no dashes: write {name}={value}"
+    near = meant(name, setting_names(), listed=False)
+    return near and f"there is no option {option}, and settings have no dashes{near}"

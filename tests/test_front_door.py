@@ -1,0 +1,246 @@
+"""The front door: commands outlive their readers, know every encoding, and end in sentences."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from german_whist.cli import COMMANDS, main
+from german_whist.engine.output import DEBUG, PLAIN
+from german_whist.engine.words import meant
+
+WHIST = (sys.executable, "-m", "german_whist")
+ENCODINGS = ("ascii", "latin-1", "cp1252")
+# The least that a command does before it is done, and what it tells meanwhile.
+TOLD = {
+    "agents": ("agents",),
+    "rules": ("rules", "colour"),
+    "tablebase": ("tablebase", "info"),
+    "help": ("train", "--help"),
+    "presets": ("train", "--list"),
+}
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "COLUMNS": "80", **more}
+
+
+def into_closed_pipe(
+    words: tuple[str, ...], *, errors_too: bool = False, **options: str
+) -> tuple[int, str]:
+    """Run a command whose reader has gone; its exit status, and what it said on stderr."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [*WHIST, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=writing,
+            stderr=writing if errors_too else subprocess.PIPE,
+            text=True,
+            env=environment(**options),
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    return done.returncode, done.stderr or ""
+
+
+@pytest.mark.parametrize("words", TOLD.values(), ids=TOLD)
+def test_a_reader_that_goes_away_is_no_error(words: tuple[str, ...]) -> None:
+    unbuffered = "1" if words[0] == "agents" else ""
+    assert into_closed_pipe(words, PYTHONUNBUFFERED=unbuffered) == (0, "")
+
+
+def test_nobody_has_to_hear_an_error() -> None:
+    assert into_closed_pipe(("rules", "clasic"), errors_too=True)[0] == 2
+
+
+ASCII_AND_OTHERS = [(words, "ascii") for words in TOLD.values()]
+ASCII_AND_OTHERS += [(TOLD["rules"], encoding) for encoding in ENCODINGS[1:]]
+
+
+@pytest.mark.parametrize(("words", "encoding"), ASCII_AND_OTHERS)
+def test_every_encoding_will_do(words: tuple[str, ...], encoding: str) -> None:
+    done = subprocess.run(
+        [*WHIST, *words],
+        capture_output=True, env=environment(PYTHONIOENCODING=encoding), check=True,
+    )  # fmt: skip
+    assert done.stderr == b""
+    assert done.stdout.decode(encoding)
+
+
+def test_missing_characters_are_spelled_in_plainer_ones() -> None:
+    code = (
+        "from german_whist.engine.output import lasting_streams\n"
+        "with lasting_streams():\n    print('5 ± 3 %, −2, 10♦, é, 中, a\\udcffb')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, env=environment(PYTHONIOENCODING="ascii"), check=True,
+    )  # fmt: skip
+    assert done.stdout == b"5 +- 3 %, -2, 10d, e, ?, a\xffb\n"
+
+
+def test_every_plainer_character_is_plain() -> None:
+    assert all(key.isascii() is False and value.isascii() for key, value in PLAIN.items())
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_what_can_not_be_told_is_told_to_be_lost(unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*WHIST, "rules"], stdout=full, stderr=subprocess.PIPE, text=True,
+            env=environment(PYTHONUNBUFFERED=unbuffered), check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == (
+        "german-whist: what was told could not be written (No space left on device); "
+        "everything else was done\n"
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closes streams by the shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_streams_may_be_closed_from_birth(closed: str) -> None:
+    command = f'"{sys.executable}" -m german_whist rules classic {closed}'
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bool(done.stdout) == (not closed.startswith(">&-"))
+
+
+def test_streams_are_as_before_after_a_command() -> None:
+    before = sys.stdin, sys.stdout, sys.stderr
+    assert main(["rules"]) == 0
+    assert (sys.stdin, sys.stdout, sys.stderr) == before
+
+
+# -- what goes wrong
+
+
+@pytest.mark.parametrize("words", [["--debug", "rules", "clasic"], ["rules", "clasic", "--debug"]])
+def test_debug_shows_a_traceback_wherever_it_stands(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert told.splitlines()[-1].startswith("german-whist rules: 'clasic' is not a rule set")
+    assert DEBUG not in os.environ
+    assert main([word for word in words if word != "--debug"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_processes_that_are_started_inherit_the_wish_for_tracebacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str | None] = []
+
+    def look(_: object) -> int:
+        seen.append(os.environ.get(DEBUG))
+        return 0
+
+    monkeypatch.setattr("german_whist.commands.agents.run", look)
+    assert main(["agents", "--debug"]) == 0
+    assert seen == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "told", "status"),
+    [
+        (KeyError("x"), "KeyError: 'x'; this is a fault of the program, and --debug shows", 1),
+        (MemoryError(), "the memory of this machine is not enough", 1),
+        (FileNotFoundError(2, "No such file", "a.txt"), "agents: a.txt: No such file", 2),
+        (ValueError("a sentence"), "agents: a sentence", 2),
+        (KeyboardInterrupt(), "stopped", 130),
+    ],
+)
+def test_whatever_is_raised_ends_in_a_sentence(
+    fault: BaseException,
+    told: str,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(_: object) -> int:
+        raise fault
+
+    monkeypatch.setattr("german_whist.commands.agents.run", fail)
+    assert main(["agents"]) == status
+    found = capsys.readouterr().err
+    assert told in found
+    assert len(found.splitlines()) == 1
+
+
+def test_sigterm_ends_a_command_as_ctrl_c_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def wait(_: object) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+        return 0
+
+    monkeypatch.setattr("german_whist.commands.agents.run", wait)
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["agents"]) == 128 + signal.SIGTERM
+    assert capsys.readouterr().err == "stopped\n"
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "german-whist: name a command: table, play,"),
+        (["evalute"], "german-whist: 'evalute' is not a command; did you mean 'evaluate'?"),
+        (["nothing-near"], "is not a command; there are table, play, train"),
+        (["agents", "x"], "'x' is a word too many"),
+        (["rules", "--yml"], "there is no option --yml; did you mean '--yaml'?"),
+        (["tablebase", "build", "--crads", "3"], "there is no option --crads; did you mean"),
+        (["tablebase", "biuld"], "'biuld' is not known; did you mean 'build'?"),
+        (["tablebase", "build", "--cards", "many"], "--cards: 'many' is not a whole number"),
+        (["tablebase", "build", "--cards", "9" * 5000], "999...' is not a whole number of at most"),
+        (["replay", "x", "--seat", "bth"], "--seat: 'bth' is not known; did you mean 'both'?"),
+        (["evaluate", "random"], "required: --against"),
+        (["train", "quick", "--seed", "3"], "settings have no dashes: write seed=3"),
+        (["train", "quick", "--seed=3"], "settings have no dashes: write seed=3"),
+        (["train", "quick", "--save-every=3"], "write save_every=3"),
+        (["train", "quick", "--entrpy=3"], "have no dashes; did you mean 'entropy'"),
+        (["train", "quick", "entropy=much"], "german-whist train: entropy is 'much'"),
+        (["train", "quick", "decisions=0"], "german-whist train: decisions=0: decisions is 0"),
+        (["train", "qick"], "'qick' is not a preset; did you mean 'quick'?"),
+        (["ladder", "--config", "lader"], "'lader' is not a ladder; did you mean 'ladder'?"),
+    ],
+)
+def test_what_was_typed_is_answered(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    found = capsys.readouterr()
+    assert told in found.err
+    assert len(found.err.splitlines()) == 1
+    assert found.out == ""
+
+
+def test_every_command_has_help_that_names_debug(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        assert main([name, "--help"]) == 0
+        assert "--debug" in capsys.readouterr().out
+
+
+def test_what_may_have_been_meant() -> None:
+    known = ("classic", "quick", "--yaml")
+    assert meant("Clasic", known) == "; did you mean 'classic'?"
+    assert meant("yml", known) == "; did you mean '--yaml'?"
+    assert meant("zzz", known, more="or others") == (
+        "; there are classic, quick, --yaml; or others"
+    )
+    assert meant("zzz", known, listed=False) == ""
