@@ -37,7 +37,7 @@ from ..engine.worlds import PLAN, draw_world, plan_worlds
 from .base import Array, no_rng, no_views
 from .endgame import is_open
 from .flat_mc import actions_of, solve_all
-from .rollouts import count_out, counting_in_game
+from .rollouts import counting_in_game, play_out
 from .searching import SearchAgent, nothing_to_search
 from .threshold import threshold_action
 
@@ -111,7 +111,7 @@ def _iterate(
     if game.phase == FOLLOW and game.turn != seat:
         reply = _reply(rules, game, tree, action, view)
         play(rules, game, reply)
-    worth = count_out(rules, known, scratch, game, seat, view)
+    worth = play_out(rules, known, scratch, game, seat, True, view)
     tree.total[action] += worth
     tree.visits[action] += 1
     if reply >= 0:

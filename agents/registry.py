@@ -67,7 +67,7 @@ _own("counting", "counting", "CountingAgent", "counts cards, voids and known car
 _own(
     *("flat-mc", "flat_mc", "FlatMcAgent"),
     "tries each card in sampled worlds",
-    "flat-mc:64[,voids] or flat-mc:5ms",
+    "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
 )
 _own(
     *("ismcts", "ismcts", "IsmctsAgent"),

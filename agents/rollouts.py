@@ -35,17 +35,6 @@ def thumb_in_game(rules: Record, game: Record) -> int:
     )
 
 
-@pasted
-def play_out(rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int) -> int:
-    """Play the hand out; returns what it pays `seat` in the end."""
-    while game.phase != OVER:
-        if is_ending(rules, game):
-            worth = ending_worth(rules, known, scratch, game)
-            return worth if game.leader == seat else -worth
-        play(rules, game, thumb_in_game(rules, game))
-    return pay(rules, game, seat)
-
-
 @jit
 def counting_in_game(rules: Record, game: Record, view: Record) -> int:
     """What the counting player plays for the player to move; `view` is room to look."""
@@ -54,13 +43,20 @@ def counting_in_game(rules: Record, game: Record, view: Record) -> int:
 
 
 @pasted
-def count_out(
-    rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int, view: Record
-) -> int:
-    """As `play_out`, with the counting player for both."""
+def play_out(
+    rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int, counting: bool,
+    view: Record,
+) -> int:  # fmt: skip
+    """Play the hand out, by the counting player or by the rules of thumb for both.
+
+    Returns what it pays `seat` in the end; `view` is room for the counting player to look.
+    """
     while game.phase != OVER:
         if is_ending(rules, game):
             worth = ending_worth(rules, known, scratch, game)
             return worth if game.leader == seat else -worth
-        play(rules, game, counting_in_game(rules, game, view))
+        if counting:
+            play(rules, game, counting_in_game(rules, game, view))
+        else:
+            play(rules, game, thumb_in_game(rules, game))
     return pay(rules, game, seat)

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from german_whist import Game, card
+from german_whist import Game, card, load_rules
 from german_whist.agents import Player, make_agent
+from german_whist.agents.flat_mc import PLAYOUTS, FlatMcAgent
+from german_whist.agents.rollouts import play_out
+from german_whist.engine.endgame import tables
+from german_whist.engine.endgame.solver import scratch_here
+from german_whist.engine.play import row
+from german_whist.engine.state import VIEW
 
 
 def test_of_equal_cards_the_cheaper_is_played() -> None:
@@ -27,3 +34,29 @@ def test_a_race_and_an_ending_with_cards_set_aside_are_searched() -> None:
         game = Game(rules, seed=2)
         while not game.over:
             game.play(player.choose(game.view(game.turn or 0)))
+
+
+@pytest.mark.parametrize("player", PLAYOUTS)
+@pytest.mark.parametrize("rules", ["classic", "draft"])
+def test_worlds_are_played_on_by_the_player_that_is_named(rules: str, player: str) -> None:
+    agent, record, scratch = Player(make_agent(player, rules)), load_rules(rules), scratch_here()
+    for number in range(20):
+        game = Game(rules, seed=number)
+        trial = game.record.copy()
+        seat = number % 2
+        paid = play_out(
+            row(record.record(), 0), tables(), scratch, row(trial, 0), seat,
+            player == "counting", row(np.zeros(1, VIEW), 0),
+        )  # fmt: skip
+        while not game.over:
+            game.play(agent.choose(game.view(game.turn or 0)))
+        assert paid == game.pays[seat]
+
+
+def test_who_plays_on_is_an_option_that_is_checked_and_named() -> None:
+    assert make_agent("flat-mc:8,playout=counting,voids").name == "flat-mc:8,playout=counting,voids"
+    assert FlatMcAgent("classic", 8, "voids", "playout=counting").name == (
+        "flat-mc:8,voids,playout=counting"
+    )
+    with pytest.raises(ValueError, match="playout=threshold and playout=counting"):
+        make_agent("flat-mc:8,playout=champion")

@@ -13,7 +13,13 @@ from german_whist.agents import Player, agent_names, decision_streams, make_agen
 from german_whist.cli import main
 
 RULE_PLAYERS = ["value:13", "counting", "easy", "medium"]
-SEARCHES = ["flat-mc:3", "flat-mc:3,voids", "ismcts:30", "ismcts:30,plain"]
+SEARCHES = [
+    "flat-mc:3",
+    "flat-mc:3,voids",
+    "flat-mc:3,playout=counting",
+    "ismcts:30",
+    "ismcts:30,plain",
+]
 
 
 @pytest.mark.parametrize("name", RULE_PLAYERS)
@@ -23,7 +29,7 @@ def test_rule_players_play_every_rule_set_legally(rules: Any, name: str) -> None
     play_all((agent, agent), rules, 8, seed=3)
 
 
-@pytest.mark.parametrize("name", ["flat-mc:2,voids", "ismcts:20"])
+@pytest.mark.parametrize("name", ["flat-mc:2,voids", "flat-mc:2,playout=counting", "ismcts:20"])
 @pytest.mark.parametrize("rules", RULES, ids=str)
 def test_searches_play_every_rule_set_legally(rules: Any, name: str) -> None:
     agent = make_agent(name, rules)
@@ -76,7 +82,8 @@ def test_searches_take_a_time_a_move(name: str) -> None:
         ("value:5000", "up to 1000"),
         ("flat-mc:0", "flat-mc:64"),
         ("flat-mc:-5ms", "a time a move"),
-        ("flat-mc:64,luck", "plain or by voids"),
+        ("flat-mc:64,luck", "plain and voids"),
+        ("flat-mc:64,playout=champion", "playout=threshold and playout=counting"),
         ("ismcts:few", "ismcts:64"),
         ("ismcts:64,luck", "plain or by voids"),
     ],
