@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.compiled import jit
@@ -57,9 +58,9 @@ class Agent:
     _endgame: EndgamePlayer | None = None
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
-        self.rules = load_rules(rules)
+        self.rules: Rules = load_rules(rules)
         self.match = match
-        self.record = self.rules.record(match)
+        self.record: npt.NDArray[np.void] = self.rules.record(match)
 
     @property
     def perfect_endgame(self) -> bool:
@@ -210,7 +211,7 @@ class Player:
         """`agent` is anything `as_agent` takes; `rules` may be left out when it is an Agent."""
         if rules is None:
             rules = agent.rules if isinstance(agent, Agent) else "classic"
-        self.agent = as_agent(agent, rules, match=getattr(agent, "match", None))
+        self.agent: Agent = as_agent(agent, rules, match=getattr(agent, "match", None))
         self.seed = seed
 
     def choose(self, view: View, deal: int = 0) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .bits import ONE, lowest
 from .cards import ACTIONS, CARDS, SUIT_NAMES, TAKE_HIDDEN, Card, card, cards_of, text_of
@@ -136,7 +137,7 @@ class Game:
     ) -> None:
         """Deal number `number` of a seed; with `match`, its hands add up (`deal_next`)."""
         warm_up("single game", "engine", _compile_all)
-        self.rules = load_rules(rules)
+        self.rules: Rules = load_rules(rules)
         self.match = match
         self._sit_at(np.zeros(1, _TABLE))
         self._table["rules"] = self.rules.record(match)
@@ -144,7 +145,7 @@ class Game:
 
     def _sit_at(self, table: np.ndarray[Any, Any]) -> None:
         self._table = table
-        self.record = table["game"]
+        self.record: npt.NDArray[np.void] = table["game"]
         """The game as an array of one `GAME` record."""
         legal = table["legal"][0]
         self._legal = [legal[:count] for count in range(len(legal) + 1)]
@@ -154,6 +155,8 @@ class Game:
     def deal(self, seed: int = 0, number: int = 0) -> None:
         """Deal hand `number` of a seed; a match starts again."""
         checked = _checked_seed(seed, "seed"), _checked_seed(number, "number")
+        self.seed: int
+        self.number: int
         self.seed, self.number = checked
         _deal_numbered(self._table, np.uint64(self.seed), np.uint64(self.number))
         self._begin()
@@ -232,8 +235,12 @@ class Game:
 
     # -- looking
 
-    def view(self, seat: int) -> View:
-        """All that a seat may know."""
+    def view(self, seat: int | None = None) -> View:
+        """All that a seat may know; if none is named, the seat to move."""
+        if seat is None:
+            seat = self.turn
+            if seat is None:
+                raise IllegalAction("the hand is over, so no seat is to move: name one, 0 or 1")
         if seat not in range(self.rules.seats):
             raise ValueError(f"seat is {seat!r}: it has to be 0 or 1")
         record = np.zeros(1, VIEW)

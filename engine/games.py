@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .bits import ONE
 from .cards import CARDS, TAKE_HIDDEN
@@ -50,17 +51,17 @@ Array = np.ndarray[Any, Any]
 class Step(NamedTuple):
     """What a step shows: arrays with one row per game."""
 
-    observations: Array
+    observations: npt.NDArray[np.int8]
     """`(n, size)` int8, seen by the seat to move."""
-    masks: Array
+    masks: npt.NDArray[np.int8]
     """`(n, actions)` int8, its legal actions."""
-    seats: Array
+    seats: npt.NDArray[np.uint8]
     """`(n,)` uint8, the seat to move."""
-    rewards: Array
+    rewards: npt.NDArray[np.float32]
     """`(n, seats)` float32, what a hand that just ended paid."""
-    hand_over: Array
+    hand_over: npt.NDArray[np.bool_]
     """`(n,)` bool, a hand just ended."""
-    over: Array
+    over: npt.NDArray[np.bool_]
     """`(n,)` bool, so did the episode: the hand, or the match."""
 
 
@@ -227,14 +228,14 @@ class Games:
         for name, value in (("n", n), ("threads", threads)):
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
                 raise ValueError(f"{name} is {value!r}: it has to be a number from 1")
-        self.rules = load_rules(rules)
+        self.rules: Rules = load_rules(rules)
         self.match = match
-        self.n = int(n)
+        self.n: int = int(n)
         self.layout = layout
         self.deal_anew = deal_anew
         self._trumps_first = layout_number(layout) == 1
         self._rules = self.rules.record(match)
-        self.records = np.zeros(self.n, GAME)
+        self.records: npt.NDArray[np.void] = np.zeros(self.n, GAME)
         self._threads = int(threads)
         self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         self._all = np.arange(self.n)

@@ -109,7 +109,7 @@ from ..engine.compiled import warm_up
 from ..engine.game import Game, IllegalAction
 from ..engine.history import HISTORY_ABOUT
 from ..engine.layout import LAYOUT
-from ..engine.rules import Match
+from ..engine.rules import Match, Rules
 from ..engine.state import OVER, VIEW
 from ..engine.view import View
 from .batch import Batch, actions_text, checked_action
@@ -117,6 +117,7 @@ from .endings import best_tricks
 from .kernels import ENDED, ENDING, close_one, show_one, step_one
 from .options import (
     RENDER_MODES,
+    Options,
     RulesLike,
     checked_render_mode,
     checked_render_view,
@@ -124,8 +125,24 @@ from .options import (
     options_from,
 )
 from .painter import OPEN, Painter, warn_without_render_mode
+from .typed_aec import Observation, TypedAEC
 
 AGENTS = ("player_0", "player_1")
+
+if TYPE_CHECKING:
+
+    class Wrapped(TypedAEC):
+        """What `env()` makes, as checkers see it."""
+
+        def __init__(self, env: AECEnv[str, Observation, Any]) -> None: ...
+
+        @property
+        def unwrapped(self) -> raw_env:
+            """The environment without its wrappers."""
+            ...
+
+else:
+    Wrapped = OrderEnforcingWrapper
 
 if __doc__:
     __doc__ = (
@@ -135,9 +152,9 @@ if __doc__:
     )
 
 
-def env(rules: RulesLike = "classic", **options: Any) -> OrderEnforcingWrapper[str, Any, Any]:
+def env(rules: RulesLike = "classic", **options: Any) -> Wrapped:
     """The environment with PettingZoo's wrappers: an illegal action loses."""
-    return OrderEnforcingWrapper(IllegalActionLoses(raw_env(rules, **options)))
+    return Wrapped(IllegalActionLoses(raw_env(rules, **options)))
 
 
 class IllegalActionLoses(TerminateIllegalWrapper[str, Any, Any]):
@@ -162,7 +179,7 @@ class IllegalActionLoses(TerminateIllegalWrapper[str, Any, Any]):
             raw.abandon()
 
 
-class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo asks for
+class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
     """The environment itself, without wrappers."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
@@ -186,7 +203,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         render_view: str | int = OPEN,
     ) -> None:
         super().__init__()
-        self.options = options_from(
+        self.options: Options = options_from(
             rules,
             reward=reward,
             layout=layout,
@@ -194,14 +211,18 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
             observation=observation,
             match=match,
         )
-        self.render_mode = checked_render_mode(render_mode)
+        self.render_mode: str | None = checked_render_mode(render_mode)
         self._render_view = checked_render_view(render_view, (OPEN, 0, 1))
         self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
-        self.rules = self.options.rules
-        self.worst = self.options.worst
-        self.possible_agents = list(AGENTS)
-        self.observation_spaces = {agent: self.options.dict_space() for agent in AGENTS}
-        self.action_spaces = {agent: self.options.action_space() for agent in AGENTS}
+        self.rules: Rules = self.options.rules
+        self.worst: float = self.options.worst
+        self.possible_agents: list[str] = list(AGENTS)
+        self.observation_spaces: dict[str, spaces.Space[Any]] = {
+            agent: self.options.dict_space() for agent in AGENTS
+        }
+        self.action_spaces: dict[str, spaces.Space[Any]] = {
+            agent: self.options.action_space() for agent in AGENTS
+        }
         self._rules, self._pays = self.options.rules_record, self.options.pay_record
         self._setting = self.options.setting
         self._batch = Batch(self.options, 1)
@@ -216,16 +237,17 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         self._actions = self.rules.actions
         self._seed = np.uint64(0)
         self._ready: tuple[Any, Any] | None = None
-        self.agents = []
+        self.agents: list[str] = []
+        self.is_over: bool = False
         warm_up("environment", "envs", _compile_all)
 
     # -- spaces
 
-    def observation_space(self, agent: str) -> spaces.Space[Any]:
+    def observation_space(self, agent: str) -> spaces.Dict:
         """The dict space of observation and mask; the same object every time."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> spaces.Space[Any]:
+    def action_space(self, agent: str) -> spaces.Discrete:
         """The discrete space of actions; the same object every time."""
         return self.action_spaces[agent]
 
@@ -244,11 +266,11 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
         self._batch.start(seed, self._seats, wishes=options)
         self._seed = self._batch.seed
         self.agents = list(AGENTS)
-        self.rewards = dict.fromkeys(AGENTS, 0.0)
+        self.rewards: dict[str, float] = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
-        self.terminations = dict.fromkeys(AGENTS, False)
-        self.truncations = dict.fromkeys(AGENTS, False)
-        self.infos = {agent: {} for agent in AGENTS}
+        self.terminations: dict[str, bool] = dict.fromkeys(AGENTS, False)
+        self.truncations: dict[str, bool] = dict.fromkeys(AGENTS, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
         self._skip_agent_selection = None
         self._paid = [0.0, 0.0]
         self.is_over = False
@@ -345,7 +367,7 @@ class raw_env(AECEnv[str, Any, Any]):  # noqa: N801 - the name that PettingZoo a
 
     # -- looking
 
-    def observe(self, agent: str) -> dict[str, np.ndarray[Any, Any]]:
+    def observe(self, agent: str) -> Observation:
         """What an agent sees, in arrays of its own; the mask is zero unless it is to move."""
         if self._ready is not None and agent == self.agent_selection:
             observation, mask = self._ready

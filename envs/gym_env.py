@@ -10,12 +10,14 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..agents.base import Agent
 from ..engine.game import IllegalAction
-from ..engine.rules import Match
+from ..engine.rules import Match, Rules
 from ..engine.view import View
 from .against import RANDOM_SEAT, Against, Outcome
 from .batch import checked_action
@@ -65,7 +67,7 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         render_view: str = SEAT,
     ) -> None:
-        self.options = options_from(
+        self.options: Options = options_from(
             rules,
             reward=reward,
             layout=layout,
@@ -73,12 +75,14 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
             observation=observation,
             match=match,
         )
-        self.rules = self.options.rules
+        self.rules: Rules = self.options.rules
         self._against = Against(self.options, 1, opponent, seat, deal_anew=False)
         self._mask_in_observation = mask_in_observation
-        self.observation_space = _space(self.options, mask_in_observation)
-        self.action_space = self.options.action_space()
-        self.render_mode = checked_render_mode(render_mode)
+        self.observation_space: spaces.Space[Any] = _space(self.options, mask_in_observation)
+        self.action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
+            self.options.action_space()
+        )
+        self.render_mode: str | None = checked_render_mode(render_mode)
         self._render_view = checked_render_view(render_view, (SEAT, OPEN))
         self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
         self._over = False
@@ -106,7 +110,7 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         reward = float(outcome.rewards[0])
         return self._observation(), reward, self._over, False, self._info()
 
-    def action_masks(self) -> np.ndarray[Any, Any]:
+    def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions as booleans, as MaskablePPO asks for them."""
         return self._against.masks[0].astype(np.bool_)
 
@@ -186,7 +190,7 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
         render_view: str = SEAT,
     ) -> None:
-        self.options = options_from(
+        self.options: Options = options_from(
             rules,
             reward=reward,
             layout=layout,
@@ -194,17 +198,21 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
             observation=observation,
             match=match,
         )
-        self.rules = self.options.rules
+        self.rules: Rules = self.options.rules
         self._against = Against(self.options, num_envs, opponent, seat, copy=copy)
-        self.num_envs = self._against.n
-        self.render_mode = checked_render_mode(render_mode)
+        self.num_envs: int = self._against.n
+        self.render_mode: str | None = checked_render_mode(render_mode)
         self._render_view = checked_render_view(render_view, (SEAT, OPEN))
         self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
         self._mask_in_observation = mask_in_observation
-        self.single_observation_space = _space(self.options, mask_in_observation)
-        self.single_action_space = self.options.action_space()
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.single_observation_space: spaces.Space[Any] = _space(self.options, mask_in_observation)
+        self.single_action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
+            self.options.action_space()
+        )
+        self.observation_space: spaces.Space[Any] = batch_space(
+            self.single_observation_space, self.num_envs
+        )
+        self.action_space: spaces.Space[Any] = batch_space(self.single_action_space, self.num_envs)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -224,7 +232,7 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         truncations = np.zeros(self.num_envs, np.bool_)
         return self._observations(), outcome.rewards, outcome.ended, truncations, info
 
-    def action_masks(self) -> np.ndarray[Any, Any]:
+    def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions of every game as booleans."""
         return self._against.masks.astype(np.bool_)
 

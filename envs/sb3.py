@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from ..agents.base import Agent
-from ..engine.rules import Match
+from ..engine.rules import Match, Rules
 from .against import RANDOM_SEAT, Against, Outcome
 from .options import (
+    Options,
     RulesLike,
     checked_render_mode,
     checked_render_view,
@@ -56,7 +58,7 @@ class GermanWhistVecEnv(VecEnv):
         render_view: str = SEAT,
     ) -> None:
         """The options are those of `GermanWhistEnv`."""
-        self.options = options_from(
+        self.options: Options = options_from(
             rules,
             reward=reward,
             layout=layout,
@@ -64,9 +66,9 @@ class GermanWhistVecEnv(VecEnv):
             observation=observation,
             match=match,
         )
-        self.rules = self.options.rules
-        self.spec = None
-        self.render_mode = checked_render_mode(render_mode)
+        self.rules: Rules = self.options.rules
+        self.spec: None = None
+        self.render_mode: str | None = checked_render_mode(render_mode)
         self._render_view = checked_render_view(render_view, (SEAT, OPEN))
         self._painter = Painter(render_mode) if render_mode else None
         self._mask_in_observation = mask_in_observation
@@ -87,14 +89,23 @@ class GermanWhistVecEnv(VecEnv):
         self._reset_options()
         self._returns[:] = 0
         self._lengths[:] = 0
-        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         return self._observations()
 
     def step_async(self, actions: np.ndarray) -> None:
         """Keep the actions for `step_wait`."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+        """Play an action in every game: observations, rewards, ends and infos."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def step_wait(
+        self,
+    ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Play the actions; the opponents answer until the learner is to move everywhere."""
         outcome = self._against.step(self._actions)
         self._returns += outcome.rewards
@@ -133,7 +144,7 @@ class GermanWhistVecEnv(VecEnv):
 
     # -- what Stable-Baselines3 asks of environments
 
-    def action_masks(self) -> np.ndarray:
+    def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions of every game as booleans."""
         return self._against.masks.astype(np.bool_)
 

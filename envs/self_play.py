@@ -9,26 +9,28 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
 
 from ..agents.base import Array
-from ..engine.rules import Match
+from ..engine.rules import Match, Rules
 from ..engine.view import View
 from .batch import Batch, checked_count, prepare
-from .options import RulesLike, named_options, options_from
+from .options import Options, RulesLike, named_options, options_from
 
 
 class Round(NamedTuple):
     """What a step shows: arrays with one row per game."""
 
-    observations: Array
+    observations: npt.NDArray[np.int8]
     """int8, seen by the seat to move."""
-    masks: Array
+    masks: npt.NDArray[np.int8]
     """`(n, actions)` int8, its legal actions."""
-    seats: Array
+    seats: npt.NDArray[np.uint8]
     """`(n,)` uint8, the seat to move."""
-    rewards: Array
+    rewards: npt.NDArray[np.float32]
     """`(n, 2)` float32, what the step paid each seat."""
-    ended: Array
+    ended: npt.NDArray[np.bool_]
     """`(n,)` bool, the episode ended; what is shown is of the next one."""
 
 
@@ -54,7 +56,7 @@ class SelfPlayEnv:
         match: Match | int | None = None,
     ) -> None:
         """The options are those of `german_whist_v0`; without `copy` buffers are reused."""
-        self.options = options_from(
+        self.options: Options = options_from(
             rules,
             reward=reward,
             layout=layout,
@@ -62,10 +64,10 @@ class SelfPlayEnv:
             observation=observation,
             match=match,
         )
-        self.rules = self.options.rules
-        self.num_envs = checked_count(num_envs, "num_envs")
-        self.single_observation_space = self.options.observation_box()
-        self.single_action_space = self.options.action_space()
+        self.rules: Rules = self.options.rules
+        self.num_envs: int = checked_count(num_envs, "num_envs")
+        self.single_observation_space: spaces.Box = self.options.observation_box()
+        self.single_action_space: spaces.Discrete = self.options.action_space()
         self._batch = Batch(self.options, self.num_envs)
         self._copy = copy
         self._learners = np.zeros(self.num_envs, np.uint8)

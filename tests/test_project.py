@@ -183,14 +183,6 @@ def readme() -> str:
     return (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_examples_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
-    examples = re.findall(r"```python\n(.*?)```", readme(), re.DOTALL)
-    assert examples
-    for example in examples:
-        exec(compile(example, "README.md", "exec"), {})
-    assert capsys.readouterr().out
-
-
 def test_the_readme_names_every_rule_set_and_every_make_target() -> None:
     for name, rules in german_whist.named_rules().items():
         assert f"| `{name}` | {rules.about} |" in readme()

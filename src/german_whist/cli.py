@@ -140,16 +140,22 @@ def _too_much(word: str, words: list[str], parser: _Parser, module: ModuleType) 
     return f"there is no option {name}" + (near or f": {parser.prog} --help lists them")
 
 
+def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
+    """The module of a command and its arguments; nothing is run."""
+    module = importlib.import_module(f".commands.{name}", __package__)
+    parser = _Parser(prog=f"german-whist {name}", description=module.__doc__)
+    module.add_arguments(parser)
+    return module, _parsed(parser, words, module)
+
+
 def _carried_out(words: list[str]) -> int:
     """Find the command and run it; what goes wrong is told in a sentence."""
     title = "german-whist"
     try:
         name = _command_of(words)
         title = f"german-whist {name}"
-        module = importlib.import_module(f".commands.{name}", __package__)
-        parser = _Parser(prog=title, description=module.__doc__)
-        module.add_arguments(parser)
-        return module.run(_parsed(parser, words[1:], module)) or 0
+        module, chosen = parsed(name, words[1:])
+        return module.run(chosen) or 0
     except KeyboardInterrupt as stop:
         _show_traceback()
         print("stopped", file=sys.stderr)

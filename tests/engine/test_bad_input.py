@@ -133,10 +133,21 @@ def test_taking_back_nothing_and_asking_too_early_is_refused() -> None:
     refused(game, game.deal_next, "not over")
 
 
+def test_a_view_is_of_the_seat_to_move_if_none_is_named() -> None:
+    game = started()
+    while not game.over:
+        assert game.view() == game.view(game.turn)
+        assert game.view().to_move
+        game.play(game.legal()[0])
+    refused(game, game.view, "the hand is over, so no seat is to move: name one, 0 or 1")
+    assert not game.view(0).to_move
+
+
 @pytest.mark.parametrize("seat", [-1, 2, 3, None, "0", 0.5])
 def test_seats_that_are_none_are_refused(seat: Any) -> None:
     game = started()
-    refused(game, lambda: game.view(seat), f"seat is {re.escape(repr(seat))}", ValueError)
+    if seat is not None:  # which is the seat to move
+        refused(game, lambda: game.view(seat), f"seat is {re.escape(repr(seat))}", ValueError)
     deal = game.cards_dealt
     refused(
         game,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -185,11 +184,3 @@ def test_what_is_no_callback_is_refused_with_a_sentence(
 def test_a_name_without_an_object_is_refused() -> None:
     with pytest.raises(SettingsError, match="callbacks has 'mine': name each as package"):
         replace(settings(), callbacks=("mine",))
-
-
-def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        exec(compile(example, "docs/training.md", "exec"), {})
-    assert checkpoints_in(tmp_path / "runs" / "mine" / "checkpoints")

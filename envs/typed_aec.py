@@ -1,0 +1,46 @@
+# pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
+# ruff: noqa: D102
+"""PettingZoo's AEC API with the types of this game, for checkers: PettingZoo tells them none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from pettingzoo import AECEnv
+
+Observation = dict[str, npt.NDArray[np.int8]]
+"""`observation` and `action_mask`."""
+
+if TYPE_CHECKING:
+
+    class TypedAEC(AECEnv[str, Observation, int]):
+        """What checkers see of an AEC environment."""
+
+        possible_agents: list[str]
+        agents: list[str]
+        agent_selection: str
+        rewards: dict[str, float]
+        terminations: dict[str, bool]
+        truncations: dict[str, bool]
+        infos: dict[str, dict[str, Any]]
+        observation_spaces: dict[str, spaces.Space[Any]]
+        action_spaces: dict[str, spaces.Space[Any]]
+
+        def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None: ...
+        def step(self, action: int | np.integer[Any] | None) -> None: ...
+        def observe(self, agent: str) -> Observation: ...
+        def last(
+            self, observe: bool = True
+        ) -> tuple[Observation, float, bool, bool, dict[str, Any]]: ...
+        def agent_iter(self, max_iter: int = ...) -> Iterator[str]: ...
+        def observation_space(self, agent: str) -> spaces.Dict: ...
+        def action_space(self, agent: str) -> spaces.Discrete: ...
+        def render(self) -> Any: ...
+        def close(self) -> None: ...
+
+else:
+    TypedAEC = AECEnv

@@ -1,0 +1,356 @@
+"""What README and docs show is true: examples pass strict checkers and run, commands exist.
+
+The examples of a page are one program, in order, on the lines of the page: those
+between them are empty. A block whose first line names a file is that file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import german_whist
+from german_whist import agents, envs
+from german_whist.cli import COMMANDS, main, parsed
+from german_whist.training.settings import load_settings
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FILE = re.compile(r"# ([\w./]+\.py)$")
+
+# The smallest budgets that an example runs with here, in place of those of the page.
+SMALLER = {
+    "learn(1_000_000)": "learn(1)",
+    "n_eval_episodes=2000": "n_eval_episodes=4",
+    'render_mode="human"': 'render_mode="ansi"',
+    "num_envs=4096": "num_envs=16",
+    "SelfPlayEnv(4096": "SelfPlayEnv(16",
+    'VecEnv(256, "classic"': 'VecEnv(16, "classic"',
+}
+
+# What is run of the commands, and with what behind it: each answers within a second or two.
+RUN = {
+    r"agents": (),
+    r"rules( \w+( --yaml)?)?": (),
+    r"train (--list|quick --show)": (),
+    r"replay hands.jsonl (--list|--hand 3( --seat 0)?)": (),
+    r"evaluate mine:Cautious --against threshold": ("--hands", "4", "--workers", "1"),
+}
+
+
+class Block(NamedTuple):
+    """A fenced block: the lines between the fences, of which the first has this number."""
+
+    page: Path
+    language: str
+    line: int
+    text: str
+
+
+def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
+    lines = (page.read_text(encoding="utf-8") if text is None else text).splitlines()
+    start: int | None = None
+    for number, line in enumerate(lines, 1):
+        if not line.startswith("```"):
+            continue
+        if start is None:
+            start = number
+            continue
+        language = lines[start - 1].removeprefix("```").strip()
+        yield Block(page, language, start + 1, "\n".join(lines[start : number - 1]) + "\n")
+        start = None
+    assert start is None, f"{page.name}: the block of line {start} has no end"
+
+
+def program(page: Path, text: str | None = None) -> str:
+    """The examples of a page as one program."""
+    lines: list[str] = []
+    for block in blocks(page, text):
+        if block.language == "python":
+            lines += [""] * (block.line - 1 - len(lines)) + block.text.splitlines()
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def programs() -> dict[Path, str]:
+    return {page: told for page in PAGES if (told := program(page))}
+
+
+def module_of(page: Path) -> str:
+    return f"page_{page.stem.lower()}.py"
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command of a page, with its words: a line of a block, or quoted in a sentence."""
+    for page in PAGES:
+        lines = [
+            shlex.split(line, comments=True)
+            for block in blocks(page)
+            if block.language != "python"
+            for line in block.text.splitlines()
+            if line.startswith("german-whist ")
+        ]
+        outside = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        quoted = re.findall(r"`(german-whist [^`]*)`", outside)
+        for words in [*lines, *map(shlex.split, quoted)]:
+            yield f"{page.name}: {shlex.join(words)}", words[1:]
+
+
+COMMANDS_TOLD = dict(commands())
+
+
+# -- types
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which checkers find the package under its import name, as when installed."""
+    folder = tmp_path_factory.mktemp("links")
+    links = folder / "german_whist"
+    links.mkdir()
+    for path in [*(ROOT / "src" / "german_whist").iterdir(), *ROOT.glob("*/__init__.py")]:
+        target = path.parent if path.name == "__init__.py" and path.parent.parent == ROOT else path
+        if target.name not in ("tests", "benchmarks", "__pycache__"):
+            (links / target.name).symlink_to(target)
+    return folder
+
+
+# What checkers have to know of what the package gives, and what they have to find wrong.
+TYPES = """
+import numpy as np
+import numpy.typing as npt
+from german_whist import Game, Games, GameRecord, View, german_whist_v0, read_records, record_of
+from german_whist.agents import Agent, make_agent
+from german_whist.envs import GermanWhistEnv, SelfPlayEnv
+from gymnasium import spaces
+from typing_extensions import assert_type
+
+assert_type(Game().turn, int | None)
+assert_type(Game().view(), View)
+assert_type(Game().legal(), list[int])
+assert_type(record_of(Game()), GameRecord)
+assert_type(Games().look().masks, npt.NDArray[np.int8])
+assert_type(Games().step(np.zeros(1024, int)).rewards, npt.NDArray[np.float32])
+assert_type(SelfPlayEnv().reset().seats, npt.NDArray[np.uint8])
+assert_type(make_agent("random"), Agent)
+assert_type(GermanWhistEnv().action_masks(), npt.NDArray[np.bool_])
+assert_type(GermanWhistEnv().view(), View)
+assert_type(read_records("hands.jsonl")[0], list[GameRecord])
+
+env = german_whist_v0.env()
+assert_type(env.last()[0], dict[str, npt.NDArray[np.int8]])
+assert_type(env.last()[1], float)
+assert_type(env.agent_selection, str)
+assert_type(env.rewards, dict[str, float])
+assert_type(env.observation_space("player_0"), spaces.Dict)
+assert_type(env.unwrapped.view("player_0"), View)
+assert_type(german_whist_v0.raw_env().observe("player_0"), dict[str, npt.NDArray[np.int8]])
+for agent in env.agent_iter():
+    assert_type(agent, str)
+"""
+WRONG = """
+```python
+from german_whist import Game, german_whist_v0
+
+game = Game("classic", sede=1)
+turn: str = game.turn
+env = german_whist_v0.env()
+env.reset(seed="1")
+observation, *_ = env.last()
+observation.nothing
+```
+"""
+
+
+class Checked(NamedTuple):
+    """What the two checkers say of all examples at once: lines of `file.py:line: words`."""
+
+    mypy: str
+    pyright: str
+
+
+@pytest.fixture(scope="module")
+def checked(
+    package: Path, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Checked:
+    folder = tmp_path_factory.mktemp("examples")
+    wrong, types = Path("wrong.md"), Path("types.md")
+    for page, text in {**programs(), wrong: program(wrong, WRONG), types: TYPES}.items():
+        (folder / module_of(page)).write_text(text, encoding="utf-8")
+    assert pytestconfig.cache is not None
+    # What mypy knows of NumPy and torch is kept from run to run.
+    mypy = complaints_of_mypy(folder, package, pytestconfig.cache.mkdir("mypy"))
+    return Checked(mypy, complaints_of_pyright(folder, package))
+
+
+def complaints_of_mypy(folder: Path, package: Path, cache: Path) -> str:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary"),
+            # The package's own files are what an installed package is: typed, and not examined.
+            *("--follow-imports=silent", f"--cache-dir={cache}", "."),
+        ],
+        env={**os.environ, "MYPYPATH": str(package)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout
+
+
+def pyright(*arguments: str | Path, package: Path) -> dict[str, Any]:
+    """What pyright tells, with this Python's packages and the package under its import name."""
+    here = Path(sys.executable).parent
+    done = subprocess.run(
+        [sys.executable, "-m", "pyright", "--outputjson", *map(str, arguments)],
+        env={
+            **os.environ,
+            "PATH": os.pathsep.join([str(here), os.environ["PATH"]]),
+            "PYTHONPATH": str(package),
+            "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",
+        },
+        cwd=package,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("{"), done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def complaints_of_pyright(folder: Path, package: Path) -> str:
+    settings = folder / "pyrightconfig.json"
+    settings.write_text(
+        json.dumps({"typeCheckingMode": "strict", "extraPaths": [str(package)], "include": ["."]})
+    )
+    told = pyright("--project", settings, package=package)
+    assert told["summary"]["filesAnalyzed"] == len([*folder.glob("*.py")])
+    return "\n".join(
+        f"{Path(each['file']).name}:{each['range']['start']['line'] + 1}: {each['message']}"
+        for each in told["generalDiagnostics"]
+        # Libraries that leave types of their own unknown; the examples can not mend that.
+        if each.get("rule") != "reportUnknownMemberType"
+    )
+
+
+@pytest.mark.parametrize("checker", Checked._fields)
+@pytest.mark.parametrize("page", programs(), ids=lambda page: page.name)
+def test_the_examples_of_a_page_pass_a_strict_checker(
+    page: Path, checker: str, checked: Checked
+) -> None:
+    said = re.findall(rf"^{module_of(page)}:.*", getattr(checked, checker), re.MULTILINE)
+    assert not said
+
+
+@pytest.mark.parametrize("checker", Checked._fields)
+def test_what_the_package_gives_has_its_type(checker: str, checked: Checked) -> None:
+    assert not re.findall(r"^page_types\.py:.*", getattr(checked, checker), re.MULTILINE)
+
+
+@pytest.mark.parametrize("checker", Checked._fields)
+def test_a_wrong_example_is_found_on_its_line(checker: str, checked: Checked) -> None:
+    said = getattr(checked, checker)
+    lines = {int(line) for line in re.findall(r"^page_wrong\.py:(\d+)", said, re.MULTILINE)}
+    assert {5, 6, 8, 10} <= lines
+
+
+def test_every_public_name_has_a_known_type(package: Path) -> None:
+    told = pyright("--verifytypes", "german_whist", "--ignoreexternal", package=package)
+    symbols = {each["name"]: each for each in told["typeCompleteness"]["symbols"]}
+    # PettingZoo has no types, so a class on top of one of its own is never known as a whole.
+    beyond = {"german_whist.german_whist_v0", "german_whist.envs.german_whist_v0"}
+    public = {
+        f"{module.__name__}.{name}" for module in (german_whist, agents, envs)
+        for name in module.__all__ if not name.startswith("_")
+    } - beyond  # fmt: skip
+    assert public <= symbols.keys()
+    members = {
+        name for name in symbols
+        if name.startswith(("german_whist.envs.german_whist_v0.raw_env.",
+                            "german_whist.envs.typed_aec.TypedAEC."))
+    }  # fmt: skip
+    assert members
+    unknown = {
+        name: [each["message"] for each in symbols[name]["diagnostics"]]
+        for name in sorted(public | members)
+        if not symbols[name]["isTypeKnown"]
+    }
+    assert not unknown
+
+
+# -- running
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to run examples and commands in, with the files that the pages speak of."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for page in PAGES:
+        for block in blocks(page):
+            if found := FILE.match(block.text.splitlines()[0]):
+                (tmp_path / found[1]).write_text(block.text, encoding="utf-8")
+    (tmp_path / "my.yaml").write_text("decisions: 1000\n", encoding="utf-8")
+    game = german_whist.Game("classic", seed=1)
+    records: list[german_whist.GameRecord] = []
+    for number in range(3):
+        game.deal(1, number)
+        while not game.over:
+            game.play(game.legal()[0])
+        records.append(german_whist.record_of(game))
+    german_whist.write_records("hands.jsonl", records)
+    return tmp_path
+
+
+def test_every_smaller_budget_stands_in_for_one_of_a_page() -> None:
+    everything = "".join(programs().values())
+    for text in SMALLER:
+        assert text in everything, f"no example has {text!r}"
+
+
+# Gymnasium's check is given a wrapped environment on purpose, as the page says.
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+@pytest.mark.parametrize("page", programs(), ids=lambda page: page.name)
+def test_the_examples_of_a_page_run(page: Path, desk: Path) -> None:
+    text = program(page)
+    for large, small in SMALLER.items():
+        text = text.replace(large, small)
+    file = desk / module_of(page)
+    file.write_text(text, encoding="utf-8")
+    runpy.run_path(str(file))
+
+
+# -- commands
+
+
+# Letters that stand for a word in sentences.
+MEANT = {"N": "1", "S": "1", "NAME": "classic", "A": "threshold", "B": "random"}
+
+
+@pytest.mark.parametrize("told", COMMANDS_TOLD)
+def test_a_command_of_a_page_is_one(told: str, desk: Path) -> None:
+    name, *words = [MEANT.get(word, word) for word in COMMANDS_TOLD[told]]
+    assert name in COMMANDS
+    arguments = parsed(name, words)[1]
+    if name == "train" and arguments.preset is not None and arguments.resume is None:
+        load_settings(arguments.preset, arguments.words)
+    for pattern, further in RUN.items():
+        if re.fullmatch(pattern, shlex.join([name, *words])):
+            assert main([name, *words, *further]) == 0
+
+
+def test_every_pattern_of_what_is_run_is_of_a_page() -> None:
+    told = [shlex.join(MEANT.get(word, word) for word in words) for words in COMMANDS_TOLD.values()]
+    for pattern in RUN:
+        assert any(re.fullmatch(pattern, each) for each in told), pattern
