@@ -16,14 +16,14 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from filelock import FileLock
 
-from .files import cache_folder
+from .code_cache import CodeCache, tell_not_kept
+from .files import cache_folder, locked
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -63,8 +63,8 @@ def machine_code_folder(room: str = "engine") -> Path:
         base = Path(os.environ["NUMBA_CACHE_DIR"]) if os.environ.get("NUMBA_CACHE_DIR") else None
         base = base or cache_folder() / "compiled"
         folder = base / f"{room}-{_source_key(room)}"
-        folder.mkdir(parents=True, exist_ok=True)
         with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
             os.utime(folder)
         _forget_old_folders(base, room)
         _folders[room] = folder
@@ -80,26 +80,14 @@ def _forget_old_folders(base: Path, room: str) -> None:
                 shutil.rmtree(old, ignore_errors=True)
 
 
-@contextmanager
-def _numba_cache_in(folder: Path) -> Iterator[None]:
-    """Numba fixes a function's cache place when it is decorated; set it for that moment only."""
-    before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
-
-
 def _compiled(function: Function, **options: Any) -> Function:
     if not COMPILED:
         return function
+    made: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     room = _room_of(function)
-    decorated = numba.njit(cache=room is not None, nogil=True, error_model="numpy", **options)
-    if room is None:
-        return decorated(function)  # type: ignore[return-value]
-    with _numba_cache_in(machine_code_folder(room)):
-        return decorated(function)  # type: ignore[return-value]
+    if room is not None:
+        made._cache = CodeCache(function, machine_code_folder(room))
+    return made
 
 
 def jit(function: Function) -> Function:
@@ -145,7 +133,7 @@ def warm_up(name: str, room: str, first_calls: Callable[[], object]) -> None:
     if done.exists():
         first_calls()
         return
-    with FileLock(folder / f"{name}.lock"):
+    with _alone(folder / f"{name}.lock"):
         if not done.exists():
             print(
                 f"german-whist: compiling the {name} for this machine, once (some seconds) ...",
@@ -153,4 +141,16 @@ def warm_up(name: str, room: str, first_calls: Callable[[], object]) -> None:
                 flush=True,
             )
         first_calls()
-        done.touch()
+        with suppress(OSError):
+            done.touch()
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Let no other process do the same; where no lock can be written, do not wait for any."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(lock))
+        except OSError as error:
+            tell_not_kept(lock.parent, error)
+        yield

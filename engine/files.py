@@ -3,57 +3,135 @@
 
 from __future__ import annotations
 
-import getpass
+import errno
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 import platformdirs
 import yaml
+from filelock import FileLock
 
 _APPLICATION = "german-whist"
 
 
+_ELSEWHERE = "name a path elsewhere"
+_NEEDED = {
+    errno.ENOSPC: f"make room on that disk, or {_ELSEWHERE}",
+    errno.EDQUOT: f"make room within your quota, or {_ELSEWHERE}",
+    errno.EFBIG: f"allow larger files there, or {_ELSEWHERE}",
+    errno.ENOTDIR: f"a file stands where a folder is needed, so {_ELSEWHERE}",
+    errno.EEXIST: f"a file stands where a folder is needed, so {_ELSEWHERE}",
+    errno.EISDIR: "it is a folder, so name a file in it",
+    errno.ENAMETOOLONG: "name a shorter path",
+}
+
+
+class CanNotWrite(OSError):
+    """A path that can not be written, told with what is needed."""
+
+    @classmethod
+    def at(cls, path: Path, error: OSError) -> CanNotWrite:
+        """What an error means for the path that somebody wanted to write."""
+        return cls(error.errno, error.strerror or str(error), str(path))
+
+    def __str__(self) -> str:
+        needed = _NEEDED.get(self.errno or 0, "name a path that you may write")
+        return f"{self.filename} can not be written ({self.strerror}): {needed}"
+
+
 def cache_folder() -> Path:
-    """Where compiled code and tablebases are kept: `GERMAN_WHIST_CACHE` or the user's cache."""
+    """Where compiled code and tablebases are kept: `GERMAN_WHIST_CACHE` or the user's cache.
+
+    Whether it can be written is not promised: whoever writes there does without, if need be.
+    """
     wanted = os.environ.get("GERMAN_WHIST_CACHE")
-    folder = Path(wanted) if wanted else Path(platformdirs.user_cache_dir(_APPLICATION))
+    usual = Path(wanted) if wanted else Path(platformdirs.user_cache_dir(_APPLICATION))
+    if wanted or _usable(usual):
+        return usual
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+    with suppress(OSError):
+        spare = Path(tempfile.gettempdir()) / f"{_APPLICATION}-{user}"
+        if _usable(spare) and _own(spare):
+            return spare
+    return usual
+
+
+def _usable(folder: Path) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
-        pass
-    if wanted:
-        raise OSError(
-            f"GERMAN_WHIST_CACHE is {wanted!r}, which can not be written; name another folder"
-        )
-    fallback = Path(tempfile.gettempdir()) / f"{_APPLICATION}-{getpass.getuser()}"
-    fallback.mkdir(parents=True, exist_ok=True)
-    return fallback
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def _own(folder: Path) -> bool:
+    """Whether nobody else can have laid code into a folder that everybody may make."""
+    found = folder.lstat()
+    private = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and stat.S_ISDIR(found.st_mode)
+    return not hasattr(os, "getuid") or (private and found.st_uid == os.getuid())
 
 
 @contextmanager
 def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None]:
-    """Write to a temporary name beside `path` and rename at the end: never half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write to a temporary name beside `path` and rename at the end: never half a file.
+
+    What goes wrong with the disk is told of `path`, as `CanNotWrite`.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
-    # Not by `tempfile`, whose files nobody else may read: the usual permissions are wanted.
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, 0o666)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Not by `tempfile`, whose files nobody else may read: the usual permissions are wanted.
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(temporary, flags, 0o666)
+    except OSError as error:
+        raise CanNotWrite.at(path, error) from error
     try:
         with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        # Writing knows no name; what names another file is not about this one.
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            raise CanNotWrite.at(path, error) from error
         raise
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path that could not be written, before there is anything to lose."""
+    if path.is_dir():
+        raise CanNotWrite.at(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+    probe = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise CanNotWrite.at(path, error) from error
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Hold the lock in a file while other processes wait for it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path)
+        lock.acquire()
+    except OSError as error:
+        raise CanNotWrite.at(path.parent, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _kind(content: object) -> str:

@@ -16,10 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from filelock import FileLock
-
 from .cards import CARDS, TAKE_HIDDEN, card, text_of
-from .files import written_whole
+from .files import CanNotWrite, locked, written_whole
 from .game import Game, checked_deal
 from .rules import Match, Rules, load_rules, named_rules
 from .state import SEATS
@@ -377,9 +375,16 @@ def write_records(path: str | Path, records: Iterable[GameRecord]) -> None:
 def append_records(path: str | Path, records: Iterable[GameRecord]) -> None:
     """Add records to a file; several programs may do so, and a torn last line stays alone."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(record.to_line() + "\n" for record in records)
-    with FileLock(path.with_name(f".{path.name}.lock")), path.open("a+b") as file:
+    with locked(path.with_name(f".{path.name}.lock")):
+        try:
+            _append(path, text)
+        except OSError as error:
+            raise CanNotWrite.at(path, error) from error
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a+b") as file:
         file.seek(0, os.SEEK_END)
         if file.tell() > 0:
             file.seek(-1, os.SEEK_END)

@@ -160,6 +160,8 @@ def test_processes_that_are_started_inherit_the_wish_for_tracebacks(
         (KeyError("x"), "KeyError: 'x'; this is a fault of the program, and --debug shows", 1),
         (MemoryError(), "the memory of this machine is not enough", 1),
         (FileNotFoundError(2, "No such file", "a.txt"), "agents: a.txt: No such file", 2),
+        (OSError(28, "No space left on device"), "agents: No space left on device", 2),
+        (OSError("a sentence"), "agents: a sentence", 2),
         (ValueError("a sentence"), "agents: a sentence", 2),
         (KeyboardInterrupt(), "stopped", 130),
     ],

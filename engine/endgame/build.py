@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 
 from ..compiled import warm_up
-from ..files import written_whole
+from ..files import locked, written_whole
 from .generator import fill_high, fill_low
 from .layout import layer_size
 from .store import HEADER_BYTES, Kind, Opened, Part, TablebaseError, header, open_part, parts_of
@@ -193,9 +192,8 @@ def build(
     """
     parts = parts_of(kind, cards)
     folder = parts[0].path.parent
-    folder.mkdir(parents=True, exist_ok=True)
     tell = report or (lambda line: None)
-    with FileLock(folder / f"{kind.name}.lock"):
+    with locked(folder / f"{kind.name}.lock"):
         opened: list[Opened | None] = []
         for part in parts:
             opened.append(_open_or_none(part, rebuild, tell))

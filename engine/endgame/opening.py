@@ -63,8 +63,8 @@ def _all_there(kind: Kind) -> Tables:
         base = _base(kind)
     except OSError as error:
         print(
-            f"german-whist: the endings can not be kept in a file ({error}); "
-            "they are computed for this process only",
+            f"german-whist: {error}. Everything works without it: the endings are computed for "
+            "this process only; GERMAN_WHIST_CACHE may name another folder",
             file=sys.stderr,
         )
         return _gathered(kind, build_in_memory(kind, DEFAULT_CARDS), DEFAULT_CARDS, [])
@@ -88,7 +88,7 @@ def _base(kind: Kind) -> Opened:
     """The first file, built if it is missing; one that is there needs no lock and no writing."""
     try:
         return open_part(parts_of(kind, DEFAULT_CARDS)[0])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return build(kind, DEFAULT_CARDS)[0]
 
 

@@ -169,8 +169,8 @@ def _carried_out(words: list[str]) -> int:
 def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "the memory of this machine is not enough for that"
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror or error}"
+    if isinstance(error, OSError) and str(error).startswith("[Errno"):
+        return ": ".join(str(each) for each in (error.filename, error.strerror) if each)
     if isinstance(error, (ValueError, OSError)):
         return str(error)
     told = f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
-from german_whist.training.arena import Result, evaluate, ladder
+from german_whist.training.arena import Arena, Result, evaluate, ladder
 from german_whist.training.arena.config import config_from_mapping, config_names, load_config
 from german_whist.training.arena.options import match_of, precision_of
 from german_whist.training.arena.page import as_html
@@ -168,17 +169,6 @@ def test_options_stand_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'1' was read as 100 %" in capsys.readouterr().err
 
 
-def test_a_cache_that_can_not_be_written_gets_a_sentence() -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "german_whist", "evaluate", "random", "--against", "random"],
-        env={**os.environ, "GERMAN_WHIST_CACHE": "/proc/nope"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.returncode == 2
-    assert run.stderr.startswith("german-whist evaluate: GERMAN_WHIST_CACHE is '/proc/nope'")
-    assert len(run.stderr.splitlines()) == 1
-
-
 def test_words_on_the_command_line() -> None:
     assert precision_of("0.5%") == pytest.approx(0.005)
     assert match_of("25").target == 25
@@ -235,3 +225,109 @@ def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
     assert "threshold – random" in out
     assert "stopped by Ctrl-C" in out
     assert json.loads((tmp_path / "run.json").read_text())["complete"] is False
+
+
+# -- what goes wrong with files and readers
+
+SHORT = ("evaluate", "random", "--against", "random", "--hands", "4")
+
+
+def whist(*words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "german_whist", *words]
+    return subprocess.run(command, **{"stderr": subprocess.PIPE, "check": False, **options})
+
+
+@pytest.mark.parametrize("words", [SHORT, ("ladder", "random", "threshold", "--hands", "4")])
+def test_a_reader_that_goes_away_costs_no_file(words: tuple[str, ...], tmp_path: Path) -> None:
+    files = [word for name in ("json", "html") for word in (f"--{name}", str(tmp_path / name))]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = whist(*words, *files, stdout=writing)
+    os.close(writing)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "json").read_text())["complete"]
+    assert "</html>" in (tmp_path / "html").read_text()
+
+
+def test_workers_outlive_those_who_hear_them(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    path = tmp_path / "run.json"
+    done = whist(*SHORT, "--workers", "2", "--json", str(path), stdout=writing, stderr=writing)
+    os.close(writing)
+    assert done.returncode == 0
+    assert json.loads(path.read_text())["complete"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_a_report_is_told_in_any_encoding(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    done = whist(
+        *SHORT, "--json", str(path), stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Pairings" in done.stdout.decode(encoding)
+    assert path.exists()
+
+
+def test_files_are_written_before_anything_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Result) -> str:
+        raise RuntimeError("telling failed")
+
+    monkeypatch.setattr("german_whist.training.arena.options.as_text", fail)
+    path = tmp_path / "run.json"
+    assert main([*SHORT, "--json", str(path)]) == 1
+    assert json.loads(path.read_text())["complete"]
+
+
+def test_files_that_can_not_be_written_are_told_before_anything_is_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Arena, "play", lambda *_: pytest.fail("it played"))
+    (tmp_path / "file").touch()
+    wrong = str(tmp_path / "file" / "run.json")
+    for name in ("json", "csv", "records", "html", "markdown"):
+        assert main([*SHORT, f"--{name}", wrong]) == 2
+        assert f"{wrong} can not be written (File exists): a file stands" in capsys.readouterr().err
+    twice = str(tmp_path / "run")
+    assert main([*SHORT, "--json", twice, "--html", twice]) == 2
+    assert "is named for two files" in capsys.readouterr().err
+
+
+def test_a_disk_that_fills_meanwhile_costs_that_file_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    resource = pytest.importorskip("resource")
+    files = {name: tmp_path / name for name in ("json", "csv", "html")}
+    words = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, before[1]))
+    try:
+        assert main([*SHORT, *words]) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    found = capsys.readouterr()
+    assert "Pairings" in found.out
+    assert f"wrote {files['csv']}" in found.err
+    assert f"german-whist: {files['html']} can not be written (File too large)" in found.err
+    assert sorted(os.listdir(tmp_path)) == ["csv", "json"]
+
+
+def test_records_that_find_no_room_cost_the_records_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "hands.jsonl"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        assert main([*SHORT[:-1], "200", "--records", str(path), "--csv", str(tmp_path / "a")]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    found = capsys.readouterr()
+    assert "200 hands" in found.out
+    assert f"{path} can not be written (File too large)" in found.err
+    assert os.listdir(tmp_path) == ["a"]

@@ -7,13 +7,13 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...engine.files import written_whole
+from ...engine.files import check_writable, written_whole
 from ...engine.rules import Match
 from .machine import machine_text, package_version
 from .page import as_html
@@ -121,8 +121,30 @@ def records_into(path: Path | None) -> Iterator[Records | None]:
         yield None
         return
     with written_whole(path, "w") as file:
-        yield lambda line: file.write(line + "\n")
+        faults: list[OSError] = []
+
+        def write(line: str) -> None:
+            if faults:
+                return
+            try:
+                file.write(line + "\n")
+            except OSError as error:
+                # A disk that is full costs the records, and not what the run will find.
+                faults.append(error)
+
+        yield write
+        if faults:
+            raise faults[0]
     print(f"wrote {path}", file=sys.stderr)
+
+
+def check_files(arguments: argparse.Namespace) -> None:
+    """Refuse files that could not be written before anything is played for them."""
+    wanted = [path for name in _FILES if (path := getattr(arguments, name)) is not None]
+    for path in wanted:
+        if wanted.count(path) > 1:
+            raise ValueError(f"{path} is named for two files: give each a name of its own")
+        check_writable(path)
 
 
 def forfeited_all(result: Result) -> list[str]:
@@ -138,7 +160,7 @@ def forfeited_all(result: Result) -> list[str]:
 def play_and_tell(
     arena: Arena, arguments: argparse.Namespace, command: str, heading: str, about: str = ""
 ) -> tuple[Result, int]:
-    """Play a run, print its report and write its files; returns the exit status too."""
+    """Play a run, write its files and print its report; returns the exit status too."""
     progress = ProgressLine(sys.stderr)
     try:
         result = arena.play(progress)
@@ -149,19 +171,33 @@ def play_and_tell(
     if not result.pairings:
         print("\n".join(result.notes), file=sys.stderr)
         return result, status
-    print(as_text(result))
     if status == 0 and forfeited_all(result):
         status = 1
-    texts = {
+    texts: dict[str, Callable[[], str]] = {
         "json": result.text,
         "csv": lambda: as_csv(result),
         "html": lambda: as_html(result, arena.setting.rules),
         "markdown": lambda: as_markdown(result, heading, about),
     }
-    for name, text in texts.items():
-        path = getattr(arguments, name)
-        if path is not None:
-            with written_whole(path, "w") as file:
-                file.write(text())
-            print(f"wrote {path}", file=sys.stderr)
+    # Files first: whoever reads what is told may go away.
+    told = [
+        _written(path, text())
+        for name, text in texts.items()
+        if (path := getattr(arguments, name)) is not None
+    ]
+    print(as_text(result))
+    for line, _ in told:
+        print(line, file=sys.stderr)
+    if status == 0 and not all(written for _, written in told):
+        status = 1
     return result, status
+
+
+def _written(path: Path, text: str) -> tuple[str, bool]:
+    """Write a file of results; tells so, or what kept it from being written."""
+    try:
+        with written_whole(path, "w") as file:
+            file.write(text)
+    except OSError as error:
+        return f"german-whist: {error}", False
+    return f"wrote {path}", True

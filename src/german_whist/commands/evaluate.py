@@ -11,6 +11,7 @@ import argparse
 
 from ..training.arena.options import (
     add_run_options,
+    check_files,
     command_line,
     play_and_tell,
     records_into,
@@ -39,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     players = [arguments.player, *arguments.against]
     pairings = [(0, place) for place in range(1, len(players))]
     command = command_line("evaluate", arguments, [players[0], "--against", *players[1:]])
+    check_files(arguments)
     with records_into(arguments.records) as records:
         options = run_options(arguments, records)
         arena = Arena(players, pairings, arguments.rules or "classic", **options)

@@ -11,6 +11,7 @@ import argparse
 from ..training.arena.config import LadderConfig, load_config
 from ..training.arena.options import (
     add_run_options,
+    check_files,
     command_line,
     play_and_tell,
     records_into,
@@ -37,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     words += ["--anchor", arguments.anchor] if arguments.anchor else []
     command = command_line("ladder", arguments, words)
     players = arguments.players or list(config.players)
+    check_files(arguments)
     with records_into(arguments.records) as records:
         options = {**config.options(), **run_options(arguments, records)}
         anchor = arguments.anchor or (config.anchor if config.anchor in players else None)

@@ -1,0 +1,225 @@
+"""Disks that are full, read-only or not there: one sentence, no leavings, and play goes on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from german_whist.engine.compiled import COMPILED, machine_code_folder
+from german_whist.engine.endgame import opening
+from german_whist.engine.endgame.opening import tables
+from german_whist.engine.files import CanNotWrite, cache_folder, check_writable, written_whole
+from german_whist.engine.game import Game
+from german_whist.engine.records import append_records, record_of
+
+compiled_only = pytest.mark.skipif(not COMPILED, reason="the compiler is off")
+
+# A small function of the package, compiled in a moment.
+SMALL = """\
+import numpy
+from german_whist.engine.play import suit_of
+print(suit_of(numpy.int64(14)))
+"""
+
+
+@contextmanager
+def a_disk_of(size: int) -> Iterator[None]:
+    """Let no file grow beyond so many bytes, as on a disk that is full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def mounted(folder: Path, options: str) -> bool:
+    command = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 64 kB, where this test may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if not mounted(folder, "size=64k"):
+        pytest.skip("needs to mount a disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def compiled_with(cache: Path) -> subprocess.CompletedProcess[str]:
+    """Compile the small function with a cache folder."""
+    told = {**os.environ, "GERMAN_WHIST_CACHE": str(cache)}
+    told.pop("NUMBA_CACHE_DIR", None)
+    return subprocess.run(
+        [sys.executable, "-c", SMALL], env=told, capture_output=True, text=True, check=True
+    )
+
+
+# -- files
+
+
+def test_a_file_in_the_place_of_a_folder_is_told_with_the_path_that_was_wanted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").touch()
+    wanted = tmp_path / "file" / "a" / "b.json"
+    told = (
+        f"{wanted} can not be written (Not a directory): a file stands where a folder is needed, "
+        "so name a path elsewhere"
+    )
+    with pytest.raises(CanNotWrite) as found, written_whole(wanted, "w"):
+        pass
+    assert str(found.value) == told
+    with pytest.raises(CanNotWrite) as found:
+        check_writable(wanted)
+    assert str(found.value) == told
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    for refuse in (check_writable, lambda path: write(path, b"x")):
+        with pytest.raises(CanNotWrite, match="it is a folder, so name a file in it"):
+            refuse(tmp_path)
+
+
+def write(path: Path, data: bytes) -> None:
+    with written_whole(path) as file:
+        file.write(data)
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_a_file_that_can_not_grow_leaves_nothing_and_names_itself(
+    size: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.bin"
+    write(path, b"old")
+    with a_disk_of(5), pytest.raises(CanNotWrite) as found:
+        write(path, b"x" * size)
+    assert str(found.value).startswith(f"{path} can not be written (File too large): allow")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a.bin"]
+
+
+def test_a_full_disk_asks_for_room(small_disk: Path) -> None:
+    path = small_disk / "a.bin"
+    with pytest.raises(CanNotWrite) as found:
+        write(path, b"x" * 100_000)
+    assert found.value.errno == errno.ENOSPC
+    assert str(found.value) == (
+        f"{path} can not be written (No space left on device): make room on that disk, or name a "
+        "path elsewhere"
+    )
+    assert os.listdir(small_disk) == []
+
+
+def test_errors_about_other_files_stay_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as found, written_whole(tmp_path / "a"):
+        (tmp_path / "b").read_text()
+    assert found.value.filename == str(tmp_path / "b")
+
+
+def test_records_that_can_not_be_added_are_told_with_their_file(tmp_path: Path) -> None:
+    game = Game(seed=1)
+    while not game.over:
+        game.play(game.legal()[0])
+    path = tmp_path / "hands.jsonl"
+    with a_disk_of(5), pytest.raises(CanNotWrite, match=r"hands\.jsonl can not be written"):
+        append_records(path, [record_of(game)])
+    (tmp_path / "file").touch()
+    with pytest.raises(CanNotWrite, match="a file stands where a folder is needed"):
+        append_records(tmp_path / "file" / "hands.jsonl", [record_of(game)])
+
+
+# -- the cache
+
+
+@compiled_only
+def test_what_can_not_be_kept_is_compiled_all_the_same_and_said_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = compiled_with(tmp_path / "file" / "cache")
+    assert done.stdout == "1\n"
+    assert len(done.stderr.splitlines()) == 1
+    assert f"{tmp_path / 'file' / 'cache' / 'compiled'}" in done.stderr
+    assert "can not be written (Not a directory), so what is compiled is not kept" in done.stderr
+
+
+@compiled_only
+def test_a_cache_on_a_full_disk_is_no_error(small_disk: Path) -> None:
+    (small_disk / "ballast").write_bytes(bytes(64 * 1024 - 8192))
+    done = compiled_with(small_disk)
+    assert done.stdout == "1\n"
+    assert "can not be written (No space left on device)" in done.stderr
+
+
+@compiled_only
+def test_a_cache_that_may_only_be_read_serves(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if not mounted(folder, "size=8m"):
+        pytest.skip("needs to mount a disk")
+    try:
+        assert compiled_with(folder).stderr == ""
+        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+        done = compiled_with(folder)
+        assert (done.stdout, done.stderr) == ("1\n", "")
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@compiled_only
+def test_damaged_machine_code_is_compiled_anew_and_mended(tmp_path: Path) -> None:
+    compiled_with(tmp_path)
+    (index,) = tmp_path.rglob("*.nbi")
+    (code,) = tmp_path.rglob("*.nbc")
+    for harmed in (index, code):
+        before = harmed.read_bytes()
+        harmed.write_bytes(b"")
+        assert compiled_with(tmp_path).stdout == "1\n"
+        assert len(harmed.read_bytes()) == len(before)
+
+
+def test_a_spare_cache_is_used_only_if_nobody_else_could_fill_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    usual = tmp_path / "file" / "cache"
+    monkeypatch.delenv("GERMAN_WHIST_CACHE", raising=False)
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda _: str(usual))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    spare = cache_folder()
+    assert spare.parent == tmp_path
+    assert spare.stat().st_mode & 0o777 == 0o700
+    spare.chmod(0o777)
+    assert cache_folder() == usual
+    spare.rmdir()
+    spare.symlink_to(tmp_path)
+    assert cache_folder() == usual
+
+
+def test_endings_that_can_not_be_kept_are_computed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
+    monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path / "file"))
+    monkeypatch.setattr(opening, "_opened", {})
+    monkeypatch.setattr(opening, "DEFAULT_CARDS", 3)
+    assert tables().cards == 3
+    told = capsys.readouterr().err
+    assert f"german-whist: {tmp_path / 'file' / 'tablebases'} can not be written" in told
+    assert "for this process only" in told
