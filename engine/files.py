@@ -9,7 +9,7 @@ import secrets
 import stat
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -122,16 +122,13 @@ def check_writable(path: Path) -> None:
 @contextmanager
 def locked(path: Path) -> Generator[None]:
     """Hold the lock in a file while other processes wait for it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
-        lock.acquire()
-    except OSError as error:
-        raise CanNotWrite.at(path.parent, error) from error
-    try:
+    with ExitStack() as held:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(FileLock(path))
+        except OSError as error:
+            raise CanNotWrite.at(path.parent, error) from error
         yield
-    finally:
-        lock.release()
 
 
 def _kind(content: object) -> str:
