@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
+import golden_pictures
 import numpy as np
 import pygame
 import pytest
@@ -14,8 +16,9 @@ from german_whist import Game, german_whist_v0
 from german_whist.engine.cards import CARDS
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.painter import Painter
+from german_whist.envs.raster import image_of
 from german_whist.envs.sb3 import GermanWhistVecEnv
-from german_whist.envs.scene import WIDTH, Box, Shape, Text, scene_of
+from german_whist.envs.scene import WIDTH, Box, Item, Scene, Shape, Text, scene_of
 from support import ODD
 
 RULES = [*NAMES, *ODD.values()]
@@ -107,6 +110,85 @@ def test_text_shows_cards_with_their_symbols_and_hides_the_rest() -> None:
     hidden = [card for card in CARDS if card in game.hands[1] or card in game.stock[1:]]
     assert not any(f" {card.symbol}" in text for card in hidden)
     assert text.count("??") == 13
+
+
+def test_pictures_stay_as_they_are_known() -> None:
+    known = json.loads(golden_pictures.KEPT.read_text(encoding="utf-8"))
+    found = golden_pictures.pictures()
+    assert found.keys() == known.keys()
+    for name in known:
+        assert found[name] == known[name], f"{name}: python {golden_pictures.__file__}, if meant"
+
+
+# -- images, item by item, against plain drawing
+
+RED, BLUE = (200, 30, 30), (30, 60, 200)
+
+
+def colour_of(rgb: tuple[int, int, int]) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*rgb)
+
+
+def image(*items: Item) -> np.ndarray[Any, Any]:
+    return image_of(Scene(90, 60, items, ""))
+
+
+def test_a_box_fills_its_corners_and_is_lined_within() -> None:
+    large = np.zeros((120, 180, 3))  # twice as large, and a box holds its last pixel too
+    large[24:65, 20:81] = BLUE
+    large[28:61, 24:77] = RED
+    found = image(Box(10, 12, 30, 20, 0, colour_of(RED), colour_of(BLUE), 2))
+    np.testing.assert_allclose(found, large.reshape(60, 2, 90, 2, 3).mean(axis=(1, 3)), atol=1)
+    assert (image(Box(10, 12, 30, 20, 0, colour_of(RED)))[13, 11] == RED).all()
+    assert not image(Box(10, 12, 30, 20, 9, colour_of(RED)))[12, 10].any()
+    assert not image(Box(10, 12, 30, 20, 0, None, colour_of(RED), 1))[20, 20].any()
+
+
+def test_a_polygon_is_filled_and_what_comes_later_lies_on_top() -> None:
+    triangle = Shape(((10, 10), (50, 10), (10, 50)), colour_of(RED))
+    found = image(triangle, Box(20, 15, 5, 5, 0, colour_of(BLUE)))
+    rows, columns = np.indices((60, 90))
+    inside = (rows > 11) & (columns > 11) & (rows + columns < 58)
+    covered = (rows >= 15) & (rows < 21) & (columns >= 20) & (columns < 26)
+    assert (found[inside & ~covered] == RED).all()
+    assert (found[16:19, 21:24] == BLUE).all()
+    assert not found[(rows < 9) | (columns < 9) | (rows + columns > 62)].any()
+
+
+def inked(found: np.ndarray[Any, Any]) -> tuple[float, float, float, float]:
+    """Left, right, top and bottom of what is not black."""
+    rows, columns = np.nonzero(found.any(axis=2))
+    return columns.min(), columns.max() + 1, rows.min(), rows.max() + 1
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("bold", [False, True])
+def test_words_stand_where_their_anchor_is(bold: bool, turned: bool) -> None:
+    size, at, red = 20, (45, 30), colour_of(RED)
+    if not turned:
+        left = inked(image(Text(*at, "HH", size, red, "start", bold)))
+        right = inked(image(Text(*at, "HH", size, red, "end", bold)))
+        assert left[0] == pytest.approx(45, abs=2.5)
+        assert right[1] == pytest.approx(45, abs=2.5)
+    middle = image(Text(*at, "H", size, red, "middle", bold, turned))
+    box = inked(middle)
+    assert (box[0] + box[1]) / 2 == pytest.approx(45, abs=1)
+    assert (box[2] + box[3]) / 2 == pytest.approx(30, abs=2)
+    assert 0.6 * size < box[3] - box[2] < 0.95 * size
+    assert (middle.reshape(-1, 3).max(axis=0) == RED).all()
+
+
+def test_what_is_bold_has_more_ink_and_what_is_turned_stands_on_its_head() -> None:
+    thin, bold = (image(Text(45, 30, "7", 30, "#ffffff", "middle", each)) for each in (0, 1))
+    assert bold.astype(int).sum() > 1.15 * thin.astype(int).sum()
+    for plain, each in ((thin, False), (bold, True)):
+        turned = image(Text(45, 30, "7", 30, "#ffffff", "middle", each, turned=True))
+        left, right, top, bottom = inked(plain)
+        upright = plain[top:bottom, left:right].astype(int)
+        left, right, top, bottom = inked(turned)
+        over = turned[top:bottom, left:right][::-1, ::-1].astype(int)
+        height, width = np.minimum(upright.shape, over.shape)[:2]
+        assert np.abs(upright[:height, :width] - over[:height, :width]).mean() < 25
 
 
 def test_a_window_opens_and_closes_cleanly() -> None:
