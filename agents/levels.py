@@ -31,7 +31,7 @@ from ..engine.view import legal_in_view
 from .base import Agent, Array, no_rng, no_views
 from .counting import counting_actions
 from .endings import known_endings
-from .ismcts import IsmctsAgent
+from .flat_mc import FlatMcAgent
 from .threshold import threshold_actions
 
 
@@ -133,11 +133,11 @@ class Medium(ForgetfulAgent):
     guesses = 3
 
 
-class Hard(IsmctsAgent):
+class Hard(FlatMcAgent):
     """Searches, with a perfect memory."""
 
     name = "hard"
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
-        super().__init__(rules, 1000, match=match)
+        super().__init__(rules, 128, "voids", "playout=counting", match=match)
         self.name = "hard"

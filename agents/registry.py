@@ -69,11 +69,6 @@ _own(
     "tries each card in sampled worlds",
     "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
 )
-_own(
-    *("ismcts", "ismcts", "IsmctsAgent"),
-    "searches a tree of what both may know",
-    "ismcts:2000 or ismcts:5ms",
-)
 _own("easy", "levels", "Easy", "rules of thumb and a short memory")
 _own("medium", "levels", "Medium", "a careful player who forgets")
 _own("hard", "levels", "Hard", "search and a perfect memory")

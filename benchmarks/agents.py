@@ -14,7 +14,7 @@ from german_whist.engine.games import Games
 from .measure import Row, rate
 
 RULES = ("random", "threshold", "value:13", "counting", "champion")
-SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "ismcts:500", "ismcts:2000")
+SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "flat-mc:64,voids,playout=counting")
 # `flat-mc:64` is meant to take so long with the default tables, and with all layers.
 DEFAULT_LIMIT, FULL_LIMIT = 20.0, 0.6
 

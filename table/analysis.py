@@ -46,7 +46,7 @@ class AnalysisStopped(RuntimeError):
 class AnalysisSettings:
     """How to analyse; the same settings and record give the same analysis."""
 
-    search: str = "ismcts:20000"
+    search: str = "flat-mc:2500,voids,playout=counting"
     """A search by name, its budget a number of samples a decision."""
     network: str | None = None
     """A network by name or path; None for the champion where it plays the rules."""
@@ -270,9 +270,7 @@ def _named(action: int) -> dict[str, Any]:
 def _search(name: str, rules: Rules) -> SearchAgent:
     agent = make_agent(name, rules)
     if not isinstance(agent, SearchAgent) or agent.budget.seconds:
-        raise ValueError(
-            f"{name} is no search by number: decisions are valued by ismcts:N or flat-mc:N"
-        )
+        raise ValueError(f"{name} is no search by number: decisions are valued by flat-mc:N")
     return agent
 
 

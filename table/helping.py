@@ -15,7 +15,7 @@ from ..engine.view import View
 from .analysis import WIN, AnalysisSettings, Analyst
 from .messages import texts
 
-HINT_SEARCH = "ismcts:2000"
+HINT_SEARCH = "flat-mc:256,voids,playout=counting"
 
 
 def seen_of(view: View) -> dict[str, Any]:

@@ -17,8 +17,6 @@ SEARCHES = [
     "flat-mc:3",
     "flat-mc:3,voids",
     "flat-mc:3,playout=counting",
-    "ismcts:30",
-    "ismcts:30,plain",
 ]
 
 
@@ -29,7 +27,7 @@ def test_rule_players_play_every_rule_set_legally(rules: Any, name: str) -> None
     play_all((agent, agent), rules, 8, seed=3)
 
 
-@pytest.mark.parametrize("name", ["flat-mc:2,voids", "flat-mc:2,playout=counting", "ismcts:20"])
+@pytest.mark.parametrize("name", ["flat-mc:2,voids", "flat-mc:2,playout=counting"])
 @pytest.mark.parametrize("rules", RULES, ids=str)
 def test_searches_play_every_rule_set_legally(rules: Any, name: str) -> None:
     agent = make_agent(name, rules)
@@ -67,7 +65,7 @@ def test_no_player_sees_what_is_hidden(rules: str, name: str) -> None:
         game.play(action)
 
 
-@pytest.mark.parametrize("name", ["flat-mc:1ms", "ismcts:1ms"])
+@pytest.mark.parametrize("name", ["flat-mc:1ms", "flat-mc:1ms,voids,playout=counting"])
 def test_searches_take_a_time_a_move(name: str) -> None:
     player = Player(make_agent(name, "quick"))
     game = Game("quick", seed=1)
@@ -84,8 +82,7 @@ def test_searches_take_a_time_a_move(name: str) -> None:
         ("flat-mc:-5ms", "a time a move"),
         ("flat-mc:64,luck", "plain and voids"),
         ("flat-mc:64,playout=champion", "playout=threshold and playout=counting"),
-        ("ismcts:few", "ismcts:64"),
-        ("ismcts:64,luck", "plain or by voids"),
+        ("flat-mc:few", "flat-mc:64"),
     ],
 )
 def test_wrong_parameters_are_refused_in_a_sentence(name: str, says: str) -> None:

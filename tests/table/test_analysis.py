@@ -24,7 +24,7 @@ from german_whist.engine.worlds import worlds
 from german_whist.table.analysis import AnalysisSettings, AnalysisStopped, Analyst, analyse
 from support import engine_rules
 
-QUICK = AnalysisSettings(search="ismcts:200")
+QUICK = AnalysisSettings(search="flat-mc:25,voids,playout=counting")
 SMALL = {"suits": 3, "ranks": 6, "hand": 5, "stock": 8}
 SMALL_SETS = {
     "win": {},
@@ -39,7 +39,7 @@ UNSEEN_TOO = ("classic", "draft", "open-stock", "no-trump", "colour", "race-9", 
 
 
 def small(name: str) -> Rules:
-    return Rules(name=name, **{**SMALL, **SMALL_SETS[name]})
+    return Rules(name=f"small-{name}", **{**SMALL, **SMALL_SETS[name]})
 
 
 def at_random(game: Game, seed: int) -> Game:
@@ -188,7 +188,7 @@ def played(analysis: dict[str, Any], n: int) -> dict[str, Any]:
 
 def test_estimates_are_those_that_the_search_plays_by() -> None:
     """In one batch of all worlds the best estimate is the card that `act` plays."""
-    for name in ("flat-mc:64", "ismcts:640"):
+    for name in ("flat-mc:64", "flat-mc:80,voids,playout=counting"):
         agent = make_agent(name, "all-margin")
         assert isinstance(agent, SearchAgent)
         game, alike, count = Game("all-margin", seed=3), 0, 0
@@ -242,7 +242,9 @@ def by_listing(game: Game, view: View, action: int) -> float:
 
 
 def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> None:
-    found = analyse(hand("margin", 5), AnalysisSettings(search="ismcts:2000"))
+    found = analyse(
+        hand("margin", 5), AnalysisSettings(search="flat-mc:250,voids,playout=counting")
+    )
     costs = [each["cost"] for each in found["mistakes"]]
     assert costs == sorted(costs, reverse=True)
     assert len(costs) > 5
@@ -260,7 +262,10 @@ def test_the_same_record_and_settings_give_the_same_analysis() -> None:
     record = hand("draft", 2)
     found = analyse(record, QUICK)
     assert analyse(record, QUICK) == found == json.loads(json.dumps(found))
-    assert analyse(record, AnalysisSettings(search="ismcts:200", seed=1)) != found
+    assert (
+        analyse(record, AnalysisSettings(search="flat-mc:25,voids,playout=counting", seed=1))
+        != found
+    )
 
 
 def test_the_story_has_a_point_a_trick_and_ends_with_the_result() -> None:
@@ -329,7 +334,9 @@ def network(folder: Path, rules: str = "classic") -> Path:
 def test_a_networks_probabilities_stand_beside_the_estimates(tmp_path: Path) -> None:
     path = str(network(tmp_path))
     record = hand("classic")
-    found = analyse(record, AnalysisSettings(search="ismcts:200", network=path))
+    found = analyse(
+        record, AnalysisSettings(search="flat-mc:25,voids,playout=counting", network=path)
+    )
     assert found["network"] == path
     for decision in found["decisions"]:
         shares = [card.get("probability") for card in decision["cards"]]
@@ -340,7 +347,9 @@ def test_a_networks_probabilities_stand_beside_the_estimates(tmp_path: Path) -> 
 
 
 def test_a_network_that_does_not_play_the_rules_is_refused(tmp_path: Path) -> None:
-    settings = AnalysisSettings(search="ismcts:200", network=str(network(tmp_path)))
+    settings = AnalysisSettings(
+        search="flat-mc:25,voids,playout=counting", network=str(network(tmp_path))
+    )
     with pytest.raises(ValueError, match="and not margin"):
         Analyst(load_rules("margin"), settings)
     with pytest.raises(ValueError, match="no network"):

@@ -61,7 +61,7 @@ class Opened:
 
 def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
     record = hand(players=["ann", "bob"])
-    analysis = analyse(record, AnalysisSettings(search="ismcts:200"))
+    analysis = analyse(record, AnalysisSettings(search="flat-mc:25,voids,playout=counting"))
     opened = Opened(browser, tmp_path / "hand.html", record, analysis=analysis)
     page, last = opened.page, len(record.actions)
     assert opened.at() == f"Trick 1 · 0 / {last}"
@@ -94,7 +94,7 @@ def test_it_opens_at_the_seat_that_was_asked_for(browser: Browser, tmp_path: Pat
 def test_nothing_of_a_hostile_record_runs(browser: Browser, tmp_path: Path) -> None:
     rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
     record = hand(rules, players=[EVIL, EVIL], date=EVIL, **{EVIL: EVIL})
-    analysis = analyse(record, AnalysisSettings(search="ismcts:50"))
+    analysis = analyse(record, AnalysisSettings(search="flat-mc:6,voids,playout=counting"))
     opened = Opened(browser, tmp_path / "evil.html", record, analysis=analysis)
     for _ in record.actions:
         opened.page.keyboard.press("ArrowRight")

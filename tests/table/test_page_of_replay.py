@@ -60,7 +60,7 @@ def hostile() -> GameRecord:
 
 def test_it_holds_the_replay_and_the_analysis() -> None:
     record = hand()
-    analysis = analyse(record, AnalysisSettings(search="ismcts:100"))
+    analysis = analyse(record, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
     saved = json.loads(Reader(page_of(record, analysis, 1)).all("script")[0])
     assert saved["analysis"] == analysis
     assert saved["replay"] == replay_of(record)
@@ -70,7 +70,9 @@ def test_it_holds_the_replay_and_the_analysis() -> None:
 
 def test_it_is_small_and_fetches_nothing() -> None:
     record = hand("draft")
-    page = page_of(record, analyse(record, AnalysisSettings(search="ismcts:100")))
+    page = page_of(
+        record, analyse(record, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
+    )
     assert len(page.encode()) < 300_000
     reader = Reader(page)
     for tag, attributes in reader.tags:
@@ -98,7 +100,11 @@ def test_its_policy_allows_its_own_script_and_style_alone() -> None:
 @pytest.mark.parametrize("analysed", [False, True])
 def test_nothing_of_a_hostile_record_becomes_an_element(analysed: bool) -> None:
     record = hostile()
-    analysis = analyse(record, AnalysisSettings(search="ismcts:50")) if analysed else None
+    analysis = (
+        analyse(record, AnalysisSettings(search="flat-mc:6,voids,playout=counting"))
+        if analysed
+        else None
+    )
     friendly, attacked = Reader(page_of(hand())), Reader(page_of(record, analysis))
     assert [tag for tag, _ in attacked.tags] == [tag for tag, _ in friendly.tags]
     data = attacked.all("script")[0]

@@ -78,7 +78,7 @@ def test_from_one_seat_nothing_is_told_that_it_did_not_see(
 def test_decisions_are_valued_and_mistakes_told(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = (path, "--analyse", "--search", "ismcts:200")
+    words = (path, "--analyse", "--search", "flat-mc:25,voids,playout=counting")
     out = told(capsys, *words)[0]
     assert len(re.findall(r"^ {7}(?:ann|bob) ", out, re.MULTILINE)) == 52
     assert "of the tricks left" in out
@@ -92,7 +92,7 @@ def test_decisions_are_valued_and_mistakes_told(
 
 def test_a_page_is_written(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = path.with_name("hand.html")
-    words = ("--analyse", "--search", "ismcts:200", "--html", page)
+    words = ("--analyse", "--search", "flat-mc:25,voids,playout=counting", "--html", page)
     out, err = told(capsys, path, "--hand", 2, *words)
     assert (out, f"wrote {page}" in err) == ("", True)
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -127,7 +127,7 @@ def test_what_can_not_be_done_is_told_in_sentences(
         ((empty,), "holds no hand"),
         ((path, "--hand", 4), "has hands 1 to 3"),
         ((path, "--hand", 0), "has hands 1 to 3"),
-        ((path, "--search", "ismcts:5"), "add --analyse"),
+        ((path, "--search", "flat-mc:5"), "add --analyse"),
         ((path, "--list", "--analyse"), "only lists"),
         ((path, "--analyse", "--search", "random"), "no search by number"),
         ((path, "--analyse", "--network", "threshold"), "no network"),

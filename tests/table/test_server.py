@@ -142,7 +142,7 @@ def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
 def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         visitor = server.visitor()
-        seat = Seat(visitor, opponent="ismcts")
+        seat = Seat(visitor, opponent="flat-mc")
         hall = server.server._house.hall
         hall._thinkers.shutdown()
         hall.apart = lambda think: None

@@ -35,7 +35,7 @@ def test_known_win_rates_are_found(
         ("value:13", 400),
         ("counting", 400),
         ("flat-mc:4", 20),
-        ("ismcts:20", 20),
+        ("flat-mc:3,voids,playout=counting", 20),
     ],
 )
 def test_an_agent_against_itself_wins_exactly_half(player: str, hands: int) -> None:

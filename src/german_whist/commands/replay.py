@@ -40,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seat", choices=_SEATS, default="both", help="whose view is shown (default: both open)"
     )
     parser.add_argument(
-        "--search", metavar="NAME", help="the search that values decisions (ismcts:20000)"
+        "--search",
+        metavar="NAME",
+        help="the search that values decisions (flat-mc:2500,voids,playout=counting)",
     )
     parser.add_argument(
         "--network", metavar="NAME|PATH", help="a network whose probabilities are told as well"
