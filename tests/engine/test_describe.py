@@ -56,6 +56,14 @@ ODD = [
 ]
 
 
+KNOWN = Path(__file__).with_name("golden_words.txt")
+
+
+def all_words() -> str:
+    """Every odd set as it is told, and the file of one; docs/rules.md holds the named ones."""
+    return "\n\n\n".join([*map(describe, ODD), as_yaml(ODD[0])]) + "\n"
+
+
 def words(rules: Rules) -> str:
     return " ".join(describe(rules).split())
 
@@ -96,6 +104,11 @@ def test_words_are_whole_sentences_within_the_width(rules: Rules) -> None:
             assert "None" not in paragraph
             assert "  " not in paragraph
     assert max(map(len, describe(rules).splitlines())) <= 88
+
+
+def test_the_words_stay_as_they_are_known() -> None:
+    """`python tests/engine/test_describe.py` writes them anew, after a change that is meant."""
+    assert all_words().splitlines() == KNOWN.read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("rules", [*named_rules().values(), *ODD], ids=lambda rules: rules.name)
@@ -144,3 +157,7 @@ def test_a_wrong_question_is_answered_with_a_sentence(
 ) -> None:
     assert main(arguments) == 2
     assert word in capsys.readouterr().err
+
+
+if __name__ == "__main__":
+    KNOWN.write_text(all_words(), encoding="utf-8")

@@ -48,6 +48,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=[*ROOMS])
     parser.add_argument("--tests", nargs="+", default=TESTS, help="folders and files of tests")
+    parser.add_argument("--once", action="store_true", help="no second try with the compiler")
     parser.add_argument("--take-over", action="store_true", help="trust kills of unchanged code")
     asked = parser.parse_args()
     os.nice(19)
@@ -55,6 +56,7 @@ def main() -> None:
     workshop = Workshop(ROOT, work, ("engine", "agents", "envs", "training"), _FROM_ELSEWHERE)
     try:
         trial = Trial(workshop, {room: ROOMS[room] for room in asked.rooms}, asked.tests)
+        trial.once = asked.once
         results = Results(trial, work / "results.jsonl", asked.take_over)
         sampled = sample(trial.mutants, asked.seed, asked.count)
         verdicts: dict[str, Verdict] = {}

@@ -43,6 +43,8 @@ class Trial:
     ) -> None:
         """Measure the tests; one with a mutant gets `spare` and some times what it took without."""
         self.spare = spare
+        self.once = False
+        """Without the second try, with the compiler, of what survives without it."""
         self.workshop = workshop
         tree = workshop.tree
         self.mutants = {
@@ -68,6 +70,8 @@ class Trial:
     def try_out(self, mutant: Mutant) -> Verdict:
         """Run what runs the change, until a test notices it."""
         modes = (INTERPRETED, ANEW) if mutant.compiled else (COMPILED,)
+        if self.once:
+            modes = modes[:1]
         reached = False
         for mode in modes:
             tests = self._chosen(mutant, mode)
