@@ -19,7 +19,7 @@ _MODES = (COMPILED, INTERPRETED)
 # Seconds of tests per mutant, by what they cost unmutated, and the dearest test that is run.
 BUDGET, DEAREST = 40.0, 20.0
 # Seconds of the processor for what a test did not need when it was measured, such as compiling.
-SPARE = {INTERPRETED: 8.0, COMPILED: 20.0, ANEW: 300.0}
+SPARE = {INTERPRETED: 3.0, COMPILED: 20.0, ANEW: 300.0}
 
 
 @dataclass
