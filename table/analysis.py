@@ -17,6 +17,8 @@ from threading import Event
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ..agents.base import CannotPlay
 from ..agents.network import NetworkAgent
@@ -29,7 +31,8 @@ from ..engine.records import GameRecord
 from ..engine.rules import Rules
 from ..engine.state import VIEW
 from ..engine.view import View
-from .replay import HIDDEN, action_symbol, names_of
+from .replay import HIDDEN, names_of
+from .words import action_symbol
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
@@ -53,6 +56,77 @@ class AnalysisSettings:
     seed: int = 0
 
 
+class Worth(Struct, omit_defaults=True, kw_only=True):
+    """What a card is worth to the player to move."""
+
+    action: int
+    card: str
+    value: float | None
+    """In the unit of the analysis; None where there was no choice, so nothing was searched."""
+    cost: float
+    half_width: float | None = None
+    """Half of the value's 95 % interval, where it is estimated."""
+    cost_half_width: float = 0.0
+    tricks: int | None = None
+    """The tricks of those left that an exact ending comes to."""
+    probability: float | None = None
+    """The network's."""
+
+
+class Values(Struct, kw_only=True):
+    """What each legal action is worth, in one position."""
+
+    exact: bool
+    unit: str
+    best: list[int]
+    cards: list[Worth]
+    worlds: int | None = None
+
+
+class Decision(Values, kw_only=True):
+    """A decision of a hand: what was played, and what that cost."""
+
+    n: int = 0
+    who: int
+    stage: str
+    trick: int
+    action: int
+    cost: float
+    sure: bool
+    """Whether the cost is beyond the noise."""
+
+
+class Mistake(Struct):
+    """A decision that surely cost something."""
+
+    n: int
+    who: int
+    cost: float
+    text: str
+
+
+class StoryPoint(Struct):
+    """What seat 0 could expect before a trick."""
+
+    n: int
+    trick: int
+    expected: float
+    exact: bool
+
+
+class Analysis(Struct):
+    """What every decision of a hand was worth."""
+
+    unit: str
+    search: str
+    network: str | None
+    decisions: list[Decision]
+    mistakes: list[Mistake]
+    story: list[StoryPoint]
+    ready: bool = True
+    done: float = 1.0
+
+
 class Analyst:
     """Values the decisions of one rule set, each from the view of the player to move."""
 
@@ -74,43 +148,44 @@ class Analyst:
         """A difference of pays in the unit of the analysis."""
         return round(50 * less if self.unit == WIN else less, 3) + 0.0
 
-    def decision(self, view: View, played: int) -> dict[str, Any]:
+    def decision(self, view: View, played: int, n: int = 0) -> Decision:
         """What each legal action is worth to the player to move, and what the one played cost."""
         told = self.values(view)
-        chosen = next(card for card in told["cards"] if card["action"] == played)
-        cost, width = chosen["cost"], chosen.get("cost_half_width", 0.0)
-        return {
-            "who": view.seat,
-            "stage": "endgame" if view.endgame else "foreplay",
-            "trick": view.trick + 1,
-            "action": int(played),
-            "cost": cost,
-            "sure": cost > _SURE * width,
-            **told,
-        }
+        chosen = next(card for card in told.cards if card.action == played)
+        return Decision(
+            n=n,
+            who=view.seat,
+            stage="endgame" if view.endgame else "foreplay",
+            trick=view.trick + 1,
+            action=int(played),
+            cost=chosen.cost,
+            sure=chosen.cost > _SURE * chosen.cost_half_width,
+            **asdict(told),
+        )
 
-    def values(self, view: View) -> dict[str, Any]:
+    def values(self, view: View) -> Values:
         """What each legal action is worth to the player to move: exact, or what a search finds."""
         view = View(self.rules, view.record)
-        exact = self._exact(view)
-        told: dict[str, Any] = {"exact": exact is not None, "unit": self.unit}
+        exact, worlds = self._exact(view), None
         if exact is not None:
             cards = exact
         elif (found := self.search.estimates(view, self.settings.seed)) is not None:
-            told["worlds"] = found.worlds
+            worlds = found.worlds
             cards = self._estimated(found, self._shares(view))
-        else:  # there is no choice, so nothing was searched
+        else:
             shares = self._shares(view)
             cards = [
-                {**_named(action), "value": None, "cost": 0.0, **shares.get(action, {})}
+                _worth(action, value=None, cost=0.0, probability=shares.get(action))
                 for action in view.legal()
             ]
-        best = [card["action"] for card in cards if card["cost"] == 0]
-        return {**told, "best": best, "cards": cards}
+        best = [card.action for card in cards if card.cost == 0]
+        return Values(
+            exact=exact is not None, unit=self.unit, best=best, cards=cards, worlds=worlds
+        )
 
     # -- exact
 
-    def _exact(self, view: View) -> list[dict[str, Any]] | None:
+    def _exact(self, view: View) -> list[Worth] | None:
         """Each card of an open ending by what it pays; None where there is no such value."""
         rules = view.rules
         if view.phase == "choose" or (rules.race is not None and rules.contract != "high"):
@@ -129,43 +204,41 @@ class Analyst:
         }
         return self._from_exact(paid, tricks)
 
-    def _from_exact(self, paid: dict[int, int], tricks: dict[int, int]) -> list[dict[str, Any]]:
+    def _from_exact(self, paid: dict[int, int], tricks: dict[int, int]) -> list[Worth]:
         most = max(paid.values())
         return [
-            {
-                **_named(action),
-                "value": self.worth(each),
-                "cost": self.cost(most - each),
-                **({"tricks": tricks[action]} if tricks else {}),
-            }
+            _worth(
+                action,
+                value=self.worth(each),
+                cost=self.cost(most - each),
+                tricks=tricks.get(action),
+            )
             for action, each in paid.items()
         ]
 
     # -- estimated
 
-    def _estimated(
-        self, found: Estimates, shares: dict[int, dict[str, float]]
-    ) -> list[dict[str, Any]]:
+    def _estimated(self, found: Estimates, shares: dict[int, float]) -> list[Worth]:
         means, widths = found.means, found.half_widths
         costs, apart = found.costs(found.actions[int(np.argmax(means))])
         return [
-            {
-                **_named(action),
-                "value": self.worth(float(means[place])),
-                "half_width": self.cost(float(widths[place])),
-                "cost": self.cost(float(costs[place])),
-                "cost_half_width": self.cost(float(apart[place])),
-                **shares.get(action, {}),
-            }
+            _worth(
+                action,
+                value=self.worth(float(means[place])),
+                half_width=self.cost(float(widths[place])),
+                cost=self.cost(float(costs[place])),
+                cost_half_width=self.cost(float(apart[place])),
+                probability=shares.get(action),
+            )
             for place, action in enumerate(found.actions)
         ]
 
-    def _shares(self, view: View) -> dict[int, dict[str, float]]:
+    def _shares(self, view: View) -> dict[int, float]:
         """The network's probabilities, by action."""
         if self.network is None:
             return {}
         shares = self.network.likelihoods(np.array(view.record, VIEW))[0]
-        return {each: {"probability": round(float(shares[each]), 4)} for each in view.legal()}
+        return {each: round(float(shares[each]), 4) for each in view.legal()}
 
 
 def analyse(
@@ -173,98 +246,80 @@ def analyse(
     settings: AnalysisSettings | None = None,
     progress: Callable[[float], None] | None = None,
     stop: Event | None = None,
-) -> dict[str, Any]:
-    """The analysis of a whole hand, as JSON holds it.
+) -> Analysis:
+    """The analysis of a whole hand.
 
     `progress` is told from 0 to 1 how much is done; setting `stop` ends it with
     `AnalysisStopped` after the decision under way.
     """
     analyst = Analyst(record.rules, settings)
     game, actions = record.start(), record.actions
-    decisions: list[dict[str, Any]] = []
+    decisions: list[Decision] = []
     for n, action in enumerate(actions):
         if stop is not None and stop.is_set():
             raise AnalysisStopped(f"the analysis was stopped after {n} of {len(actions)} decisions")
-        decisions.append({"n": n, **analyst.decision(game.view(game.turn or 0), action)})
+        decisions.append(analyst.decision(game.view(game.turn or 0), action, n))
         game.play(action)
         if progress is not None:
             progress((n + 1) / len(actions))
-    return {
-        "ready": True,
-        "done": 1.0,
-        "unit": analyst.unit,
-        "search": analyst.search.name,
-        "network": None if analyst.network is None else analyst.network.name,
-        "decisions": decisions,
-        "mistakes": _mistakes(decisions, names_of(record)),
-        "story": _story(analyst, decisions, record),
-    }
+    return Analysis(
+        unit=analyst.unit,
+        search=analyst.search.name,
+        network=None if analyst.network is None else analyst.network.name,
+        decisions=decisions,
+        mistakes=_mistakes(decisions, names_of(record)),
+        story=_story(analyst, decisions, record),
+    )
 
 
 # -- mistakes and the story
 
 
-def _mistakes(decisions: list[dict[str, Any]], names: tuple[str, str]) -> list[dict[str, Any]]:
+def _mistakes(decisions: list[Decision], names: tuple[str, str]) -> list[Mistake]:
     """The decisions that surely cost something, the dearest first."""
-    found = [each for each in decisions if each["cost"] > 0 and each["sure"]]
-    found.sort(key=lambda each: (-each["cost"], each["n"]))
-    return [
-        {
-            "n": each["n"],
-            "who": each["who"],
-            "cost": each["cost"],
-            "exact": each["exact"],
-            "played": each["action"],
-            "better": each["best"],
-            "text": _mistake_text(each, names),
-        }
-        for each in found
-    ]
+    found = [each for each in decisions if each.cost > 0 and each.sure]
+    found.sort(key=lambda each: (-each.cost, each.n))
+    return [Mistake(each.n, each.who, each.cost, _mistake_text(each, names)) for each in found]
 
 
-def _mistake_text(decision: dict[str, Any], names: tuple[str, str]) -> str:
-    better = " or ".join(action_symbol(action) for action in decision["best"][:3])
-    verb = "took" if decision["action"] == TAKE_HIDDEN else "chose"
-    who: int = decision["who"]
-    told = f"trick {decision['trick']}: {names[who]} {verb} {action_symbol(decision['action'])}"
-    about = "" if decision["exact"] else "about "
-    if decision["unit"] == PAY:
-        return f"{told}; {better} pays {about}{decision['cost']:.3g} more"
-    if decision["exact"]:
-        before = max(card["value"] for card in decision["cards"])
+def _mistake_text(decision: Decision, names: tuple[str, str]) -> str:
+    better = " or ".join(action_symbol(action) for action in decision.best[:3])
+    verb = "took" if decision.action == TAKE_HIDDEN else "chose"
+    name = names[decision.who]
+    told = f"trick {decision.trick}: {name} {verb} {action_symbol(decision.action)}"
+    about = "" if decision.exact else "about "
+    if decision.unit == PAY:
+        return f"{told}; {better} pays {about}{decision.cost:.3g} more"
+    if decision.exact:
+        before = max(card.value or 0.0 for card in decision.cards)
         return f"{told}; {better} {'wins' if before == 100 else 'ties'} the hand"
-    return f"{told}; {better} wins {about}{decision['cost']:.0f} % more often"
+    return f"{told}; {better} wins {about}{decision.cost:.0f} % more often"
 
 
-def _story(
-    analyst: Analyst, decisions: list[dict[str, Any]], record: GameRecord
-) -> list[dict[str, Any]]:
+def _story(analyst: Analyst, decisions: list[Decision], record: GameRecord) -> list[StoryPoint]:
     """What seat 0 could expect at each trick, by its own view where it had a choice; then the end.
 
     Both views in turn would tell of two hopes, not of one hand: each knows its own cards best.
     """
-    story: list[dict[str, Any]] = []
+    story: list[StoryPoint] = []
     for each in decisions:
-        values = [card["value"] for card in each["cards"] if card["value"] is not None]
-        new = not story or story[-1]["trick"] < each["trick"]
-        if values and new and each["who"] == 0:
-            point = {"n": each["n"], "trick": each["trick"], "expected": max(values)}
-            story.append({**point, "exact": each["exact"]})
+        values = [card.value for card in each.cards if card.value is not None]
+        new = not story or story[-1].trick < each.trick
+        if values and new and each.who == 0:
+            story.append(StoryPoint(each.n, each.trick, max(values), each.exact))
     paid = record.pays[0]
     if analyst.unit == WIN:
         paid = (paid > 0) - (paid < 0)
-    end = {"n": len(decisions), "trick": len(record.tricks) + 1, "expected": analyst.worth(paid)}
-    return [*story, {**end, "exact": True}]
+    end = StoryPoint(len(decisions), len(record.tricks) + 1, analyst.worth(paid), True)
+    return [*story, end]
 
 
 # -- who is asked
 
 
-def _named(action: int) -> dict[str, Any]:
-    return {
-        "action": int(action),
-        "card": HIDDEN if action == TAKE_HIDDEN else str(CARDS[action]),
-    }
+def _worth(action: int, **told: Any) -> Worth:
+    card = HIDDEN if action == TAKE_HIDDEN else str(CARDS[action])
+    return Worth(action=int(action), card=card, **told)
 
 
 def _search(name: str, rules: Rules) -> SearchAgent:
@@ -285,6 +340,3 @@ def _network(name: str | None, rules: Rules) -> NetworkAgent | None:
     if not isinstance(agent, NetworkAgent):
         raise ValueError(f"{name or CHAMPION} is no network, so it has no probabilities to tell")
     return agent
-
-
-__all__ = ["AnalysisSettings", "AnalysisStopped", "Analyst", "analyse"]

@@ -6,15 +6,16 @@ from __future__ import annotations
 import csv
 import io
 from datetime import datetime, timezone
-from typing import Any
 
-from .sitting import HUMAN
+from msgspec import Struct
+
+from .session import HUMAN
 from .store import Store
 
 # Watched hands are nobody's own, so they are not counted.
 _HANDS = """
-SELECT opponent, rules, COUNT(*), SUM(pay > 0), SUM(pay = 0), SUM(pay < 0), SUM(pay),
-    AVG(margin), MAX(margin), MIN(margin), MAX(pay), MAX(finished)
+SELECT opponent, rules, COUNT(*), SUM(pay > 0), SUM(pay = 0), SUM(pay < 0), AVG(margin),
+    MAX(margin)
 FROM hands WHERE person = ? AND player = ? GROUP BY opponent, rules
 """
 _MATCHES = """
@@ -27,34 +28,53 @@ _COLUMNS = (
 )
 
 
-def statistics_of(store: Store, person: str) -> dict[str, Any]:
+class Row(Struct):
+    """Results against one opponent under one rule set."""
+
+    opponent: str
+    rules: str
+    hands: int
+    won: int
+    drawn: int
+    lost: int
+    margin: float
+    best: int
+    matches: int
+    matches_won: int
+
+
+class Total(Struct):
+    """Results in all."""
+
+    hands: int
+    won: int
+    drawn: int
+    lost: int
+    matches: int
+    matches_won: int
+
+
+class Statistics(Struct):
+    """A person's results."""
+
+    rows: list[Row]
+    total: Total
+
+
+def statistics_of(store: Store, person: str) -> Statistics:
     """A person's results: a row for every opponent and rule set, and one for all."""
-    matches = {tuple(row[:2]): row[2:] for row in store.rows(_MATCHES, person, HUMAN)}
-    rows: list[dict[str, Any]] = []
-    for opponent, rules, *numbers in store.rows(_HANDS, person, HUMAN):
-        hands, won, tied, lost, pay, margin, best, worst, best_pay, last = numbers
-        played, taken = matches.get((opponent, rules), (0, 0))
-        rows.append(
-            {
-                "opponent": opponent,
-                "rules": rules,
-                "hands": hands,
-                "won": won,
-                "drawn": tied,
-                "lost": lost,
-                "pay": pay,
-                "margin": round(margin, 2),
-                "best": best,
-                "worst": worst,
-                "best_pay": best_pay,
-                "matches": played,
-                "matches_won": taken,
-                "last": last,
-            }
-        )
-    rows.sort(key=lambda row: -row["hands"])
-    counted = ("hands", "won", "drawn", "lost", "matches", "matches_won")
-    return {"rows": rows, "total": {name: sum(row[name] for row in rows) for name in counted}}
+    matches: dict[tuple[str, str], tuple[int, int]] = {
+        (opponent, rules): (played, won)
+        for opponent, rules, played, won in store.rows(_MATCHES, person, HUMAN)
+    }
+    rows: list[Row] = []
+    for opponent, rules, hands, won, drawn, lost, margin, best in store.rows(_HANDS, person, HUMAN):
+        played = matches.get((opponent, rules), (0, 0))
+        told = Row(opponent, rules, hands, won, drawn, lost, round(margin, 2), best, *played)
+        rows.append(told)
+    rows.sort(key=lambda row: -row.hands)
+    total = Total(*(sum(getattr(row, name) for row in rows) for name in Total.__struct_fields__))
+    return Statistics(rows, total)
 
 
 def as_csv(store: Store, person: str) -> str:
@@ -67,7 +87,7 @@ def as_csv(store: Store, person: str) -> str:
             finished = datetime.fromtimestamp(hand.finished, timezone.utc)
             writer.writerow(
                 (
-                    *(finished.isoformat(timespec="seconds"), hand.sitting, hand.hand),
+                    *(finished.isoformat(timespec="seconds"), hand.session, hand.hand),
                     *(hand.rules, hand.opponent, hand.tricks, hand.tricks_other),
                     *(hand.margin, hand.pay),
                 )

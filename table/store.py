@@ -1,7 +1,7 @@
 # pyright: strict
-"""What people play, kept in one SQLite file: sittings under way, finished hands and matches.
+"""What people play, kept in one SQLite file: sessions under way, finished hands and matches.
 
-The page and the terminal share it, also at the same time: every change of a sitting
+The page and the terminal share it, also at the same time: every change of a session
 counts its revisions, so nobody writes over what somebody else has played on. A file that
 is damaged is moved aside and a new one begun.
 """
@@ -9,6 +9,7 @@ is damaged is moved aside and a new one begun.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
 import threading
@@ -19,32 +20,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .folders import data_folder
-from .messages import kind_of, listed, winner_of
-from .sitting import OPPONENT, PERSON, Sitting
+import platformdirs
+
+from .session import OPPONENT, PERSON, Session, score_of, winner_of
+from .words import listed, match_words, title_of
 
 FILE = "table.sqlite3"
-_VERSION = 1
+_VERSION = 2
 _BUSY_SECONDS = 5.0
 _ID_BYTES = 18
 _MOST_LISTED = 200
 
 _SCHEMA = """
 CREATE TABLE persons (name TEXT PRIMARY KEY, person TEXT NOT NULL);
-CREATE TABLE sittings (
+CREATE TABLE sessions (
     id TEXT PRIMARY KEY, person TEXT NOT NULL, revision INTEGER NOT NULL, updated REAL NOT NULL,
     over INTEGER NOT NULL, about TEXT NOT NULL, state TEXT NOT NULL, extra TEXT NOT NULL
 );
-CREATE INDEX sittings_of ON sittings (person, updated);
+CREATE INDEX sessions_of ON sessions (person, updated);
 CREATE TABLE hands (
-    sitting TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
+    session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
     rules TEXT NOT NULL, opponent TEXT NOT NULL, player TEXT NOT NULL,
     tricks INTEGER NOT NULL, tricks_other INTEGER NOT NULL, pay INTEGER NOT NULL,
-    margin INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (sitting, hand)
+    margin INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (session, hand)
 );
 CREATE INDEX hands_of ON hands (person, finished);
 CREATE TABLE matches (
-    sitting TEXT PRIMARY KEY, person TEXT NOT NULL, finished REAL NOT NULL, rules TEXT NOT NULL,
+    session TEXT PRIMARY KEY, person TEXT NOT NULL, finished REAL NOT NULL, rules TEXT NOT NULL,
     opponent TEXT NOT NULL, player TEXT NOT NULL, kind TEXT NOT NULL, n INTEGER NOT NULL,
     hands INTEGER NOT NULL, points INTEGER NOT NULL, points_other INTEGER NOT NULL,
     won INTEGER NOT NULL
@@ -52,12 +54,32 @@ CREATE TABLE matches (
 """
 
 
+# What brings a file of an older layout to the next one.
+_MIGRATIONS = {
+    1: """
+ALTER TABLE sittings RENAME TO sessions;
+ALTER TABLE hands RENAME COLUMN sitting TO session;
+ALTER TABLE matches RENAME COLUMN sitting TO session;
+UPDATE sessions SET about = json_set(about, '$.match', CASE json_extract(about, '$.match.kind')
+    WHEN 'points' THEN 'to ' || json_extract(about, '$.match.n') || ' points'
+    WHEN 'best' THEN 'best of ' || json_extract(about, '$.match.n')
+    ELSE 'a single hand' END)
+""",
+}
+
+
 class StoreError(ValueError):
     """A file that can not be used for what people play."""
 
 
 class PlayedElsewhere(ValueError):
-    """A sitting was played on, or forgotten, by another program meanwhile."""
+    """A session was played on, or forgotten, by another program meanwhile."""
+
+
+def data_folder() -> Path:
+    """The folder that `GERMAN_WHIST_DATA` names, or the user's data folder."""
+    wanted = os.environ.get("GERMAN_WHIST_DATA")
+    return Path(wanted) if wanted else Path(platformdirs.user_data_dir("german-whist"))
 
 
 def new_id() -> str:
@@ -67,7 +89,7 @@ def new_id() -> str:
 
 @dataclass(frozen=True)
 class Kept:
-    """A sitting as it was kept."""
+    """A session as it was kept."""
 
     id: str
     person: str
@@ -85,7 +107,7 @@ class Kept:
 class KeptHand:
     """A finished hand, with its record as a line of text."""
 
-    sitting: str
+    session: str
     hand: int
     person: str
     finished: float
@@ -145,11 +167,13 @@ class Store:
         connection.execute("BEGIN IMMEDIATE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
+            _execute(connection, _SCHEMA)
+        for older in range(version or _VERSION, _VERSION):
+            _execute(connection, _MIGRATIONS[older])
+        if version < _VERSION:
             connection.execute(f"PRAGMA user_version={_VERSION}")
         connection.execute("COMMIT")
-        if version not in (0, _VERSION):
+        if version > _VERSION:
             raise StoreError(
                 f"{self.path} was written by another version of this program (layout {version}, "
                 f"this one reads {_VERSION}): use that one, or name another folder with --data"
@@ -195,81 +219,81 @@ class Store:
         ((person,),) = self._rows("SELECT person FROM persons WHERE name = 'owner'")
         return person
 
-    # -- sittings
+    # -- sessions
 
     def keep(
         self,
         name: str,
         person: str,
-        sitting: Sitting,
+        session: Session,
         *,
         revision: int = 0,
         over: bool | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> int:
-        """Keep a sitting, with the hands that it has finished; returns its new revision.
+        """Keep a session, with the hands that it has finished; returns its new revision.
 
-        `revision` is what the last `keep` returned, 0 for a sitting that is new. `over` is told
+        `revision` is what the last `keep` returned, 0 for a session that is new. `over` is told
         where somebody has left it before its end.
         """
         values = (
-            *(revision + 1, time.time(), sitting.over if over is None else over),
-            *(_json(listed(sitting)), _json(sitting.state()), _json(extra or {})),
+            *(revision + 1, time.time(), session.over if over is None else over),
+            *(_json(_about(session)), _json(session.state()), _json(extra or {})),
         )
         with self._changing() as connection:
             if revision:
                 done = connection.execute(
-                    "UPDATE sittings SET revision = ?, updated = ?, over = ?, about = ?,"
+                    "UPDATE sessions SET revision = ?, updated = ?, over = ?, about = ?,"
                     " state = ?, extra = ? WHERE id = ? AND revision = ?",
                     (*values, name, revision),
                 )
             else:
                 done = connection.execute(
-                    "INSERT OR IGNORE INTO sittings (revision, updated, over, about, state,"
+                    "INSERT OR IGNORE INTO sessions (revision, updated, over, about, state,"
                     " extra, id, person) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     (*values, name, person),
                 )
             if not done.rowcount:
                 raise PlayedElsewhere("this table was played on, or cleared away, elsewhere")
-            _keep_finished(connection, name, person, sitting)
+            _keep_finished(connection, name, person, session)
         return revision + 1
 
     def kept(self, name: str) -> Kept | None:
-        """The sitting of this name."""
-        found = self._sittings("WHERE id = ?", name)
+        """The session of this name."""
+        found = self._sessions("WHERE id = ?", name)
         return found[0] if found else None
 
-    def sittings(self, person: str) -> list[Kept]:
-        """A person's sittings: those under way, then those that are over, the last played first."""
+    def sessions(self, person: str) -> list[Kept]:
+        """A person's sessions: those under way, then those that are over, the last played first."""
         which = "WHERE person = ? ORDER BY over, updated DESC LIMIT ?"
-        return self._sittings(which, person, _MOST_LISTED)
+        return self._sessions(which, person, _MOST_LISTED)
 
-    def _sittings(self, which: str, *values: object) -> list[Kept]:
-        columns = "SELECT id, person, revision, updated, over, about, state, extra FROM sittings "
+    def _sessions(self, which: str, *values: object) -> list[Kept]:
+        columns = "SELECT id, person, revision, updated, over, about, state, extra FROM sessions "
         return [
             Kept(name, person, revision, updated, bool(over), *map(json.loads, told))
             for name, person, revision, updated, over, *told in self._rows(columns + which, *values)
         ]
 
     def revision(self, name: str) -> int:
-        """The present revision of a sitting; 0 if there is none."""
-        found = self._rows("SELECT revision FROM sittings WHERE id = ?", name)
+        """The present revision of a session; 0 if there is none."""
+        found = self._rows("SELECT revision FROM sessions WHERE id = ?", name)
         return found[0][0] if found else 0
 
-    def open_sittings(self, person: str | None = None) -> int:
-        """How many sittings are not over, of one person or in all."""
+    def open_sessions(self, person: str | None = None) -> int:
+        """How many sessions are not over, of one person or in all."""
         if person is None:
-            ((count,),) = self._rows("SELECT COUNT(*) FROM sittings WHERE NOT over")
+            ((count,),) = self._rows("SELECT COUNT(*) FROM sessions WHERE NOT over")
         else:
             ((count,),) = self._rows(
-                "SELECT COUNT(*) FROM sittings WHERE NOT over AND person = ?", person
+                "SELECT COUNT(*) FROM sessions WHERE NOT over AND person = ?", person
             )
         return count
 
     def forget(self, name: str) -> None:
-        """Forget a sitting; the hands that were finished in it stay."""
+        """Forget a session; the hands that were finished in it stay."""
         with self._changing() as connection:
-            connection.execute("DELETE FROM sittings WHERE id = ?", (name,))
+            connection.execute("DELETE FROM sessions WHERE id = ?", (name,))
 
     # -- finished hands
 
@@ -279,9 +303,9 @@ class Store:
         query = "WHERE person = ? ORDER BY finished DESC, hand DESC LIMIT ?"
         return self._hands(query, person, limit)
 
-    def hand(self, sitting: str, hand: int) -> KeptHand | None:
-        """One finished hand of a sitting."""
-        found = self._hands("WHERE sitting = ? AND hand = ?", sitting, hand)
+    def hand(self, session: str, hand: int) -> KeptHand | None:
+        """One finished hand of a session."""
+        found = self._hands("WHERE session = ? AND hand = ?", session, hand)
         return found[0] if found else None
 
     def _hands(self, which: str, *values: object) -> list[KeptHand]:
@@ -294,28 +318,46 @@ class Store:
         return self._rows(query, *values)
 
 
+def _execute(connection: sqlite3.Connection, script: str) -> None:
+    """The statements of a script, inside the transaction that is under way."""
+    for statement in script.split(";"):
+        connection.execute(statement)
+
+
+def _about(session: Session) -> dict[str, Any]:
+    """The session in a list: what is played, and how it stands."""
+    settings = session.settings
+    return {
+        "title": f"{title_of(settings.rules.name)}, {listed(settings.names)}",
+        "match": match_words(settings.match),
+        "score": list(score_of(session)),
+    }
+
+
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _keep_finished(
-    connection: sqlite3.Connection, name: str, person: str, sitting: Sitting
+    connection: sqlite3.Connection, name: str, person: str, session: Session
 ) -> None:
-    """Keep the hands that were finished since the sitting was taken up, and the match."""
-    settings, now = sitting.settings, time.time()
+    """Keep the hands that were finished since the session was taken up, and the match."""
+    settings, now = session.settings, time.time()
     who = (settings.rules.name, settings.opponent, settings.player)
-    first = sitting.hands_over - len(sitting.records)
-    for hand, record in enumerate(sitting.records, first + 1):
+    first = session.hands_over - len(session.records)
+    for hand, record in enumerate(session.records, first + 1):
         mine, others = record.counting_tricks
-        margin = others - mine if sitting.results[hand - 1].low else mine - others
+        margin = others - mine if session.results[hand - 1].low else mine - others
         connection.execute(
             "INSERT OR IGNORE INTO hands VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (name, hand, person, now, *who, mine, others, record.pays[0], margin, record.to_line()),
         )
-    if settings.match is None or not sitting.over:
+    if settings.match is None or not session.over:
         return
-    won = {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(sitting)]
-    match = (*kind_of(settings.match), sitting.hands_over, *sitting.game.points, won)
+    won = {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(session)]
+    target, best_of = settings.match.target, settings.match.best_of
+    kind = ("points", target) if target else ("best", best_of)
+    match = (*kind, session.hands_over, *session.game.points, won)
     connection.execute(
         "INSERT OR IGNORE INTO matches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (name, person, now, *who, *match),

@@ -13,10 +13,10 @@ from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 
-from german_whist.table.offer import Offer
-from german_whist.table.requests import PERSON_COOKIE
-from german_whist.table.security import Door
-from german_whist.table.server import Server, make_app
+from german_whist.table.browser.requests import PERSON_COOKIE
+from german_whist.table.browser.security import Door
+from german_whist.table.browser.server import Server, make_app
+from german_whist.table.opponents import Opponents
 from german_whist.table.store import Store
 
 
@@ -92,7 +92,7 @@ def running(
 ) -> Iterator[Running]:
     """A server on a free port of this machine, with its store in a folder."""
     store = Store(folder)
-    app = make_app(store, Offer(more), door or Door.at("127.0.0.1"), "0")
+    app = make_app(store, Opponents(more), door or Door.at("127.0.0.1"))
     listening = socket.create_server(("127.0.0.1", 0))
     server = Server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -114,7 +114,7 @@ class Seat:
     def __init__(self, visitor: Visitor, **settings: Any) -> None:
         self.visitor = visitor
         told = visitor.post("/api/tables", settings)
-        self.id = told["id"]
+        self.id = told["state"]["id"]
         self.path = f"/api/tables/{self.id}"
         self.state: dict[str, Any] = {}
         self.events: list[dict[str, Any]] = []

@@ -87,7 +87,7 @@ class Visit:
             "match": {"kind": "single"},
             **wishes,
         }
-        name = self.ask("tables", told)["id"]
+        name = self.ask("tables", told)["state"]["id"]
         self.go(f"table/{name}")
         self.page.locator(".felt[data-move]").wait_for()
         return name

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from german_whist import Game
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.table.analysis import AnalysisSettings, analyse
-from german_whist.table.page_of_replay import page_of
+from german_whist.table.browser.saved_replay import page_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
@@ -75,7 +75,7 @@ def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
     page.keyboard.press("Home")
     assert opened.at() == f"Trick 1 · 0 / {last}"
     assert page.locator(".story svg").count() == 1
-    assert page.locator(".mistake-list li").count() == len(analysis["mistakes"])
+    assert page.locator(".mistake-list li").count() == len(analysis.mistakes)
     assert "ann and bob" in page.locator("h1").inner_text()
     for view, story in (("0", True), ("1", False), ("both", True)):
         page.keyboard.press("v")  # what ann could expect is nothing that bob saw

@@ -15,7 +15,7 @@ import pytest
 from serving import Seat, Visitor, running
 
 from german_whist import load_rules
-from german_whist.table.sitting import Sitting
+from german_whist.table.session import Session
 from plain_whist import NAMED, PlainGame
 
 CARD = re.compile(r"\b([2-9TJQKA][CDHS])\b|(10|[2-9JQKA])([♣♦♥♠])")
@@ -57,17 +57,15 @@ def visible(game: PlainGame) -> set[str]:
 
 
 def said_with_places(help_told: dict[str, Any]) -> dict[str, str]:
-    return {
-        each["card"]: each["where"] for suit in help_told["seen"]["suits"] for each in suit["cards"]
-    }
+    return {card: where for suit in help_told["suits"].values() for card, where in suit.items()}
 
 
 class Watcher:
     """Follows a hand in the plain game, and checks each message against what may be known."""
 
-    def __init__(self, visitor: Visitor, rules: str, sitting: Sitting) -> None:
+    def __init__(self, visitor: Visitor, rules: str, session: Session) -> None:
         self.visitor = visitor
-        self.game = sitting.game
+        self.game = session.game
         deal = [int(card) for card in self.game.cards_dealt]
         self.plain = PlainGame(NAMED[rules], deal, self.game.dealer)
         self.played = 0
@@ -84,7 +82,7 @@ class Watcher:
                 self.follow(told["state"]["move"])
             if self.plain.phase == "over":
                 break
-            if '"seen"' not in message:
+            if '"suits"' not in message:
                 assert cards_in(message) <= visible(self.plain)
             numbers = {name(each) for each in numbers_in(told) if each < 52}
             assert numbers <= visible(self.plain)
@@ -145,9 +143,9 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
     with running(tmp_path) as server:
         visitor = server.visitor()
         seat = Seat(visitor, rules=rules, opponent=opponent, seed=5)
-        hall = server.server._house.hall
-        table = hall.get(next(iter(visitor.cookies.values())), seat.id)
-        watcher = Watcher(visitor, rules, table.sitting)
+        live = server.server._shared.live
+        table = live.get(next(iter(visitor.cookies.values())), seat.id)
+        watcher = Watcher(visitor, rules, table.session)
         visitor.get("/api/tables")
         asked = 0
         secrets = (seat.id, *visitor.cookies.values())
@@ -165,7 +163,7 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
             if asked < 6 or rng.random() < 0.1:
                 asked += 1
                 visitor.post(f"{seat.path}/hint")
-            theirs = [int(card) for card in table.sitting.game.hands[1]]
+            theirs = [int(card) for card in table.session.game.hands[1]]
             if theirs:
                 body = {"action": rng.choice(theirs), "move": seat.state["move"]}
                 assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 422

@@ -9,12 +9,13 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
+import msgspec
 import pytest
 
 from german_whist import Game, Match
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.table.analysis import AnalysisSettings, analyse
-from german_whist.table.page_of_replay import page_of
+from german_whist.table.browser.saved_replay import page_of
 from german_whist.table.replay import replay_of
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!-- \u2028'\"&lt;"
@@ -62,8 +63,8 @@ def test_it_holds_the_replay_and_the_analysis() -> None:
     record = hand()
     analysis = analyse(record, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
     saved = json.loads(Reader(page_of(record, analysis, 1)).all("script")[0])
-    assert saved["analysis"] == analysis
-    assert saved["replay"] == replay_of(record)
+    assert saved["analysis"] == json.loads(msgspec.json.encode(analysis))
+    assert saved["replay"] == json.loads(msgspec.json.encode(replay_of(record)))
     assert saved["seat"] == 1
     assert json.loads(Reader(page_of(record)).all("script")[0])["analysis"] is None
 

@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from german_whist import Game, Match
 from german_whist.engine.cards import SUITS, cards
@@ -15,6 +16,11 @@ from german_whist.table.replay import replay_of
 from german_whist.training.arena import evaluate
 from plain_whist import PlainGame
 from support import EVERY_SET, STYLES, chosen_action, engine_rules, plain_twin
+
+
+def builtins(replay: Any) -> Any:
+    """A replay as JSON holds it."""
+    return json.loads(json.dumps(to_builtins(replay)))
 
 
 def played(rules: Any, seed: int = 1, style: str = "any", **more: Any) -> GameRecord:
@@ -32,13 +38,11 @@ def ids(texts: list[str]) -> list[int]:
 
 def check_position(told: dict[str, Any], plain: PlainGame) -> None:
     assert [ids(hand) for hand in told["hands"]] == [sorted(hand) for hand in plain.hands]
-    assert [int(each) for each in cards(told["stock"])] == plain.stock
     assert [int(each) for each in cards(told["upcards"])] == plain.face_up
     assert told["stock_left"] == len(plain.stock)
     assert told["trump"] == (None if plain.trump is None else SUITS[plain.trump])
-    assert (told["low"], told["phase"], told["turn"]) == (plain.low, plain.phase, plain.turn)
+    assert (told["low"], told["turn"]) == (plain.low, plain.turn)
     assert told["tricks"] == plain.counting
-    assert sorted(told["legal"]) == plain.legal()
     for seat in (0, 1):
         view = plain.view(seat)
         assert ids(told["known"][1 - seat]) == view["opponent_known"]
@@ -62,8 +66,7 @@ def trick_cards(play: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_replay_agrees_with_plain_play(name: str) -> None:
     for seed, style in enumerate(STYLES):
         record = played(engine_rules(name), seed, style)
-        told = replay_of(record)
-        assert told == json.loads(json.dumps(told))
+        told = builtins(replay_of(record))
         plain = plain_twin(record.start())
         assert [step["action"] for step in told["steps"]] == list(record.actions)
         for number, step in enumerate(told["steps"]):
@@ -101,7 +104,7 @@ def test_a_hand_of_a_match_tells_its_score() -> None:
         game.deal_next()
     while not game.over:
         game.play(game.legal()[0])
-    told = replay_of(record_of(game))["match"]
+    told = builtins(replay_of(record_of(game)))["match"]
     assert (told["kind"], told["n"], told["hand"]) == ("best", 5, 3)
     assert sum(told["hands_won"]) == 2
 
@@ -111,7 +114,7 @@ def test_records_of_the_arena_open() -> None:
     evaluate("threshold", "random", hands=4, rules="draft", records=lines.append)
     assert len(lines) == 4
     for line in lines:
-        assert sorted(replay_of(GameRecord.from_line(line))["players"]) == ["random", "threshold"]
+        assert sorted(replay_of(GameRecord.from_line(line)).players) == ["random", "threshold"]
 
 
 def test_names_are_one_short_line_each() -> None:
@@ -123,7 +126,7 @@ def test_names_are_one_short_line_each() -> None:
         ({"players": ["hard", "hard"]}, ["hard (0)", "hard (1)"]),
         ({"players": ["a\x1b[2J\n b\u202e", "x" * 500]}, ["a [2J b", "x" * 39 + "…"]),
     ):
-        told = replay_of(GameRecord(**{**vars(record), "meta": meta}))
+        told = builtins(replay_of(GameRecord(**{**vars(record), "meta": meta})))
         assert told["players"] == expected
 
 
@@ -135,7 +138,7 @@ def test_a_record_that_tells_another_result_is_refused() -> None:
 
 def test_you_play_and_others_play_as_they_do() -> None:
     record = played("small-last")
-    told = replay_of(GameRecord(**{**vars(record), "meta": {"players": ["you", "hard"]}}))
+    told = builtins(replay_of(GameRecord(**{**vars(record), "meta": {"players": ["you", "hard"]}})))
     words = {" ".join(step["text"].split()[:2]) for step in told["steps"]}
     assert words == {"you lead", "you play", "hard leads", "hard plays"}
     winner = "you win," if record.pays[0] > 0 else "hard wins,"

@@ -53,7 +53,7 @@ def test_it_prints_every_card_of_a_hand(path: Path, capsys: pytest.CaptureFixtur
         assert out.startswith(f"hand {number} of 3\n{rules}: ")
         tricks = [line for line in out.splitlines() if re.match(r" {1,3}\d+  ", line)]
         replay = replay_of(hand(rules, number, players=["ann", "bob"]))
-        assert len(tricks) == replay["steps"][-1]["trick"]
+        assert len(tricks) == replay.steps[-1].trick
         if rules == "classic":
             assert {*SYMBOL.findall(out)} == {card.symbol for card in Game().rules.deck}
 

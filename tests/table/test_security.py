@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from serving import Running, Seat, Visitor, running
 
-from german_whist.table.security import POLICY, Door, Guard
+from german_whist.table.browser.security import POLICY, Door, Guard
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +40,14 @@ def refused(status: int, answer: tuple[int, Any]) -> str:
         ("[" * 60_000, "not JSON"),
         ('{"opponent": ' + "9" * 5000 + "}", "not JSON"),
         (b"\xff\xfe{}", "not JSON"),
-        ({"rules": 7}, "not a rule set"),
+        ({"rules": 7}, "rules is 7: a text"),
         ({"rules": "../../etc/passwd"}, "not a rule set"),
         ({"rules": "own.yaml"}, "not a rule set"),
-        ({"opponent": ["easy"]}, "name of an agent"),
-        ({"player": {"a": 1}}, "name of an agent"),
-        ({"match": 3}, "an object with kind"),
+        ({"opponent": ["easy"]}, "opponent is ['easy']: a text is needed"),
+        ({"player": {"a": 1}}, "player is {'a': 1}: a text is needed"),
+        ({"match": 3}, "match is 3: an object"),
         ({"match": {"kind": "war"}}, "single, points or best"),
-        ({"match": {"kind": "points"}}, "n is None"),
+        ({"match": {"kind": "points"}}, "match.n is left out"),
         ({"match": {"kind": "points", "n": 0}}, "n is 0"),
         ({"match": {"kind": "points", "n": True}}, "n is True"),
         ({"match": {"kind": "points", "n": 1e3}}, "n is 1000.0"),
@@ -87,7 +87,7 @@ def test_names_from_the_page_load_no_files_and_no_code(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("an agent was made")
 
-    monkeypatch.setattr("german_whist.table.offer.make_agent", never)
+    monkeypatch.setattr("german_whist.table.opponents.make_agent", never)
     if (part, name) == ("player", "human"):
         return
     sentence = refused(422, visitor.ask("POST", "/api/tables", {part: name}))
@@ -107,13 +107,13 @@ def test_agents_of_the_command_line_join_the_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({}, "action is None"),
+        ({}, "action is left out"),
         ({"action": "AS", "move": 0}, "action is 'AS'"),
         ({"action": 53, "move": 0}, "action is 53"),
         ({"action": -1, "move": 0}, "action is -1"),
         ({"action": 1.0, "move": 0}, "action is 1.0"),
         ({"action": True, "move": 0}, "action is True"),
-        ({"action": 1}, "move is None"),
+        ({"action": 1}, "move is left out"),
         ({"action": 1, "move": 10**30}, "move is 1000"),
     ],
 )
@@ -226,8 +226,8 @@ def test_a_link_makes_nobody_another_person_than_the_owner(server: Running) -> N
 
 
 def test_nobody_opens_tables_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("german_whist.table.hall.OPEN_TABLES_EACH", 3)
-    monkeypatch.setattr("german_whist.table.hall.OPEN_TABLES_IN_ALL", 4)
+    monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_EACH", 3)
+    monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_IN_ALL", 4)
     with running(tmp_path) as server:
         visitor = server.visitor()
         seats = [Seat(visitor, opponent="easy") for _ in range(3)]

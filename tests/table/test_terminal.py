@@ -8,11 +8,12 @@ import pytest
 pytest.importorskip("termios")
 pyte = pytest.importorskip("pyte")
 
+from msgspec import to_builtins  # noqa: E402
 from terminal_user import TerminalUser  # noqa: E402
 
 from german_whist.engine.records import write_records  # noqa: E402
 from german_whist.engine.rules import load_rules  # noqa: E402
-from german_whist.table.sitting import Settings, Sitting  # noqa: E402
+from german_whist.table.session import Session, Settings  # noqa: E402
 from german_whist.table.statistics import statistics_of  # noqa: E402
 from german_whist.table.store import Store  # noqa: E402
 
@@ -38,7 +39,7 @@ def terminal(tmp_path):
 def results(tmp_path):
     store = Store(tmp_path / "data")
     try:
-        return statistics_of(store, store.owner())["total"]
+        return to_builtins(statistics_of(store, store.owner()).total)
     finally:
         store.close()
 
@@ -75,9 +76,9 @@ def test_a_hand_that_was_left_goes_on_where_it_was(terminal):
     user = terminal(OPPONENT, "--seed", "3", "--match", "10")
     user.wait_for("Enter play")
     user.press("enter")
-    user.wait_for("foreplay 2 of 13")
+    user.wait_for("Trick 2 of 13")
     user.press("enter")
-    user.wait_for("foreplay 3 of 13")
+    user.wait_for("Trick 3 of 13")
     user.wait_for("Enter play")
     table = user.lines
     user.press("q")
@@ -203,7 +204,7 @@ def test_a_hint_moves_the_marker_and_says_why(terminal):
     user.press("h")
     user.wait_for("Hint:")
     user.press("enter")
-    user.wait_for("foreplay 2 of 13")
+    user.wait_for("Trick 2 of 13")
 
 
 def test_two_players_are_watched_with_both_hands_open(terminal):
@@ -215,11 +216,11 @@ def test_two_players_are_watched_with_both_hands_open(terminal):
 
 
 def test_a_record_is_stepped_through_by_keys(tmp_path):
-    sitting = Sitting(Settings(load_rules("small-last"), "random", player="threshold", seed=5))
-    while sitting.turn is not None:
-        sitting.answer()
+    session = Session(Settings(load_rules("small-last"), "random", player="threshold", seed=5))
+    while session.turn is not None:
+        session.answer()
     file = tmp_path / "hands.jsonl"
-    write_records(file, sitting.records)
+    write_records(file, session.records)
     with TerminalUser(tmp_path, "replay", str(file)) as user:
         user.wait_for("card 0 of 28")
         user.press("right", "right", "right")

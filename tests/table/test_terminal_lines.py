@@ -13,16 +13,17 @@ import pytest
 
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules, named_rules
-from german_whist.table import terminal_replay
-from german_whist.table.sitting import Settings, Sitting
+from german_whist.table.hints import known_cards
+from german_whist.table.session import Session, Settings
+from german_whist.table.statistics import Statistics, Total
 from german_whist.table.store import Store
-from german_whist.table.terminal_door import Door
-from german_whist.table.terminal_ink import ink_for, line_width, text_of_line, tidy
-from german_whist.table.terminal_keys import Evening
-from german_whist.table.terminal_page import Left, Page
-from german_whist.table.terminal_pages import rules_page, seen_page, tricks_page
-from german_whist.table.terminal_picture import Table, in_order, page
-from german_whist.table.terminal_words import known_cards
+from german_whist.table.terminal import replay_by_keys
+from german_whist.table.terminal.drawing import Table, in_order, page
+from german_whist.table.terminal.keeping import Left
+from german_whist.table.terminal.lobby import Lobby
+from german_whist.table.terminal.pages import rules_page, seen_page, tricks_page
+from german_whist.table.terminal.play_by_keys import Evening
+from german_whist.table.terminal.styled_text import ink_for, line_width, text_of_line, tidy
 
 DECK = [rank + suit for suit in "SHDC" for rank in "AKQJT98765432"]
 
@@ -167,34 +168,34 @@ class FakeScreen:
 class NoKeeper:
     """Keeps nothing."""
 
-    def keep(self, sitting):
+    def keep(self, session):
         pass
 
     def statistics(self):
-        return Page("Statistics", [])
+        return Statistics([], Total(0, 0, 0, 0, 0, 0))
 
 
 @pytest.mark.parametrize("name", named_rules())
 @pytest.mark.parametrize("size", [(60, 20), (80, 24)])
 def test_a_hand_of_every_rule_set_fits_the_screen(name, size):
-    sitting = Sitting(Settings(load_rules(name), "random", seed=5))
+    session = Session(Settings(load_rules(name), "random", seed=5))
     screen = FakeScreen(*size, seed=7)
-    Evening(screen, sitting, NoKeeper(), pause=0.0).run()
-    assert sitting.over
+    Evening(screen, session, NoKeeper(), pause=0.0).run()
+    assert session.over
     assert "The hand is over" in screen.pages[-1]
     assert not any("…" in text for text in screen.pages)
 
 
 def test_a_finished_hand_is_stepped_through_both_ways(monkeypatch):
-    sitting = Sitting(Settings(load_rules("draft"), "random", player="random", seed=5))
-    while sitting.turn is not None:
-        sitting.answer()
-    record = sitting.records[0]
+    session = Session(Settings(load_rules("draft"), "random", player="random", seed=5))
+    while session.turn is not None:
+        session.answer()
+    record = session.records[0]
     screen = FakeScreen(80, 24, seed=0)
     keys = ["right", "down", "end", "up", "home", "o", "f", "t", "escape", "end", "q"]
     monkeypatch.setattr(screen, "key", lambda: keys.pop(0))
-    monkeypatch.setattr(terminal_replay, "Screen", lambda: nullcontext(screen))
-    assert terminal_replay.step_through(record, seat=0) == 0
+    monkeypatch.setattr(replay_by_keys, "Screen", lambda: nullcontext(screen))
+    assert replay_by_keys.step_through(record, seat=0) == 0
     count = len(record.actions)
     assert "card 0 of" in screen.pages[0]
     assert "░░░" in screen.pages[0]
@@ -254,26 +255,26 @@ def test_the_rules_are_on_a_page():
     assert max(map(len, told.splitlines())) <= 60
 
 
-def test_a_sitting_that_was_played_on_elsewhere_is_not_written_over(tmp_path):
+def test_a_session_that_was_played_on_elsewhere_is_not_written_over(tmp_path):
     store = Store(tmp_path)
-    sitting = Sitting(Settings(opponent="random", seed=5))
-    revision = store.keep("one", store.owner(), sitting)
-    store.keep("one", store.owner(), sitting, revision=revision)
+    session = Session(Settings(opponent="random", seed=5))
+    revision = store.keep("one", store.owner(), session)
+    store.keep("one", store.owner(), session, revision=revision)
     with pytest.raises(ValueError, match="elsewhere"):
-        store.keep("one", store.owner(), sitting, revision=revision)
+        store.keep("one", store.owner(), session, revision=revision)
     store.close()
 
 
 def test_a_kept_table_is_cleared_away_at_the_door(tmp_path, monkeypatch):
     store = Store(tmp_path)
     for name, opponent in (("one", "random"), ("two", "threshold")):
-        store.keep(name, store.owner(), Sitting(Settings(opponent=opponent, seed=5)))
+        store.keep(name, store.owner(), Session(Settings(opponent=opponent, seed=5)))
     screen, keys = FakeScreen(60, 20, seed=0), ["x", "q"]
     monkeypatch.setattr(screen, "key", lambda: keys.pop(0))
-    door = Door(screen, store.sittings(store.owner()), Settings(), store.forget)
+    door = Lobby(screen, store.sessions(store.owner()), Settings(), store.forget)
     with pytest.raises(Left):
         door.ask()
     assert "classic against threshold" in screen.pages[0]
     assert "classic against threshold" not in screen.pages[1]
-    assert [kept.id for kept in store.sittings(store.owner())] == ["one"]
+    assert [kept.id for kept in store.sessions(store.owner())] == ["one"]
     store.close()

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from ..engine.files import written_whole
 from ..engine.rules import Match, load_rules
-from ..table.sitting import HUMAN, Settings, new_seed
+from ..table.session import HUMAN, Settings, new_seed
 from ..table.statistics import as_csv, as_records
 from ..table.store import Store
-from ..table.terminal import Keeper, Wishes, spend_evening
-from ..table.terminal_ink import text_of_line, tidy
+from ..table.terminal.keeping import Keeper
+from ..table.terminal.pages import statistics_page
+from ..table.terminal.play import Wishes, spend_evening
+from ..table.terminal.styled_text import text_of_line, tidy
 
 _USUAL = "medium"
 
@@ -92,7 +94,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 
 def _statistics(store: Store) -> int:
-    page = Keeper(store).statistics()
+    page = statistics_page(Keeper(store).statistics())
     for line in page.lines:
         print(text_of_line(line))
     return 0

@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..engine.records import GameRecord, read_records
 
 if TYPE_CHECKING:
-    from ..table.analysis import AnalysisSettings
+    from ..table.analysis import Analysis, AnalysisSettings
 
 _SEATS = {"0": 0, "1": 1, "both": None}
 _LONGEST_REASON = 300
@@ -66,20 +66,20 @@ def run(arguments: argparse.Namespace) -> int:
     analysis = _analysis(record, arguments) if arguments.analyse else None
     if arguments.html is not None:
         from ..engine.files import written_whole
-        from ..table.page_of_replay import page_of
+        from ..table.browser.saved_replay import page_of
 
         with written_whole(arguments.html, "w") as file:
             file.write(page_of(record, analysis, seat))
         print(f"wrote {arguments.html}", file=sys.stderr)
         return 0
-    from ..table.terminal_screen import has_keys
+    from ..table.terminal.screen import has_keys
 
     if not arguments.plain and has_keys():
-        from ..table.terminal_replay import step_through
+        from ..table.terminal.replay_by_keys import step_through
 
         return step_through(record, analysis, seat)
-    from ..table.printed_hand import printed
     from ..table.replay import replay_of
+    from ..table.terminal.printed_replay import printed
 
     if len(records) > 1:
         print(f"hand {number} of {len(records)}")
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _good_records(path: Path) -> list[GameRecord]:
     """The records of a file; lines that are broken are told, and the others stay."""
-    from ..table.replay import plain_text
+    from ..table.words import plain_text
 
     try:
         found = read_records(path)
@@ -104,16 +104,17 @@ def _good_records(path: Path) -> list[GameRecord]:
 
 
 def _listed(records: list[GameRecord]) -> list[str]:
-    from ..table.replay import names_of, plain_text, result_text
+    from ..table.replay import names_of, result_of
+    from ..table.words import plain_text
 
     return [
         f"{number:>5}  {plain_text(record.rules.name)}: {' and '.join(names_of(record))}, "
-        f"{result_text(record)}"
+        f"{result_of(record).text}"
         for number, record in enumerate(records, 1)
     ]
 
 
-def _analysis(record: GameRecord, arguments: argparse.Namespace) -> dict[str, Any]:
+def _analysis(record: GameRecord, arguments: argparse.Namespace) -> Analysis:
     from ..table.analysis import analyse
 
     tell = _told if sys.stderr.isatty() else None

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     try:
-        from ..table.server import Server, make_app
+        from ..table.browser.server import Server, make_app
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn"):
             raise
@@ -46,13 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"{error.name} is not installed: pip install 'german-whist[table]' adds what the page "
             "needs; german-whist play needs nothing more"
         ) from error
-    from .. import __version__
-    from ..table.offer import Offer
-    from ..table.security import Door
+    from ..table.browser.security import Door
+    from ..table.opponents import Opponents
     from ..table.store import Store
 
     door = Door.at(arguments.host, arguments.token, arguments.name)
-    offer = Offer(arguments.players)
+    opponents = Opponents(arguments.players)
     with (
         closing(_listening(arguments.host, arguments.port)) as listening,
         closing(Store(arguments.data)) as store,
@@ -65,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             page += f"&token={door.token}"
             print(f"For others: {address}?token={door.token}")
         print(f"German Whist: {page}\nCtrl-C ends it; what is under way is kept.", flush=True)
-        server = Server(make_app(store, offer, door, __version__))
+        server = Server(make_app(store, opponents, door))
         if not arguments.no_browser and _has_screen():
             # The socket listens already: a page that is faster than the server waits for it.
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()

@@ -1,0 +1,1 @@
+"""The table in a browser: the server, its messages, and the page that it sends."""

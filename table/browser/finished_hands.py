@@ -1,0 +1,207 @@
+# pyright: strict
+"""Finished hands to look at: those played here, and files of records that somebody opens.
+
+One thread analyses, one hand after the other; what was asked for and found is kept for a while.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from ...engine.records import GameRecord, RecordError
+from ..analysis import Analysis, AnalysisStopped, analyse
+from ..replay import Result, names_of, result_of
+from ..store import KeptHand, Store, new_id
+from ..words import title_of
+from .live_table import log
+from .live_tables import TooMany
+from .messages import HandName
+
+UPLOAD_LIMIT = 5 * 2**20
+_MOST_LINES = 20_000
+_PROBLEMS_TOLD = 100
+_UPLOADS_EACH, _UPLOADS_IN_ALL = 4, 32
+_ANALYSES_KEPT = 200
+_ANALYSES_WAITING = 16
+_HANDS_LISTED = 500
+_MOST_HAND = 2**31
+"""More than any match has, and no more than the store's numbers hold."""
+
+
+class NoSuchHand(LookupError):
+    """There is no such hand, or it is somebody else's."""
+
+
+class HandListed(Struct):
+    """A finished hand in a list; `when` and `opponent` of those that were played here."""
+
+    replay: HandName
+    rules_title: str
+    players: tuple[str, str]
+    result: Result
+    when: float | None = None
+    opponent: str = ""
+
+
+class Opened(Struct):
+    """A file of records that was opened."""
+
+    id: str
+    hands: list[HandListed]
+    problems: list[str]
+
+
+class UnderWay(Struct):
+    """How much of an analysis is done."""
+
+    done: float
+    ready: bool = False
+
+
+@dataclass
+class Upload:
+    """A file of records that somebody opened: the good lines."""
+
+    person: str
+    lines: list[str] = field(default_factory=list[str])
+
+
+@dataclass
+class Job:
+    """An analysis, under way or done."""
+
+    done: float = 0.0
+    result: Analysis | None = None
+    trouble: str | None = None
+
+
+class FinishedHands:
+    """Replays and analyses for all who ask."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._uploads: OrderedDict[str, Upload] = OrderedDict()
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._stop = threading.Event()
+        self._analyst = ThreadPoolExecutor(1, "analysis")
+
+    def close(self) -> None:
+        """Stop the analysis under way."""
+        self._stop.set()
+        self._analyst.shutdown(wait=False, cancel_futures=True)
+
+    # -- hands
+
+    def played(self, person: str) -> list[HandListed]:
+        """The hands that a person finished here, the last first."""
+        return [_listed(hand) for hand in self._store.hands(person, _HANDS_LISTED)]
+
+    def open(self, person: str, text: str) -> Opened:
+        """Read a file of records; every hand is played again, and broken lines are told."""
+        lines = text.splitlines()
+        if len(lines) > _MOST_LINES:
+            raise RecordError(
+                f"the file has {len(lines)} lines: at most {_MOST_LINES} can be opened at once"
+            )
+        name, upload = new_id(), Upload(person)
+        hands: list[HandListed] = []
+        problems: list[str] = []
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                record = GameRecord.from_line(line)
+            except RecordError as error:
+                problems.append(f"line {number}: {error}")
+                continue
+            upload.lines.append(line)
+            hands.append(_told(record, HandName(name, len(upload.lines))))
+        if not hands:
+            told = problems[0] if problems else "it is empty"
+            raise RecordError(f"the file holds no hand that can be replayed: {told}")
+        left_out = len(problems) - _PROBLEMS_TOLD
+        if left_out > 0:
+            problems[_PROBLEMS_TOLD:] = [f"and {left_out} lines more"]
+        self._shelve(name, upload)
+        return Opened(name, hands, problems)
+
+    def _shelve(self, name: str, upload: Upload) -> None:
+        with self._lock:
+            self._uploads[name] = upload
+            own = [each for each, kept in self._uploads.items() if kept.person == upload.person]
+            for old in own[:-_UPLOADS_EACH]:
+                del self._uploads[old]
+            while len(self._uploads) > _UPLOADS_IN_ALL:
+                self._uploads.popitem(last=False)
+
+    def record(self, person: str, name: str, hand: int) -> GameRecord:
+        """Hand number `hand`, from 1, of a table or of a file that this person opened."""
+        return GameRecord.from_line(self._line(person, name, hand))
+
+    def _line(self, person: str, name: str, hand: int) -> str:
+        with self._lock:
+            upload = self._uploads.get(name)
+        if upload is not None and upload.person == person and 1 <= hand <= len(upload.lines):
+            return upload.lines[hand - 1]
+        kept = self._store.hand(name, hand) if hand <= _MOST_HAND else None
+        if kept is None or kept.person != person:
+            raise NoSuchHand(
+                "there is no such hand: one that was played here is under Replays, and a file has "
+                "to be opened again after a while"
+            )
+        return kept.record
+
+    # -- analyses
+
+    def analysis(self, person: str, name: str, hand: int) -> Analysis | UnderWay:
+        """The analysis of a hand, or how much of it is done."""
+        line = self._line(person, name, hand)
+        with self._lock:
+            job = self._jobs.get(line)
+            if job is None:
+                waiting = sum(not (each.result or each.trouble) for each in self._jobs.values())
+                if waiting >= _ANALYSES_WAITING:
+                    raise TooMany("other hands are analysed first: ask again in a while")
+                job = self._jobs[line] = Job()
+                while len(self._jobs) > _ANALYSES_KEPT:
+                    self._jobs.popitem(last=False)
+                self._analyst.submit(self._analyse, line, job)
+        if job.trouble is not None:
+            raise RecordError(job.trouble)
+        return job.result or UnderWay(round(job.done, 3))
+
+    def found(self, person: str, name: str, hand: int) -> Analysis | None:
+        """The analysis of a hand, if it is there already."""
+        line = self._line(person, name, hand)
+        with self._lock:
+            job = self._jobs.get(line)
+        return None if job is None else job.result
+
+    def _analyse(self, line: str, job: Job) -> None:
+        def progress(done: float) -> None:
+            job.done = done
+
+        try:
+            record = GameRecord.from_line(line)
+            job.result = analyse(record, progress=progress, stop=self._stop)
+        except AnalysisStopped:
+            pass
+        except Exception as error:
+            log.exception("an analysis failed")
+            job.trouble = f"this hand can not be analysed: {error}"
+
+
+def _listed(hand: KeptHand) -> HandListed:
+    told = _told(GameRecord.from_line(hand.record), HandName(hand.session, hand.hand))
+    told.when, told.opponent = hand.finished, hand.opponent
+    return told
+
+
+def _told(record: GameRecord, name: HandName) -> HandListed:
+    return HandListed(name, title_of(record.rules.name), names_of(record), result_of(record))

@@ -1,0 +1,375 @@
+# pyright: strict
+"""What goes to the browser: the state that one seat may see, and the events between two states.
+
+Both are made from `View`s, which hold what a seat may know and nothing else. The other
+hand is added when no secret is left: two agents are watched, the endgame is open, or the
+hand is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from ...engine.cards import CARDS, SUITS, TAKE_HIDDEN, Card
+from ...engine.rules import Match
+from ...engine.view import Trick, View
+from .. import words
+from ..hints import known_cards
+from ..replay import Played
+from ..session import OPPONENT, PERSON, HandResult, Session, winner_of
+
+_HANDS_TOLD = 200
+"""Results of a match that are told, the last ones."""
+
+
+def texts(cards: Iterable[Card]) -> list[str]:
+    """Cards as messages name them."""
+    return [str(card) for card in cards]
+
+
+def _text(card: Card | None) -> str | None:
+    return None if card is None else str(card)
+
+
+# -- the state
+
+
+class HandTold(Struct):
+    """How a hand of a match ended."""
+
+    tricks: tuple[int, ...]
+    pay: tuple[int, ...]
+
+
+class MatchState(Struct):
+    """How the match stands."""
+
+    kind: str
+    n: int | None
+    points: tuple[int, ...]
+    hands_won: tuple[int, ...]
+    hand: int
+    hands: list[HandTold]
+    over: bool
+    winner: int | None
+
+
+class HandEnd(Struct):
+    """How the hand ended: pairs are the person's and the opponent's."""
+
+    headline: str
+    tricks: tuple[int, ...]
+    pay: tuple[int, ...]
+    text: str
+
+
+class Said(Struct):
+    """The table in words."""
+
+    match: str
+    stage: str
+    prompt: str
+    last: str
+    table: list[str]
+
+
+class HandName(Struct):
+    """Where the replay of a hand is found."""
+
+    id: str
+    hand: int
+
+
+class Speed(Struct):
+    """How fast agents are watched."""
+
+    delay_ms: int
+    paused: bool
+
+
+class TableState(Struct, kw_only=True):
+    """A table as seat 0 may see it; with two agents, both hands."""
+
+    id: str
+    n: int
+    move: int
+    rules: str
+    rules_title: str
+    opponent: str
+    player: str
+    names: tuple[str, str]
+    watched: bool
+    match: MatchState
+    hand: list[str]
+    hand_size_other: int
+    known_other: list[str]
+    open: bool
+    other_hand: list[str] | None
+    stock_left: int
+    upcards: list[str]
+    trump: str | None
+    low: bool
+    phase: str
+    turn: int | None
+    legal: list[int]
+    trick: list[Played]
+    last_trick: list[Played]
+    tricks: tuple[int, ...]
+    dealer: int
+    result: HandEnd | None
+    said: Said
+    thinking: bool
+    trouble: str | None
+    notice: str | None
+    left: bool
+    replay: HandName | None
+    speed: Speed | None
+
+
+class Around(NamedTuple):
+    """What a table knows beside its session."""
+
+    id: str
+    n: int
+    thinking: bool
+    trouble: str | None
+    notice: str | None
+    left: bool
+    speed: Speed | None
+
+
+def state_of(session: Session, around: Around) -> TableState:
+    """The session as seat 0 may see it; with two agents, both hands."""
+    settings, game, view = session.settings, session.game, session.view(PERSON)
+    tricks, names = list(view.tricks()), names_at(session)
+    other, match = _other_hand(session, view), match_state(session)
+    here = around._asdict()
+    return TableState(
+        **here,
+        move=session.moves,
+        rules=settings.rules.name,
+        rules_title=words.title_of(settings.rules.name),
+        opponent=settings.opponent,
+        player=settings.player,
+        names=names,
+        watched=settings.watched,
+        match=match,
+        hand=texts(view.hand),
+        hand_size_other=view.other_cards,
+        known_other=texts(view.known),
+        open=view.stock_left == 0 and view.rules.open_endgame,
+        other_hand=None if other is None else texts(other),
+        stock_left=view.stock_left,
+        upcards=texts(view.upcards),
+        trump=None if view.trump is None else SUITS[view.trump],
+        low=view.low,
+        phase=view.phase,
+        turn=session.turn,
+        legal=[] if settings.watched else list(map(int, view.legal())),
+        trick=_cards_of(tricks[-1]) if _under_way(view) else [],
+        last_trick=_last_trick(view, tricks),
+        tricks=view.counting_tricks,
+        dealer=PERSON if view.i_deal else OPPONENT,
+        result=_hand_end(session, match, names) if game.over else None,
+        said=_said(session, view, around, other),
+        replay=HandName(around.id, game.number + 1) if game.over else None,
+    )
+
+
+def names_at(session: Session) -> tuple[str, str]:
+    """What the two are called in sentences: the person is `you`."""
+    first, second = map(words.without_folders, session.settings.names)
+    return (first if session.settings.watched else words.YOU), second
+
+
+def _said(session: Session, view: View, around: Around, other: list[Card] | None) -> Said:
+    settings, game, names = session.settings, session.game, names_at(session)
+    score = words.score(settings.match, game.points, game.hands_won)
+    prompt = words.prompt(view, names, around.thinking)
+    if around.left:
+        prompt = "This table is closed"
+    elif session.over and settings.match is not None:
+        prompt = "The match is over"
+    theirs = session.view(OPPONENT) if settings.watched else None
+    known = known_cards(view) if other is None else other
+    return Said(
+        match=words.match_words(settings.match),
+        stage=words.stage(view),
+        prompt=prompt,
+        last=words.last_trick(view, names, theirs),
+        table=[f"{words.spoken(prompt)}.", *words.table(view, names, known, score)],
+    )
+
+
+def _other_hand(session: Session, view: View) -> list[Card] | None:
+    if session.settings.watched or session.game.over:
+        return session.game.hands[OPPONENT]
+    opened = view.stock_left == 0 and view.rules.open_endgame
+    return known_cards(view) if opened else None
+
+
+def _under_way(view: View) -> bool:
+    return view.phase in ("follow", "choose")
+
+
+def _cards_of(trick: Trick) -> list[Played]:
+    leader = PERSON if trick.i_led else OPPONENT
+    cards = [Played(leader, str(trick.led))]
+    if trick.followed is not None:
+        cards.append(Played(1 - leader, str(trick.followed)))
+    return cards
+
+
+def _last_trick(view: View, tricks: list[Trick]) -> list[Played]:
+    over = tricks[:-1] if _under_way(view) else tricks
+    return _cards_of(over[-1]) if over else []
+
+
+def kind_of(match: Match | None) -> tuple[str, int | None]:
+    """A match as messages tell it: `single`, `points` or `best`, and how many."""
+    if match is None:
+        return "single", None
+    return ("points", match.target) if match.target else ("best", match.best_of)
+
+
+def match_state(session: Session) -> MatchState:
+    """How the match stands."""
+    kind, n = kind_of(session.settings.match)
+    return MatchState(
+        kind=kind,
+        n=n,
+        points=session.game.points,
+        hands_won=session.game.hands_won,
+        hand=session.game.number + 1,
+        hands=[HandTold(each.tricks, each.pays) for each in session.results[-_HANDS_TOLD:]],
+        over=session.over,
+        winner=winner_of(session),
+    )
+
+
+def _hand_end(session: Session, match: MatchState, names: tuple[str, str]) -> HandEnd:
+    last: HandResult = session.results[-1]
+    told = words.headline(names, last.pays)
+    if match.over and match.kind != "single":
+        score = (0, 0) if match.winner is None else (1 - match.winner, match.winner)
+        told = words.headline(names, score, "match")
+    text = words.result(last.tricks, last.pays, names, last.low)
+    return HandEnd(told, last.tricks, last.pays, text)
+
+
+# -- events
+
+
+class Event(Struct):
+    """Something that happened, in words for screen readers."""
+
+    kind: str
+    who: int | None
+    text: str
+    card: str | None = None
+    cards: list[str] | None = None
+    n: int = 0
+
+
+class Answer(Struct):
+    """A state, and the events that led to it."""
+
+    state: TableState
+    events: list[Event]
+
+
+class Glance(NamedTuple):
+    """What is compared to tell events: both views, the other one only where it may be told."""
+
+    mine: View
+    theirs: View | None
+
+
+def glance(session: Session) -> Glance:
+    """What may be seen now."""
+    theirs = session.view(OPPONENT) if session.settings.watched else None
+    return Glance(session.view(PERSON), theirs)
+
+
+def dealt(session: Session) -> Iterator[Event]:
+    """The events of a new hand."""
+    dealer, view = session.game.dealer, session.view(PERSON)
+    yield _event("dealt", dealer, words.does(names_at(session)[dealer], "deal"))
+    if view.upcards:
+        yield _turned(view)
+
+
+def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
+    """The events of one action, from what was and is to be seen."""
+    names, after = names_at(session), glance(session)
+    was, now = before.mine, after.mine
+    who = PERSON if was.to_move else OPPONENT
+    kind, verb = {"lead": ("led", "lead"), "follow": ("followed", "play")}.get(
+        was.phase, ("chose", "take")
+    )
+    card = None if action == TAKE_HIDDEN else CARDS[action]
+    text = f"{words.does(names[who], verb)} {words.action_symbol(action)}"
+    yield _event(kind, who, text, _text(card))
+    if was.phase == "follow":
+        winner = _trick_winner(session, now)
+        yield _event("won", winner, words.does(names[winner], "win") + " the trick")
+    if now.stock_left < was.stock_left:
+        yield from _drawn(names, after)
+        if now.upcards:
+            yield _turned(now)
+        if not now.stock_left:
+            yield _event("stock_gone", None, words.stock_is_gone(now, names))
+    if session.game.over:
+        last = session.results[-1]
+        yield _event("hand_over", None, words.result(last.tricks, last.pays, names, last.low))
+        if session.over and session.settings.match is not None:
+            winner = winner_of(session)
+            score = (0, 0) if winner is None else (1 - winner, winner)
+            yield _event("match_over", winner, words.headline(names, score, "match"))
+
+
+def _trick_winner(session: Session, now: View) -> int:
+    """Who won the trick that was just followed: the one who chooses, or leads next."""
+    if now.phase == "choose":
+        return session.turn or 0
+    return PERSON if now.i_lead else OPPONENT
+
+
+def _drawn(names: tuple[str, str], after: Glance) -> Iterator[Event]:
+    """Who drew what, the winner of the trick first."""
+    last = list(after.mine.tricks())[-1]
+    theirs = last.other_draw
+    if after.theirs is not None:
+        theirs = list(after.theirs.tricks())[-1].my_draw
+    drawn = {PERSON: last.my_draw, OPPONENT: theirs}
+    winner = PERSON if after.mine.i_lead else OPPONENT
+    for who in (winner, 1 - winner):
+        text = f"{words.does(names[who], 'draw')} {words.drawn(drawn[who])}"
+        yield _event("drew", who, text, _text(drawn[who]))
+
+
+def _turned(view: View) -> Event:
+    verb = "is" if len(view.upcards) == 1 else "are"
+    text = f"{words.listed([card.symbol for card in view.upcards])} {verb} turned up"
+    return Event("turned", None, words.spoken(text), cards=texts(view.upcards))
+
+
+def _event(kind: str, who: int | None, text: str, card: str | None = None) -> Event:
+    return Event(kind, who, words.capital(words.spoken(text)), card)
+
+
+# -- lists
+
+
+class TableListed(Struct):
+    """A table in a list: what is played, and how it stands."""
+
+    id: str
+    title: str
+    match: str
+    score: tuple[int, ...]
+    over: bool
+    updated: float

@@ -1,0 +1,205 @@
+# pyright: strict
+"""What a browser sends, read with care: bodies of bounded size, and values of the right kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar, cast
+
+import msgspec
+from msgspec import Meta, Struct
+from starlette.requests import ClientDisconnect, Request
+
+from ...engine.rules import Match
+from ..opponents import NotOffered, Opponents, rules_named
+from ..session import HUMAN, Settings, new_seed
+from ..words import plain_text
+
+BODY_LIMIT = 64 * 1024
+PERSON_COOKIE = "german_whist_person"
+_PERSON = re.compile(r"[A-Za-z0-9_-]{24}")
+# What a number in JavaScript holds exactly.
+_MOST_SEED = 2**53 - 1
+_MOST_MOVES = 10**9
+
+Asked = TypeVar("Asked", bound=Struct)
+Seed = Annotated[int, Meta(ge=0, le=_MOST_SEED)]
+Move = Annotated[int, Meta(ge=0, le=_MOST_MOVES)]
+
+
+class Refused(Exception):
+    """A request that is answered with an error and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+# -- what is asked for
+
+
+class Nothing(Struct, forbid_unknown_fields=True):
+    """A request that needs no values."""
+
+
+class WantedMatch(Struct, forbid_unknown_fields=True):
+    """A match: `single`, to `n` points, or best of `n` hands."""
+
+    kind: str
+    n: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+
+
+class WantedTable(Struct, forbid_unknown_fields=True):
+    """A new table."""
+
+    rules: str = "classic"
+    opponent: str = "medium"
+    player: str = HUMAN
+    match: WantedMatch | None = None
+    seed: Seed | None = None
+    name: str = ""
+
+
+class WantedPlay(Struct, forbid_unknown_fields=True):
+    """An action, and the decision that it is meant as."""
+
+    action: Annotated[int, Meta(ge=0, le=52)]
+    move: Move
+
+
+class WantedMove(Struct, forbid_unknown_fields=True):
+    """The decision that something is meant as."""
+
+    move: Move | None = None
+
+
+class WantedSpeed(Struct, forbid_unknown_fields=True):
+    """How fast agents are watched."""
+
+    delay_ms: Annotated[int, Meta(ge=0, le=600_000)] | None = None
+    pause: bool | None = None
+    step: bool = False
+
+
+# -- reading
+
+
+async def body_of(request: Request, limit: int) -> bytes:
+    """The body, refused as soon as it grows too large."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > limit:
+                raise Refused(413, f"the body is too large: at most {limit:,} bytes are read")
+            parts.append(part)
+    except ClientDisconnect:
+        raise Refused(400, "the body ended too early") from None
+    return b"".join(parts)
+
+
+async def asked_in(request: Request, kind: type[Asked]) -> Asked:
+    """What the JSON object in the body asks for; an empty body is an empty object."""
+    given = request.headers.get("content-type", "application/json").partition(";")[0].strip()
+    body = await body_of(request, BODY_LIMIT)
+    if body and given != "application/json":
+        raise Refused(415, f"the body is {given[:80]!r}: application/json is read here")
+    try:
+        told = msgspec.json.decode(body or b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"the body is not JSON: {str(error)[:200]}") from None
+    if not isinstance(told, dict):
+        raise Refused(400, "the body has to be an object: names with values, in braces")
+    try:
+        return msgspec.convert(told, kind)
+    except msgspec.ValidationError as error:
+        raise Refused(400, in_words(str(error), cast("dict[str, Any]", told))) from None
+
+
+_KINDS = {
+    "int": "a whole number",
+    "str": "a text",
+    "bool": "true or false",
+    "object": "an object with its names",
+}
+
+
+def in_words(problem: str, told: Mapping[str, Any]) -> str:
+    """What msgspec finds wrong with a body, as a sentence that names the value and the remedy."""
+    problem, _, path = problem.partition(" - at `$")
+    name = path.strip(".`")
+    value: Any = told
+    for part in filter(None, name.split(".")):
+        value = value[part]
+    first, *_ = quoted = re.findall("`([^`]*)`", problem)
+    if "unknown field" in problem:
+        return f"{first[:60]!r} is not known {f'in {name}' if name else 'here'}"
+    if "missing required" in problem:
+        return f"{f'{name}.' if name else ''}{first} is left out: it is needed"
+    needed = " or ".join(_KINDS[each] for each in first.split(" | ") if each != "null")
+    if bound := re.search(r"([<>])= (-?\d+)", " ".join([problem, *quoted])):
+        needed += f" of at {'most' if bound[1] == '<' else 'least'} {bound[2]}"
+    shown = repr(value)
+    return f"{name} is {shown if len(shown) <= 60 else shown[:57] + '...'}: {needed} is needed"
+
+
+async def text_in(request: Request, limit: int) -> str:
+    """The text in the body."""
+    try:
+        return (await body_of(request, limit)).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Refused(400, f"the file is not UTF-8 text: {error}") from None
+
+
+def person_in(request: Request) -> str | None:
+    """The person whom the browser's cookie names."""
+    return checked_person(request.cookies.get(PERSON_COOKIE))
+
+
+def checked_person(name: str | None) -> str | None:
+    """A person's key, if it looks like one."""
+    return name if name is not None and _PERSON.fullmatch(name) else None
+
+
+def number_in_query(request: Request, name: str, least: float, most: float) -> float | None:
+    """A number of the address; what is out of bounds is brought within them."""
+    value = request.query_params.get(name)
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if number != number:
+        raise Refused(400, f"{name} is {value[:60]!r}: a number is needed")
+    return min(max(number, least), most)
+
+
+def settings_in(told: WantedTable, opponents: Opponents) -> Settings:
+    """The settings of a new table."""
+    rules = rules_named(told.rules)
+    for name in (told.player, told.opponent):
+        if name != HUMAN or name == told.opponent:
+            plays = opponents[name].plays
+            if plays is not None and rules.name not in plays:
+                raise NotOffered(f"{name} does not play {rules.name}; it plays {', '.join(plays)}")
+    return Settings(
+        rules=rules,
+        player=told.player,
+        opponent=told.opponent,
+        match=_match_in(told.match),
+        seed=new_seed() if told.seed is None else told.seed,
+        name=plain_text(told.name) or "you",
+    )
+
+
+def _match_in(told: WantedMatch | None) -> Match | None:
+    if told is None or told.kind == "single":
+        return None
+    if told.kind not in ("points", "best"):
+        raise Refused(400, f"kind is {told.kind[:60]!r}: a match is single, points or best")
+    if told.n is None:
+        raise Refused(400, "match.n is left out: a match needs a number of points or hands")
+    return Match(target=told.n) if told.kind == "points" else Match(best_of=told.n)

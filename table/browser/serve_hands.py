@@ -1,0 +1,78 @@
+# pyright: strict
+"""Finished hands over HTTP: statistics, records, replays, analyses, and all of them as files."""
+
+from __future__ import annotations
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from ..replay import replay_of
+from ..statistics import as_csv, as_records, statistics_of
+from ..store import new_id
+from .finished_hands import UPLOAD_LIMIT
+from .requests import PERSON_COOKIE, Refused, person_in, text_in
+from .saved_replay import page_of
+from .shared import Shared, person_of, remember, told
+
+
+class Hands:
+    """Statistics, records, replays and analyses."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+
+    async def statistics(self, request: Request) -> Response:
+        """How the person has done."""
+        store, person = self._shared.store, person_of(request)
+        return told(await run_in_threadpool(statistics_of, store, person))
+
+    async def export(self, request: Request) -> Response:
+        """The same to take along."""
+        form, person = request.query_params.get("form", "csv"), person_of(request)
+        makers = {"csv": (as_csv, "text/csv"), "jsonl": (as_records, "application/x-ndjson")}
+        if form not in makers:
+            raise Refused(400, f"form is {form[:40]!r}: there are csv and jsonl")
+        make, kind = makers[form]
+        text = await run_in_threadpool(make, self._shared.store, person)
+        return _file(text, kind, f"german-whist.{form}")
+
+    async def records(self, request: Request) -> Response:
+        """The hands that the person finished."""
+        return told(await run_in_threadpool(self._shared.finished.played, person_of(request)))
+
+    async def open(self, request: Request) -> Response:
+        """A file of records."""
+        person = person_in(request) or new_id()
+        text = await text_in(request, UPLOAD_LIMIT)
+        opened = await run_in_threadpool(self._shared.finished.open, person, text)
+        response = told(opened, 201)
+        remember(response, PERSON_COOKIE, person)
+        return response
+
+    def _asked(self, request: Request) -> tuple[str, str, int]:
+        return person_of(request), request.path_params["id"], request.path_params["hand"]
+
+    async def replay(self, request: Request) -> Response:
+        """A hand, step by step."""
+        asked, finished = self._asked(request), self._shared.finished
+        return told(await run_in_threadpool(lambda: replay_of(finished.record(*asked))))
+
+    async def analysis(self, request: Request) -> Response:
+        """What each decision was worth, or how much of that is known."""
+        found = await run_in_threadpool(self._shared.finished.analysis, *self._asked(request))
+        return told(found)
+
+    async def file(self, request: Request) -> Response:
+        """The replay as one page to send to someone."""
+        asked, finished = self._asked(request), self._shared.finished
+
+        def page() -> str:
+            return page_of(finished.record(*asked), finished.found(*asked))
+
+        return _file(await run_in_threadpool(page), "text/html", "german-whist-replay.html")
+
+
+def _file(text: str, kind: str, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return PlainTextResponse(text, headers=headers, media_type=f"{kind}; charset=utf-8")

@@ -1,0 +1,210 @@
+# pyright: strict
+"""The web server: the page, and JSON for all that it shows.
+
+Every handler reads its request with care, asks a table or the store in a thread, and answers
+with JSON; whatever is refused is refused with a sentence. docs/table.md describes the interface.
+"""
+
+from __future__ import annotations
+
+import hmac
+import mimetypes
+import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ...engine.game import IllegalAction
+from ..hints import Advisers
+from ..opponents import Opponents, rules_named, rules_text
+from ..store import PlayedElsewhere, Store, new_id
+from .finished_hands import FinishedHands, NoSuchHand
+from .live_table import LiveTable, OldMove, log
+from .live_tables import LiveTables, NoSuchTable, TooMany
+from .messages import TableState
+from .requests import PERSON_COOKIE, Refused, person_in
+from .security import TOKEN_COOKIE, Door, Guard
+from .serve_hands import Hands
+from .serve_tables import Tables
+from .shared import Shared, remember, told
+
+STATIC = Path(__file__).parent / "static"
+_MOST_CONNECTIONS = 1000
+_SECONDS_TO_END = 3
+
+
+def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
+    """The application for these; the store stays open when it ends."""
+    shared = Shared(
+        store, opponents, LiveTables(store, opponents), FinishedHands(store), Advisers()
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        yield
+        shared.finished.close()
+
+    pages = _Pages(shared, door)
+    tables, hands = Tables(shared), Hands(shared)
+    at_table, at_hand = "/api/tables/{id}", "/api/replays/{id}/{hand:int}"
+    routes = [
+        Route("/", pages.index),
+        Route("/api/menu", pages.menu),
+        Route("/api/rules/{name}", pages.rules),
+        Route("/api/tables", tables.open, methods=["POST"]),
+        Route("/api/tables", tables.list),
+        Route(at_table, tables.look),
+        Route(at_table, tables.forget, methods=["DELETE"]),
+        Route(f"{at_table}/play", tables.play, methods=["POST"]),
+        Route(f"{at_table}/next", tables.next, methods=["POST"]),
+        Route(f"{at_table}/leave", tables.leave, methods=["POST"]),
+        Route(f"{at_table}/speed", tables.speed, methods=["POST"]),
+        Route(f"{at_table}/help", tables.help),
+        Route(f"{at_table}/hint", tables.hint, methods=["POST"]),
+        Route("/api/statistics", hands.statistics),
+        Route("/api/statistics/export", hands.export),
+        Route("/api/records", hands.records),
+        Route("/api/replays", hands.open, methods=["POST"]),
+        Route(at_hand, hands.replay),
+        Route(f"{at_hand}/analysis", hands.analysis),
+        Route(f"{at_hand}/file", hands.file),
+        Mount("/static", _Static(directory=STATIC, check_dir=False)),
+    ]
+    app = Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        middleware=[Middleware(Guard, door=door)],
+        exception_handlers={Exception: _broken, HTTPException: _not_found, **_REFUSALS},
+    )
+    app.state.shared = shared
+    return app
+
+
+class Server(uvicorn.Server):
+    """Serves an application of `make_app`; nobody who waits at a table holds up its end."""
+
+    def __init__(self, app: Starlette) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=_MOST_CONNECTIONS,
+                timeout_graceful_shutdown=_SECONDS_TO_END,
+            )
+        )
+        self._shared: Shared = app.state.shared
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the waiting first, and then the connections."""
+        self._shared.live.close()
+        await super().shutdown(sockets)
+
+
+class _Static(StaticFiles):
+    """The page's files, asked for anew each time and sent when they have changed."""
+
+    def file_response(self, *args: Any, **keywords: Any) -> Response:
+        response = super().file_response(*args, **keywords)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+# Some systems take JavaScript for plain text, which browsers then refuse to run.
+mimetypes.add_type("text/javascript", ".js")
+mimetypes.add_type("image/svg+xml", ".svg")
+
+
+# -- refusals
+
+
+def _error(status: int, sentence: str, state: TableState | None = None) -> Response:
+    more = {} if state is None else {"state": state}
+    return told({"error": sentence, **more}, status)
+
+
+def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(request: Request, error: Exception) -> Response:
+        table = getattr(request.state, "table", None)
+        state = None
+        if isinstance(table, LiveTable):
+            state = await run_in_threadpool(lambda: table.message(None).state)
+        return _error(status, str(error), state)
+
+    return answer
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    return _error(error.status if isinstance(error, Refused) else 500, str(error))
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    sentences = {404: "there is nothing here", 405: f"{request.method} is not for this address"}
+    return _error(status, sentences.get(status, str(error)))
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _error(500, "something went wrong in the table itself: its log tells what")
+
+
+_REFUSALS: dict[Any, Any] = {
+    Refused: _told,
+    NoSuchTable: _refusal(404),
+    NoSuchHand: _refusal(404),
+    OldMove: _refusal(409),
+    PlayedElsewhere: _refusal(409),
+    TooMany: _refusal(429),
+    IllegalAction: _refusal(422),
+    ValueError: _refusal(422),
+}
+
+
+# -- the page
+
+
+class _Pages:
+    """The page itself, and what it lists."""
+
+    def __init__(self, shared: Shared, door: Door) -> None:
+        self._shared = shared
+        self._door = door
+
+    async def index(self, request: Request) -> Response:
+        """The page; a person or a token in its address goes into a cookie, and out of sight."""
+        token, key = request.query_params.get("token"), request.query_params.get("person")
+        if token is None and key is None:
+            response = await _Static(directory=STATIC).get_response("index.html", request.scope)
+            if person_in(request) is None:
+                remember(response, PERSON_COOKIE, new_id())
+            return response
+        response = RedirectResponse("/", 303)
+        if token is not None and self._door.token is not None:
+            remember(response, TOKEN_COOKIE, self._door.token)  # the guard has compared it
+        owner = await run_in_threadpool(self._shared.store.owner)
+        if key is not None and hmac.compare_digest(key.encode(), owner.encode()):
+            remember(response, PERSON_COOKIE, owner)
+        return response
+
+    async def menu(self, request: Request) -> Response:
+        """Rule sets, agents and what is chosen at first."""
+        rules, agents = await run_in_threadpool(self._shared.opponents.menu)
+        return told({"rules": rules, "agents": agents, "notice": self._shared.store.notice})
+
+    async def rules(self, request: Request) -> Response:
+        """One rule set in words."""
+        return told(rules_text(rules_named(request.path_params["name"])))

@@ -1,0 +1,44 @@
+# pyright: strict
+"""What the handlers of the server share: the rooms behind them, and who asks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..hints import Advisers
+from ..opponents import Opponents
+from ..store import Store
+from .finished_hands import FinishedHands
+from .live_tables import LiveTables
+from .requests import person_in
+
+_YEAR = 365 * 24 * 3600
+
+
+class Shared(NamedTuple):
+    """What the handlers share."""
+
+    store: Store
+    opponents: Opponents
+    live: LiveTables
+    finished: FinishedHands
+    advisers: Advisers
+
+
+def told(value: Any, status: int = 200) -> Response:
+    """A message as JSON."""
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def remember(response: Response, name: str, value: str) -> None:
+    """Set a cookie that scripts can not read and other sites do not send."""
+    response.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict")
+
+
+def person_of(request: Request) -> str:
+    """Who asks; a browser without a cookie is nobody, who has nothing here."""
+    return person_in(request) or ""

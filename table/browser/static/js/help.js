@@ -1,0 +1,65 @@
+/* The help panel: every card seen, suit by suit, what the opponent is known to hold, and a hint. */
+
+import { actionSymbol, nameOf, rankText, SUIT_NAMES } from "./cards.js";
+import { cardText } from "./chip.js";
+import { h, plural } from "./dom.js";
+import { suitIcon } from "./suits.js";
+
+const PLACES = {
+  hand: "in your hand", other: "with the opponent", up: "face up", trick: "on the table", played: "played", unseen: "not seen yet",
+};
+
+const LEGEND = [["hand", "in your hand"], ["other", "with the opponent"], ["up", "face up"], ["played", "played"], ["unseen", "not seen yet"]];
+
+const voidText = ({ suit, draws_since: draws }) =>
+  `Was out of ${SUIT_NAMES[suit]}${draws ? `, and has drawn ${plural(draws, "card")} unseen since` : ""}.`;
+
+function suitRow([suit, places]) {
+  return h("tr", {},
+    h("th", { scope: "row" }, suitIcon(suit), h("span", { class: "sr-only" }, SUIT_NAMES[suit])),
+    Object.entries(places).map(([card, where]) => h("td", { class: `seen-${where}`, title: `${nameOf(card)}: ${PLACES[where] ?? where}` },
+      rankText(card), h("span", { class: "sr-only" }, ` ${PLACES[where] ?? where}`))));
+}
+
+function bars(told, unit) {
+  const estimates = told.filter((each) => each.value !== null && each.value !== undefined);
+  const values = estimates.map((each) => each.value);
+  const shown = (value) => (unit === "win %" ? `${value.toFixed(0)} %` : value.toFixed(2));
+  const low = Math.min(...values), span = Math.max(...values) - low || 1;
+  return h("ul", { class: "bars" }, [...estimates].sort((one, two) => two.value - one.value).map(({ action, value }) => {
+    const bar = h("i", { "aria-hidden": "true" });
+    bar.style.width = `${12 + (88 * (value - low)) / span}%`;
+    return h("li", {}, h("span", {}, actionSymbol(action)), h("span", { class: "bar" }, bar), h("span", { class: "number" }, shown(value)));
+  }));
+}
+
+export class HelpPanel {
+  constructor({ onclose, onhint }) {
+    this.body = h("div", { class: "help-body" });
+    this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
+    this.root = h("aside", { class: "help", "aria-label": "Help", hidden: true },
+      h("header", {}, h("h2", {}, "Help"), h("button", { type: "button", class: "quiet small", "aria-label": "Close help", onclick: onclose }, "✕")),
+      h("section", {}, h("button", { type: "button", class: "wide-button", onclick: onhint }, "Give me a hint"), this.hint), this.body);
+  }
+
+  show(help, other) {
+    this.body.replaceChildren(
+      h("section", {}, h("h3", {}, "Cards seen"),
+        h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
+          h("caption", { class: "sr-only" }, "Where each card was last seen"), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
+        h("ul", { class: "legend" }, LEGEND.map(([where, text]) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), text)))),
+      h("section", {}, h("h3", {}, `${other} holds`),
+        help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
+        help.hidden ? h("p", { class: "faint" }, `${help.known.length ? "And " : ""}${plural(help.hidden, "card")} not seen.`) : null,
+        help.voids.length ? h("p", { class: "faint" }, help.voids.map(voidText).join(" ")) : null));
+  }
+
+  showHint(hint) {
+    this.hint.replaceChildren(
+      h("p", {}, hint.why), hint.estimates?.length > 1 ? bars(hint.estimates, hint.unit) : "");
+  }
+
+  clearHint() {
+    this.hint.replaceChildren();
+  }
+}

@@ -1,0 +1,154 @@
+/* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
+
+import { get, post, remove } from "./api.js";
+import { toast } from "./dialogs.js";
+import { h } from "./dom.js";
+import { face } from "./draw.js";
+import { icon } from "./icons.js";
+import { isUsual, KINDS, menu, openRules, orderedAgents, plays } from "./menu.js";
+import { segmented, settings } from "./settings.js";
+
+const KEY = "german-whist-last-game";
+const POINTS = { 10: "10", 25: "25", 50: "50", other: "Other" };
+
+function lastGame() {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+function fan() {
+  return h("div", { class: "fan", "aria-hidden": "true" },
+    ["AS", "KH", "QC", "JD", "TS"].map((card) => h("div", { class: "card" }, h("div", { class: "inner" }, face(card, settings.cards)))));
+}
+
+export class LobbyPage {
+  constructor({ watching = false } = {}) {
+    this.watching = watching;
+    this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
+    this.tables = h("div", { class: "tables" });
+    this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) },
+      h("p", { class: "faint", role: "status" }, "The players are coming to the table…"));
+    this.root = h("div", { class: "page lobby" },
+      h("section", { class: "hero" },
+        h("div", {}, h("h1", { tabindex: "-1" }, watching ? "Watch two players" : "Sit down to German Whist"),
+          h("p", {}, watching ? "Choose who plays; both hands lie open, and you set the pace."
+            : "Thirteen tricks to fill your hand, thirteen to win it. Everyone at the table sees what the rules let them see.")),
+        fan()),
+      this.tables, this.form);
+  }
+
+  async open() {
+    this.menu = await menu();
+    if (!this.menu.rules.some(({ name }) => name === this.choice.rules)) this.choice.rules = this.menu.rules[0].name;
+    this.render();
+    if (!this.watching) await this.showTables();
+  }
+
+  close() {}
+
+  agentsFor(rules) {
+    return orderedAgents(this.menu.agents.filter((agent) => plays(agent, rules)));
+  }
+
+  players(name, legend, chosen) {
+    const agents = this.agentsFor(this.choice.rules);
+    const usual = agents.filter(isUsual), others = agents.filter((agent) => !isUsual(agent));
+    const open = others.some((agent) => agent.name === chosen);
+    return h("fieldset", { class: "players" }, h("legend", {}, legend), this.playerGrid(usual, name, chosen),
+      others.length ? h("details", { open }, h("summary", {}, `Other players (${others.length})`), this.playerGrid(others, name, chosen)) : null);
+  }
+
+  playerGrid(agents, name, chosen) {
+    return h("div", { class: "player-grid" }, agents.map((agent) =>
+        h("label", { class: "player" },
+          h("input", { type: "radio", name, value: agent.name, checked: agent.name === chosen, onchange: () => { this.choice[name] = agent.name; } }),
+          h("span", { class: "player-card" },
+            h("span", { class: `player-mark kind-${agent.kind}`, "aria-hidden": "true" }, agent.name[0].toUpperCase()),
+            h("span", { class: "player-text" },
+              h("b", {}, agent.title, h("small", {}, KINDS[agent.kind])), h("span", {}, agent.about))))));
+  }
+
+  render() {
+    const { choice } = this;
+    const agents = this.agentsFor(choice.rules).map(({ name }) => name);
+    for (const seat of ["opponent", "player"]) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
+    const rules = this.menu.rules.find(({ name }) => name === choice.rules);
+    const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.render(); this.form.querySelector("#rules").focus(); } },
+      this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
+    const kinds = segmented("kind", "Match", { single: "Single hand", points: "To points", best: "Best of" }, choice.kind,
+      (value) => { choice.kind = value; this.render(); this.form.querySelector(`[name=kind][value=${value}]`).focus(); });
+    this.form.replaceChildren(
+      this.watching ? this.players("player", "First player", choice.player) : "",
+      this.players("opponent", this.watching ? "Second player" : "Opponent", choice.opponent),
+      h("div", { class: "game-choice" },
+        h("div", { class: "field" }, h("label", { for: "rules" }, "Rule set"),
+          h("div", { class: "field-row" }, select,
+            h("button", { type: "button", class: "quiet", onclick: () => openRules(choice.rules) }, icon("rules"), "Read the rules")),
+          h("p", { class: "faint" }, rules.about)),
+        h("div", { class: "field match-choice" }, kinds, this.length())),
+      h("div", { class: "form-end" },
+        h("a", { href: this.watching ? "#/" : "#/watch" }, this.watching ? "Play yourself" : "Watch two players instead"),
+        h("button", { class: "primary large" }, this.watching ? "Watch" : "Deal the cards")));
+  }
+
+  length() {
+    const { choice } = this;
+    if (choice.kind === "best") return segmented("best", "Hands", { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; });
+    if (choice.kind !== "points") return "";
+    const other = choice.points === "other";
+    return h("div", { class: "points-choice" },
+      segmented("points", "Points to reach", POINTS, choice.points, (value) => {
+        choice.points = value;
+        this.render();
+        this.form.querySelector(value === "other" ? "#target" : `[name=points][value="${value}"]`).focus();
+      }),
+      other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, "How many"),
+        h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: (event) => { choice.target = Number(event.target.value); } })) : "");
+  }
+
+  match() {
+    const { kind, points, target, best } = this.choice;
+    if (kind === "points") return { kind, n: points === "other" ? target : Number(points) };
+    return kind === "best" ? { kind, n: Number(best) } : { kind };
+  }
+
+  async start(event) {
+    event.preventDefault();
+    const { rules, opponent, player } = this.choice;
+    try {
+      localStorage.setItem(KEY, JSON.stringify(this.choice));
+    } catch {
+      // The choice is only a convenience.
+    }
+    const button = this.form.querySelector("button.primary");
+    button.disabled = true;
+    try {
+      const seat = this.watching ? { player } : {};
+      const { state: { id } } = await post("/api/tables", { rules, opponent, ...seat, match: this.match() });
+      location.hash = `#/table/${id}`;
+    } catch (error) {
+      toast(error.message);
+      button.disabled = false;
+    }
+  }
+
+  async showTables() {
+    const tables = (await get("/api/tables")).filter((each) => !each.over);
+    if (!tables.length) return this.tables.replaceChildren();
+    return this.tables.replaceChildren(h("h2", {}, "Go on with"), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
+      h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),
+      h("button", { type: "button", class: "quiet small", "aria-label": `Forget the table: ${each.title}`, onclick: () => this.forget(each.id) }, "✕")))));
+  }
+
+  async forget(id) {
+    try {
+      await remove(`/api/tables/${id}`);
+      await this.showTables();
+    } catch (error) {
+      toast(error.message);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+/* What stands beside the cards: a plate for each player, the prompt, trumps and the stock's number. */
+
+import { h } from "./dom.js";
+import { suitIcon } from "./suits.js";
+
+export const namesOf = (state) => [state.player === "human" ? "You" : state.player, state.opponent];
+
+function score(number) {
+  return h("span", { class: "plate-score" }, number, h("small"));
+}
+
+function tellScore(number, count, noun) {
+  number.textContent = count;
+  number.nextSibling.textContent = count === 1 ? noun : `${noun}s`;
+}
+
+class Plate {
+  constructor(who) {
+    this.who = who;
+    this.name = h("span", { class: "plate-name" });
+    this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
+    this.dealer = h("span", { class: "plate-dealer", title: "dealer" }, "D");
+    this.tricks = h("b");
+    this.points = h("b");
+    this.pointsBox = score(this.points);
+    this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
+      this.mark,
+      h("div", { class: "plate-who" }, this.name, this.dealer),
+      h("div", { class: "plate-scores" },
+        score(this.tricks), this.pointsBox));
+  }
+
+  update(state) {
+    const { who } = this;
+    const name = namesOf(state)[who];
+    this.name.textContent = name;
+    this.mark.textContent = name[0].toUpperCase();
+    this.dealer.hidden = state.dealer !== who;
+    tellScore(this.tricks, state.tricks[who], "trick");
+    this.pointsBox.hidden = state.match.kind === "single";
+    const best = state.match.kind === "best";
+    tellScore(this.points, best ? state.match.hands_won[who] : state.match.points[who], best ? "hand" : "point");
+    this.root.classList.toggle("to-move", state.turn === who);
+    this.root.classList.toggle("thinking", Boolean(state.thinking) && state.turn === who);
+  }
+}
+
+/** Plates and labels of one table, put on the felt. */
+export class Plates {
+  constructor(felt) {
+    this.felt = felt;
+    this.plates = [new Plate(0), new Plate(1)];
+    this.prompt = h("p", { class: "prompt" });
+    this.stock = h("p", { class: "stock-label", "aria-hidden": "true" });
+    this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, "last trick");
+    this.sign = h("div", { class: "watermark", "aria-hidden": "true" });
+    felt.root.prepend(this.sign);
+    felt.root.append(...this.plates.map((each) => each.root), this.stock, this.lastLabel, this.prompt);
+    felt.onarranged = (plan) => this.place(plan);
+  }
+
+  place(plan) {
+    const { root } = this.felt;
+    root.classList.toggle("wide", plan.wide);
+    root.classList.toggle("tall", !plan.wide);
+    root.classList.toggle("roomy", plan.wide && plan.plate > 200);
+    root.classList.toggle("low", plan.low);
+    this.prompt.style.left = `${plan.handCentre}px`;
+    this.prompt.style.top = `${plan.promptY}px`;
+    // On a low felt the prompt has the room below the stock, so its label stands beside it.
+    this.stock.style.left = `${plan.low ? plan.stockX - plan.card * 0.85 - 46 : plan.stockX}px`;
+    this.stock.style.top = `${plan.low ? plan.middle - 16 : plan.middle + plan.tall * 0.46 + 9}px`;
+    this.lastLabel.style.left = `${plan.lastX}px`;
+    const scale = plan.wide && !plan.low ? 0.62 : 0.5;
+    this.lastLabel.style.top = `${plan.middle + plan.tall * scale * 0.7 + 6}px`;
+    this.sign.style.left = `${plan.trickX}px`;
+    this.sign.style.top = `${plan.middle}px`;
+  }
+
+  update(state, said = state.said.prompt) {
+    this.plates.forEach((each) => each.update(state));
+    this.prompt.replaceChildren(h("span", {}, said), state.thinking ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
+    this.prompt.classList.toggle("yours", state.turn === 0 && state.player === "human");
+    const trumps = state.trump
+      ? h("span", { class: "trumps" }, suitIcon(state.trump), "trumps") : h("span", { class: "trumps" }, "no trumps");
+    this.stock.replaceChildren(
+      trumps, h("span", {}, state.stock_left ? `${state.stock_left} in stock` : "stock is gone"),
+      state.low ? h("strong", { class: "low-play" }, "play low") : "");
+    this.lastLabel.hidden = !(state.last_trick ?? []).length;
+    this.sign.replaceChildren(state.trump ? suitIcon(state.trump) : "");
+  }
+}

@@ -1,0 +1,70 @@
+/* The page of finished hands: those played here, and record files that are opened. */
+
+import { get, post } from "./api.js";
+import { toast } from "./dialogs.js";
+import { h, plural } from "./dom.js";
+
+const LARGEST = 5 * 1024 * 1024;
+let opened = null;
+
+function handList(hands) {
+  return h("ul", { class: "hand-list" }, hands.map(({ link, title, text, note }) =>
+    h("li", {}, h("a", { href: link }, h("b", {}, title), h("span", {}, text), h("small", {}, note ?? "")))));
+}
+
+export class RecordsPage {
+  constructor() {
+    this.file = h("div");
+    this.own = h("div");
+    const input = h("input", { type: "file", id: "record-file", accept: ".jsonl,.json,.txt", onchange: () => this.read(input.files[0]) });
+    const drop = h("div", {
+      class: "drop card-panel",
+      ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
+      ondragleave: () => drop.classList.remove("over"),
+      ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.read(event.dataTransfer.files[0]); },
+    }, h("label", { for: "record-file" }, h("b", {}, "Open a record file"), h("span", {}, "from the arena or from play, one hand a line; drop it here, or choose it")), input);
+    this.root = h("div", { class: "page records" }, h("h1", { tabindex: "-1" }, "Replays"), drop, this.file, this.own);
+  }
+
+  async open() {
+    this.showFile();
+    const records = await get("/api/records");
+    this.own.replaceChildren(h("h2", {}, "Hands played here"),
+      records.length ? handList(records.map((each) => ({
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`,
+        title: `${each.rules_title} against ${each.opponent}`, text: each.result.text, note: whenText(each.when),
+      }))) : h("p", { class: "faint" }, "A hand that is finished at the table appears here."));
+  }
+
+  close() {}
+
+  async read(file) {
+    if (!file) return;
+    if (file.size > LARGEST) {
+      toast(`${file.name} has ${(file.size / 1048576).toFixed(1)} MB: at most 5 MB can be opened. Split it into smaller files.`);
+      return;
+    }
+    try {
+      opened = { name: file.name, ...(await post("/api/replays", await file.text())) };
+      this.showFile();
+    } catch (error) {
+      toast(error.message);
+    }
+  }
+
+  showFile() {
+    if (!opened) return;
+    const { problems } = opened;
+    this.file.replaceChildren(
+      h("h2", {}, opened.name),
+      problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, `${plural(problems.length, "line")} can not be read:`),
+        h("ul", {}, problems.slice(0, 8).map((text) => h("li", {}, text)))) : "",
+      handList(opened.hands.map((each, place) => ({
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: `Hand ${place + 1}: ${each.players.join(" and ")}`, text: `${each.rules_title} · ${each.result.text}`,
+      }))));
+  }
+}
+
+function whenText(when) {
+  return new Date(when * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,0 +1,198 @@
+# pyright: strict
+"""What the table offers: the agents that may sit down, and the menu that tells of them.
+
+The page names agents, but only those of this list are ever made: a name from outside
+loads no file and imports no module.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from msgspec import Struct
+
+from ..agents.base import Agent, CannotPlay
+from ..agents.champion import Champion
+from ..agents.network import NetworkAgent
+from ..agents.registry import agent_names, make_agent
+from ..agents.searching import SearchAgent
+from ..engine.describe import chapters
+from ..engine.rules import Match, Rules, named_rules
+from .words import title_of
+
+# Of the registered names: one asks at the terminal, the other needs a path.
+_NOT_OFFERED = ("human", "network")
+_OWN_ROOM = make_agent.__module__.rpartition(".")[0] + "."
+_MOST_KEPT = 500
+
+
+class NotOffered(ValueError):
+    """An agent or a rule set that this table does not opponents."""
+
+
+class AgentOffered(Struct):
+    """An agent in the menu; `plays` is None where it plays every rule set."""
+
+    name: str
+    title: str
+    about: str
+    kind: str
+    plays: list[str] | None
+
+
+class RulesOffered(Struct):
+    """A rule set in the menu."""
+
+    name: str
+    title: str
+    about: str
+
+
+class Chapter(Struct):
+    """A part of the rules in words."""
+
+    heading: str
+    paragraphs: list[str]
+
+
+class RulesInWords(Struct):
+    """A rule set in words."""
+
+    title: str
+    about: str
+    text: list[Chapter]
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """An agent of the list, and what becomes known of it when it is asked for."""
+
+    name: str
+    about: str
+    own: bool
+    """Whether it comes with this program; others may be slow, and play what they like."""
+
+    @property
+    def title(self) -> str:
+        """What it is called in the page."""
+        return title_of(self.name) if "/" not in self.name else Path(self.name).name
+
+    @cached_property
+    def kind(self) -> str:
+        """`rule`, `search` or `network`; of others it is not known, so they count as searches."""
+        made_by = self._class
+        if issubclass(made_by, NetworkAgent):
+            return "network"
+        return "search" if issubclass(made_by, SearchAgent) or not self.own else "rule"
+
+    @cached_property
+    def _class(self) -> type:
+        """What it is, without making it where that can be known: some are compiled for it."""
+        entry = agent_names().get(self.name.partition(":")[0])
+        if entry is not None and isinstance(entry.source, str):
+            module, _, name = entry.source.partition(":")
+            found = getattr(importlib.import_module(module), name)
+            if isinstance(found, type):
+                return found
+        reason = None
+        for rules in named_rules().values():
+            try:
+                return type(make_agent(self.name, rules))
+            except CannotPlay as error:
+                reason = reason or error
+        raise NotOffered(f"{self.name} plays none of the named rule sets: {reason}")
+
+    @property
+    def quick(self) -> bool:
+        """Whether it answers so fast that nobody has to be told that it thinks."""
+        return self.kind != "search"
+
+    @cached_property
+    def plays(self) -> list[str] | None:
+        """The rule sets that it plays; None for all of them."""
+        if self.own and self.kind != "network":
+            return None
+        found = [name for name, rules in named_rules().items() if self._can(rules)]
+        return None if len(found) == len(named_rules()) else found
+
+    def _can(self, rules: Rules) -> bool:
+        if self._class is Champion:
+            return Champion.plays(rules)  # the menu does not wait until it is compiled
+        try:
+            make_agent(self.name, rules)
+        except CannotPlay:
+            return False
+        return True
+
+
+class Opponents:
+    """The agents of a table, made when they are needed and shared where they can be."""
+
+    def __init__(self, more: Iterable[str] = ()) -> None:
+        """`more` are agents of the command line: names with parameters, paths, module:object."""
+        self._agents: dict[str, Opponent] = {}
+        for entry in agent_names().values():
+            if entry.name not in _NOT_OFFERED:
+                own = isinstance(entry.source, str) and entry.source.startswith(_OWN_ROOM)
+                self._agents[entry.name] = Opponent(entry.name, entry.about, own)
+        for name in more:
+            known = name.partition(":")[0] in self._agents
+            self._agents[name] = Opponent(name, "named on the command line", known)
+        self._made: dict[tuple[str, Rules, Match | None], Agent] = {}
+        self._lock = threading.Lock()
+        for name in more:
+            _ = self._agents[name].plays  # a wrong name is told now, and not in the page
+
+    def __getitem__(self, name: str) -> Opponent:
+        if name not in self._agents:
+            raise NotOffered(
+                f"{name!r} does not sit at this table; there are {', '.join(self._agents)}. Others "
+                "are named on the command line that opens it"
+            )
+        return self._agents[name]
+
+    def make(self, name: str, rules: Rules, match: Match | None) -> Agent:
+        """The agent of this name for these rules; nothing that is not on the list is loaded."""
+        offered = self[name]
+        key = (name, rules, match)
+        with self._lock:
+            if key in self._made:
+                return self._made[key]
+        agent = make_agent(offered.name, rules, match=match)
+        if not agent.keeps_state:
+            with self._lock:
+                while len(self._made) >= _MOST_KEPT:
+                    self._made.pop(next(iter(self._made)))
+                self._made[key] = agent
+        return agent
+
+    def menu(self) -> tuple[list[RulesOffered], list[AgentOffered]]:
+        """Rule sets and agents, as the page lists them."""
+        agents = [
+            AgentOffered(each.name, each.title, each.about, each.kind, each.plays)
+            for each in self._agents.values()
+        ]
+        rules = [
+            RulesOffered(name, title_of(name), rules.about) for name, rules in named_rules().items()
+        ]
+        return rules, agents
+
+
+def rules_named(name: object) -> Rules:
+    """A named rule set, and nothing else: no file is read."""
+    if not isinstance(name, str) or name not in named_rules():
+        raise NotOffered(
+            f"{name!r} is not a rule set of this table; there are {', '.join(named_rules())}"
+        )
+    return named_rules()[name]
+
+
+def rules_text(rules: Rules) -> RulesInWords:
+    """A rule set in words."""
+    told = [Chapter(chapter.title, list(chapter.paragraphs)) for chapter in chapters(rules)]
+    return RulesInWords(title_of(rules.name), rules.about, told)

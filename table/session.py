@@ -1,0 +1,336 @@
+# pyright: strict
+"""A session: one person and one agent, or two agents, and the hands of a match between them.
+
+It knows everything and shows nothing: what a seat may see is its `view`. All of it
+goes into JSON and comes back the same, in mid-hand too.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, cast
+
+from ..agents.base import Agent, Player
+from ..agents.registry import make_agent
+from ..engine.game import Game, IllegalAction
+from ..engine.records import GameRecord, MatchScore, record_of
+from ..engine.rules import Match, Rules, load_rules, named_rules
+from ..engine.view import View
+
+HUMAN = "human"
+PERSON, OPPONENT = 0, 1
+"""The seats: the person's, or the first agent's, and the other one."""
+
+STATE_VERSION = 1
+_SEED_BITS = 63
+
+Maker = Callable[[str, Rules, "Match | None"], Agent]
+
+
+class SessionError(ValueError):
+    """A session that can not be taken up again."""
+
+
+class HandResult(NamedTuple):
+    """How a hand ended: what each seat took and is paid, and whether fewer tricks won it."""
+
+    tricks: tuple[int, ...]
+    pays: tuple[int, ...]
+    low: bool
+
+
+def new_seed() -> int:
+    """A seed that nobody can guess: it tells every deal of a match beforehand."""
+    return secrets.randbits(_SEED_BITS)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is played, and by whom."""
+
+    rules: Rules = field(default_factory=lambda: load_rules("classic"))
+    opponent: str = "medium"
+    player: str = HUMAN
+    """`human`, or the name of an agent that is watched in the person's seat."""
+    match: Match | None = None
+    """None for a single hand."""
+    seed: int = field(default_factory=new_seed)
+    name: str = "you"
+    """What the person is called in records."""
+
+    @property
+    def watched(self) -> bool:
+        """Whether both seats are agents."""
+        return self.player != HUMAN
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two are called."""
+        return (self.player if self.watched else self.name), self.opponent
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The settings as JSON holds them."""
+        named = named_rules().get(self.rules.name) == self.rules
+        match = self.match
+        kind = {} if match is None else {"target": match.target, "best_of": match.best_of}
+        return {
+            "rules": self.rules.name if named else self.rules.as_mapping(),
+            "opponent": self.opponent,
+            "player": self.player,
+            "match": {name: value for name, value in kind.items() if value is not None},
+            "seed": self.seed,
+            "name": self.name,
+        }
+
+    @staticmethod
+    def from_mapping(told: Mapping[str, Any]) -> Settings:
+        """The settings that `as_mapping` told."""
+        values = dict(told)
+        values["rules"] = load_rules(told["rules"])
+        values["match"] = Match(**told["match"]) if told["match"] else None
+        return Settings(**values)
+
+
+def ahead(pays: Sequence[int]) -> int | None:
+    """The seat that has more, if one has."""
+    return None if pays[0] == pays[1] else int(pays[1] > pays[0])
+
+
+def _told_to_person(reason: str) -> str:
+    """A sentence of the engine as it is told to the person at the table."""
+    reason = reason.replace("the hand of seat 0, which holds", "your hand, which holds")
+    reason = reason.replace("seat 0 chooses", "choose").replace("seat 0 is to", "you are to")
+    return reason.replace("52 (the hidden card)", "the hidden card")
+
+
+def made_agent(name: str, rules: Rules, match: Match | None) -> Agent:
+    """The agent of this name, as `make_agent` makes it."""
+    return make_agent(name, rules, match=match)
+
+
+class Session:
+    """Two players at a table, hand after hand until their match is over.
+
+    >>> session = Session(Settings(opponent="threshold", seed=1))
+    >>> while session.turn is not None:
+    ...     if session.turn == PERSON:
+    ...         session.play(session.view(PERSON).legal()[0])
+    ...     else:
+    ...         session.answer()
+    >>> session.over, len(session.records)
+    (True, 1)
+    """
+
+    def __init__(self, settings: Settings, make: Maker = made_agent) -> None:
+        """`make` makes the agents by name; several sessions may share what it returns."""
+        self.settings = settings
+        self.game = Game(settings.rules, settings.seed, match=settings.match)
+        self.records: list[GameRecord] = []
+        """The hands that were finished since this object was made."""
+        self.results: list[HandResult] = []
+        """How all hands so far ended."""
+        self._moves_before = 0
+        self._players = self._seated(make)
+
+    def _seated(self, make: Maker) -> tuple[Player | None, Player]:
+        settings = self.settings
+
+        def player(name: str) -> Player:
+            agent = make(name, settings.rules, settings.match)
+            return Player(agent, settings.rules, seed=settings.seed)
+
+        first = player(settings.player) if settings.watched else None
+        return first, player(settings.opponent)
+
+    # -- looking
+
+    def view(self, seat: int) -> View:
+        """All that a seat may know."""
+        return self.game.view(seat)
+
+    @property
+    def turn(self) -> int | None:
+        """Who is to move; None when the hand is over."""
+        return self.game.turn
+
+    @property
+    def agent_to_move(self) -> bool:
+        """Whether `answer` is what comes next."""
+        turn = self.turn
+        return turn is not None and self._players[turn] is not None
+
+    @property
+    def moves(self) -> int:
+        """Decisions made in all hands so far: the number of the one to be made."""
+        return self._moves_before + len(self.game.actions)
+
+    @property
+    def hands_over(self) -> int:
+        """Hands of the match that are over."""
+        return self.game.number + self.game.over
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more comes: the match, or the single hand, is over."""
+        return self.game.over and self.game.match_over
+
+    # -- playing
+
+    def play(self, action: int | str) -> None:
+        """The person's action; what is not allowed raises a sentence and changes nothing."""
+        if self.settings.watched:
+            raise IllegalAction("both players here are agents: their cards are theirs to play")
+        if self.turn == OPPONENT:
+            raise IllegalAction(f"it is not your turn: {self.settings.opponent} is to play")
+        try:
+            self._play(action)
+        except IllegalAction as error:
+            raise IllegalAction(_told_to_person(str(error))) from None
+
+    def decide(self) -> int:
+        """What the agent to move would play; nothing is played, and the view tells it all."""
+        player = self._player_to_move()
+        return int(player.choose(self.view(self.turn or 0), self.game.number))
+
+    def answer(self) -> int:
+        """Let the agent to move decide and play one action."""
+        action = self.decide()
+        self._play(action)
+        return action
+
+    def play_decided(self, action: int) -> None:
+        """Play what `decide` told for the agent to move."""
+        self._player_to_move()
+        self._play(action)
+
+    def next_hand(self) -> None:
+        """Deal the next hand of the match."""
+        if not self.game.over:
+            raise IllegalAction("the hand is not over: play it out first")
+        if self.over:
+            raise IllegalAction("nothing is left to deal: sit down anew for another match")
+        self._moves_before = self.moves
+        self.game.deal_next()
+        self._begin()
+
+    def _player_to_move(self) -> Player:
+        player = self._players[self.turn] if self.turn is not None else None
+        if player is None:
+            raise IllegalAction("no agent is to move")
+        return player
+
+    def _play(self, action: int | str) -> None:
+        self.game.play(action)
+        if self.game.over:
+            self.records.append(self._record())
+            self._note_result()
+
+    def _note_result(self) -> None:
+        game = self.game
+        self.results.append(HandResult(game.counting_tricks, game.pays, game.low))
+
+    def _record(self) -> GameRecord:
+        record = record_of(self.game, {"players": list(self.settings.names)})
+        # Card by card: the seed would tell the hands of the match that are still to come.
+        deal = tuple(self.game.cards_dealt)
+        return replace(record, seed=None, number=0, deal=deal)
+
+    def _begin(self) -> None:
+        for player in self._players:
+            if player is not None and player.agent.keeps_state:
+                player.begin()
+
+    # -- keeping
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON: the settings, the score before this hand, and what was played."""
+        return {
+            "version": STATE_VERSION,
+            "settings": self.settings.as_mapping(),
+            "number": self.game.number,
+            "dealer": self.game.dealer,
+            "score": self._score_before(),
+            "results": [
+                [list(tricks), list(pays), low]
+                for tricks, pays, low in self.results[: self.game.number]
+            ],
+            "moves_before": self._moves_before,
+            "actions": [int(action) for action in self.game.actions],
+        }
+
+    def _score_before(self) -> dict[str, list[int]]:
+        pays = self.game.pays if self.game.over else (0, 0)
+        points = [now - max(pay, 0) for now, pay in zip(self.game.points, pays, strict=True)]
+        won = [now - (pay > 0) for now, pay in zip(self.game.hands_won, pays, strict=True)]
+        if self.settings.match is None:
+            points, won = [0, 0], [0, 0]
+        return {"points": points, "hands_won": won}
+
+    @staticmethod
+    def from_state(state: Mapping[str, Any], make: Maker = made_agent) -> Session:
+        """The session that `state` told; what does not fit together raises `SessionError`."""
+        try:
+            if state["version"] != STATE_VERSION:
+                raise SessionError(
+                    f"the session was kept in version {state['version']!r}, and this program "
+                    f"reads version {STATE_VERSION}"
+                )
+            settings = Settings.from_mapping(state["settings"])
+            session = Session(settings, make)
+            session._take_up(state)
+        except SessionError:
+            raise
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise SessionError(f"the session can not be taken up again: {error}") from error
+        return session
+
+    def _take_up(self, state: Mapping[str, Any]) -> None:
+        """Deal the hand under way again and play it as far as it was."""
+        match, number = self.settings.match, cast(int, state["number"])
+        before = None
+        if match is not None:
+            score = {name: tuple(values) for name, values in state["score"].items()}
+            before = MatchScore(match, **score, hands=number)
+        begun = GameRecord(
+            rules=self.settings.rules,
+            dealer=state["dealer"],
+            tricks=(),
+            counting_tricks=(0, 0),
+            pays=(0, 0),
+            seed=self.settings.seed,
+            number=number,
+            match=before,
+        )
+        self.results = [
+            HandResult(tuple(tricks), tuple(pays), low) for tricks, pays, low in state["results"]
+        ]
+        self.game = begun.start()
+        self._moves_before = state["moves_before"]
+        self._begin()
+        for action in cast("list[int]", state["actions"]):
+            player = None if self.turn is None else self._players[self.turn]
+            if player is not None and player.agent.keeps_state:
+                self.decide()  # it remembers what it saw, so it is shown the hand again
+            self.game.play(action)
+        if self.game.over:
+            self._note_result()
+
+
+def winner_of(session: Session) -> int | None:
+    """Who won the match, or the single hand; None while it lasts, or for a tie."""
+    if not session.over:
+        return None
+    match, game = session.settings.match, session.game
+    if match is None:
+        return ahead(game.pays)
+    return ahead(game.points if match.target else game.hands_won)
+
+
+def score_of(session: Session) -> tuple[int, ...]:
+    """How it stands: counting tricks of a single hand, or points or hands of a match."""
+    match, game = session.settings.match, session.game
+    if match is None:
+        return game.counting_tricks
+    return game.points if match.target else game.hands_won

@@ -1,0 +1,61 @@
+# pyright: strict
+"""What an evening at the terminal asks besides the cards: keeping, hints, statistics, decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...agents.registry import raised_at, told_error
+from ...engine.view import View
+from ..hints import Advisers
+from ..session import Session, Settings
+from ..statistics import Statistics, statistics_of
+from ..store import Store, new_id
+from ..words import without_folders
+from .styled_text import tidy
+
+
+class Left(Exception):
+    """The person leaves the table."""
+
+
+@dataclass
+class Keeper:
+    """Keeps one session in the store after every action; what an evening asks besides."""
+
+    store: Store
+    name: str = field(default_factory=new_id)
+    revision: int = 0
+    _advisers: Advisers = field(default_factory=Advisers)
+
+    def keep(self, session: Session) -> None:
+        """Keep the session as it is now."""
+        person = self.store.owner()
+        self.revision = self.store.keep(self.name, person, session, revision=self.revision)
+
+    def hint(self, view: View) -> tuple[int, str]:
+        """What to play, and why."""
+        told = self._advisers.hint(view)
+        return told.action, told.why
+
+    def statistics(self) -> Statistics:
+        """The person's results so far."""
+        return statistics_of(self.store, self.store.owner())
+
+
+def short_names(settings: Settings) -> tuple[str, str]:
+    """What the two are called at the table: a checkpoint by its file, nobody at length."""
+    first, second = (tidy(without_folders(name), 13) for name in settings.names)
+    return first, second
+
+
+def decided(session: Session) -> int:
+    """What the agent to move plays; one that fails is told about in a sentence."""
+    try:
+        return session.decide()
+    except ValueError:
+        raise
+    except Exception as error:
+        name = session.settings.names[session.turn or 0]
+        where = raised_at(error)
+        raise ValueError(f"{name} can not play on: {told_error(error)} ({where})") from error

@@ -1,0 +1,228 @@
+# pyright: strict
+"""Pages of the terminal beside the table itself: keys, rules, what was seen, scores, the trophy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...engine.cards import SUIT_SYMBOLS, Card
+from ...engine.describe import chapters
+from ...engine.rules import Rules
+from ...engine.view import View
+from ..hints import known_cards
+from ..session import Session
+from ..statistics import Statistics
+from ..words import capital, does, headline, result, trumps, won_by_me
+from .drawing import in_order
+from .keeping import short_names
+from .scrolling import Page
+from .styled_text import Line, Piece, card_piece, line_width, tidy, wrapped
+
+# -- keys and rules
+
+_KEYS = (
+    ("← →", "move to the next card; ↑ ↓ to the next suit, Home and End"),
+    ("2–9 0 J Q K A", "move to the next card of that rank (0 for a ten; capital letters)"),
+    ("Enter, Space", "play the card, or take the chosen stock card"),
+    ("h", "a hint: what to play, and why"),
+    ("k", "show the cards that the other is known to hold, or turn them down again"),
+    ("s", "what has been seen, suit by suit"),
+    ("t", "all tricks of this hand so far"),
+    ("m", "the score of the match"),
+    ("r", "the rules of this game"),
+    ("i", "statistics"),
+    ("o", "order of the hand: colours in turn, or classic"),
+    ("p", "when watching: wait at every card for Enter, or go on alone"),
+    ("q", "leave: the hand is kept, and `german-whist play` goes on with it"),
+)
+
+
+def keys_page(columns: int) -> Page:
+    """Which key does what."""
+    lines: list[Line] = []
+    for key, about in _KEYS:
+        told = wrapped(about, columns - 18)
+        lines.append([(f"{key:<15}", "key"), *told[0]])
+        lines += [[(" " * 15, ""), *line] for line in told[1:]]
+    return Page("Keys", lines)
+
+
+def rules_page(rules: Rules, columns: int) -> Page:
+    """The rules in words."""
+    width = min(columns - 3, 88)
+    lines = wrapped(rules.about, width)
+    for chapter in chapters(rules):
+        lines += [[], [(chapter.title, "bold")]]
+        for paragraph in chapter.paragraphs:
+            lines += wrapped(paragraph, width, indent=2)
+    return Page(f"The rules: {rules.name}", lines)
+
+
+# -- the hand so far
+
+
+def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
+    """Where every card is, suit by suit, as far as this seat can know."""
+    mine, faced = set(view.hand), set(view.upcards)
+    theirs, unseen = set(known_cards(view)), set(view.unseen)
+    deck = in_order(view.rules.deck, view.trump)
+    lines: list[Line] = []
+    for suit in dict.fromkeys(card.suit for card in deck):
+        red = "red suit" if suit in (1, 2) else "bold"
+        line: Line = [(f"{SUIT_SYMBOLS[suit]} ", red)]
+        for card in (each for each in deck if each.suit == suit):
+            rank = card.symbol[:-1]
+            if card in mine:
+                line.append((f"{f'({rank})':>4}", "faint"))
+            elif card in theirs:
+                line.append((f"{rank + '*':>4}", "gold"))
+            elif card in faced:
+                line.append((f"{'^' + rank:>4}", "good"))
+            elif card in unseen:
+                line.append((f"{rank:>4}", "bold"))
+            else:
+                line.append((f"{'·':>4}", "faint"))
+        lines += [line, []]
+    legend = (
+        *(("  10 ", "bold", "not seen yet   "), (" (10) ", "faint", "in your hand")),
+        *((" 10* ", "gold", f"{names[1][:12]} has it"), (" ^10 ", "good", "upcard")),
+        ("  · ", "faint", "played"),
+    )
+    for part in (legend[:2], legend[2:]):
+        lines.append(
+            [piece for mark, style, about in part for piece in ((mark, style), (about, ""))]
+        )
+    lines.append([])
+    lines += _counts(view, names, columns)
+    return Page(f"Seen so far; {trumps(view)}", lines)
+
+
+def _counts(view: View, names: tuple[str, str], columns: int) -> list[Line]:
+    known = in_order(known_cards(view), view.trump)
+    other = names[1]
+    lines: list[Line] = [[(f"{other} holds {view.other_cards} cards", "")]]
+    if known:
+        lines[0].append((f", {len(known)} of them known:", ""))
+        lines += cards_in_lines(known, columns - 4)
+    for suit, since in view.void_draws.items():
+        if not any(card.suit == suit for card in known):
+            drawn = f", and drew {since} unseen cards since" if since else ""
+            lines.append([(f"{other} had no {SUIT_SYMBOLS[suit]} when asked{drawn}", "")])
+    return lines
+
+
+def cards_in_lines(cards: Iterable[Card], columns: int) -> list[Line]:
+    """Cards in as many lines as they need."""
+    lines: list[Line] = [[]]
+    for card in cards:
+        if line_width(lines[-1]) + 4 > columns:
+            lines.append([])
+        lines[-1] += [(" ", ""), card_piece(card)]
+    return lines
+
+
+def tricks_page(view: View, names: tuple[str, str]) -> Page:
+    """Every trick so far, as this seat saw it."""
+    tricks = list(view.tricks())
+    lines: list[Line] = [[("trick  cards      won by        drawn", "faint")]]
+    for place, trick in enumerate(tricks):
+        leader = names[0] if trick.i_led else names[1]
+        line: Line = [(f"{place + 1:>4}   ", "faint"), *_padded(trick.led)]
+        if trick.followed is None:
+            lines.append([*line, (f"      led by {leader}", "")])
+            continue
+        winner = names[0] if won_by_me(view, tricks, place) else names[1]
+        line += [*_padded(trick.followed), (f"   {winner[:12]:<14}", "")]
+        if trick.my_draw is not None:
+            other = card_piece(trick.other_draw) if trick.other_draw else ("unseen", "faint")
+            line += [(f"{names[0][:12]} ", ""), card_piece(trick.my_draw)]
+            line += [(f", {names[1][:12]} ", ""), other]
+        lines.append(line)
+    return Page("The tricks so far, led card first", lines)
+
+
+def _padded(card: Card) -> list[Piece]:
+    text, style = card_piece(card)
+    return [(" " * (4 - len(text)) + text, style)]
+
+
+# -- scores
+
+
+def score_page(session: Session) -> Page:
+    """The scoreboard, and at the end of a match the trophy."""
+    game, match, names = session.game, session.settings.match, short_names(session.settings)
+    over = session.over
+    me, other = (name[:12] for name in names)
+    now = game.hands_won if match is not None and match.best_of else game.points
+    lines: list[Line] = []
+    if game.over:
+        last = session.results[-1]
+        style = {True: "good", False: "bad"}.get(last.pays[0] > 0, "") if last.pays[0] else ""
+        lines += [[(headline(names, last.pays), style)]]
+        lines += [[(capital(result(last.tricks, last.pays, names, last.low)), "")], []]
+    if over and match is not None:
+        best = 0 if now[0] > now[1] else 1
+        lines += [*trophy(names[best], mine=best == 0), []]
+    lines.append([(f"hand   {me:>12} : {other:<12}  dealt by", "faint")])
+    for place, (tricks, pays, low) in enumerate(session.results):
+        since = game.number - place
+        dealer = (me, other)[game.dealer if since % 2 == 0 else 1 - game.dealer]
+        lines.append(
+            [
+                (f"{place + 1:>4}   ", "faint"),
+                (f"{tricks[0]:>12}", "good" if pays[0] > 0 else ""),
+                (" : ", ""),
+                (f"{tricks[1]:<12}", "bad" if pays[0] < 0 else ""),
+                (f"  {dealer:<14}{'played low' if low else ''}", "faint"),
+            ]
+        )
+    if match is None:
+        return Page("The hand is over" if over else "A single hand", lines)
+    unit = "hands" if match.best_of else "points"
+    total = f"{now[0]:>12} : {now[1]:<12}"
+    lines += [[("─" * 40, "faint")]]
+    lines.append([(f"{unit:<7}", ""), (total, "bold"), (f"  {match}", "faint")])
+    return Page("The match is over" if over else "The match", lines)
+
+
+def trophy(winner: str, mine: bool) -> list[Line]:
+    """A cup for the winner of a match."""
+    word = capital(does(winner, "win")) + " the match" + "!" * mine
+    cup = (
+        r"   \___________/   ",
+        r" __|           |__ ",
+        r"(  |  German   |  )",
+        r" \_|   Whist   |_/ ",
+        r"    \         /    ",
+        r"     '._   _.'     ",
+        r"        | |        ",
+        r"     ___|_|___     ",
+        r"    |_________|    ",
+    )
+    style = "gold" if mine else "faint"
+    lines: list[Line] = [[("     " + row, style)] for row in cup]
+    return [*lines, [("     ", ""), (word, "gold" if mine else "bold")]]
+
+
+def statistics_page(told: Statistics) -> Page:
+    """Results by opponent and rule set."""
+    lines: list[Line] = [
+        [(f"{'opponent':<13}{'rules':<11}{'hands':>5}{'won':>5}{'drawn':>6}", "faint")]
+    ]
+    lines[0].append((f"{'margin':>7}{'best':>5}  matches", "faint"))
+    for row in told.rows:
+        line: Line = [(f"{tidy(row.opponent, 12):<13}{row.rules[:10]:<11}", "bold")]
+        line.append((f"{row.hands:>5}{row.won:>5}{row.drawn:>6}", ""))
+        line.append((f"{row.margin:>+7.1f}{row.best:>+5}", ""))
+        if row.matches:
+            line.append((f"  {row.matches_won} of {row.matches}", ""))
+        lines.append(line)
+    total = told.total
+    if not told.rows:
+        return Page("Statistics", [[("No hand has been finished yet.", "")]])
+    lines.append([(f"{'all':<24}{total.hands:>5}{total.won:>5}{total.drawn:>6}", "")])
+    if total.matches:
+        lines[-1].append((f"{'':12}  {total.matches_won} of {total.matches}", ""))
+    lines += [[], [("margin: counting tricks more than the other, on average", "faint")]]
+    return Page("Statistics", lines)

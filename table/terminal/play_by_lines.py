@@ -1,0 +1,256 @@
+# pyright: strict
+"""An evening in plain lines, for pipes and for terminals without keys.
+
+What happens is told line by line and what to play is typed: a card such as `TD` or `10♦`,
+or a word such as `hint`. A file of lines plays as well as a person does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from ...engine.cards import SUIT_SYMBOLS, TAKE_HIDDEN, Card, card
+from ...engine.game import IllegalAction
+from ...engine.view import View
+from ..hints import known_cards
+from ..session import PERSON, Session
+from ..words import (
+    action_symbol,
+    capital,
+    does,
+    last_trick,
+    prompt,
+    score,
+    stage,
+    stock_is_gone,
+    symbols,
+    trumps,
+)
+from .drawing import in_order
+from .keeping import Keeper, Left, decided, short_names
+from .pages import (
+    cards_in_lines,
+    rules_page,
+    score_page,
+    seen_page,
+    statistics_page,
+    tricks_page,
+)
+from .scrolling import Page
+from .styled_text import Ink, Line, text_of_line, told_in_lines
+
+_WIDTH = 78
+_WORDS = {
+    "hint": "what to play, and why",
+    "hand": "your cards and the table again",
+    "seen": "what has been seen, suit by suit",
+    "known": "the cards that the other is known to hold",
+    "tricks": "all tricks of this hand so far",
+    "score": "the score of the match",
+    "rules": "the rules of this game",
+    "statistics": "your hands and matches so far",
+    "quit": "leave; the hand is kept",
+}
+
+
+class Asker:
+    """Writes lines and reads answers; the end of the input is a person who leaves."""
+
+    def __init__(self, ink: Ink) -> None:
+        self.ink = ink
+
+    def say(self, *lines: Line | str) -> None:
+        """Write lines without styles."""
+        for line in lines:
+            text = line if isinstance(line, str) else text_of_line(line)
+            print(self.ink.spelled(text), flush=True)
+
+    def show(self, page: Page) -> None:
+        """Write a whole page."""
+        self.say("", page.title, *([("  ", ""), *line] for line in page.lines), "")
+
+    def ask(self, question: str) -> str:
+        """One line of input, without the blanks around it."""
+        print(self.ink.spelled(question), end=" ", flush=True)
+        try:
+            answer = sys.stdin.readline()
+        except UnicodeDecodeError:
+            return "?"
+        except KeyboardInterrupt:
+            print()
+            raise Left from None
+        if not sys.stdin.isatty():
+            print(self.ink.spelled(answer.strip()))
+        elif not answer:
+            print()
+        if not answer:
+            raise Left
+        return answer.strip()
+
+
+class LinesEvening:
+    """A person at a table of plain lines, until the match is over or the person leaves."""
+
+    def __init__(self, asker: Asker, session: Session, keeper: Keeper) -> None:
+        self.session = session
+        self._asker = asker
+        self._keeper = keeper
+        self._names = short_names(session.settings)
+
+    def run(self) -> None:
+        """Play until nothing is left to play; `Left` when the person leaves before."""
+        session, asker = self.session, self._asker
+        if not session.game.over:
+            self._tell_deal()
+        while True:
+            if session.game.over:
+                asker.show(self._score())
+                if session.over:
+                    return
+                if not session.settings.watched:
+                    self._ask_next()
+                session.next_hand()
+                self._keeper.keep(session)
+                self._tell_deal()
+            elif session.agent_to_move:
+                self._tell(session.turn or 0, self._answer)
+            else:
+                self._ask()
+
+    def _tell(self, seat: int, act: Callable[[], None]) -> None:
+        """Let a seat act, and tell what it did and what came of it."""
+        before = self.session.view(PERSON)
+        act()
+        self._keeper.keep(self.session)
+        after = self.session.view(PERSON)
+        name = self._names[seat]
+        if before.phase == "choose":
+            second = self.session.game.record["took_second"][0][before.trick]
+            self._asker.say(capital(f"{does(name, 'take')} {_taken(before, bool(second))}."))
+        else:
+            tricks = list(after.tricks())
+            played = tricks[-1].led if before.led is None else tricks[-1].followed
+            assert played is not None
+            told = does(name, "lead" if before.led is None else "play")
+            self._asker.say(capital(f"{told} {played.symbol}."))
+        if after.trick > before.trick or after.phase == "over":
+            self._asker.say(f"{last_trick(after, self._names)}.")
+            if before.stock_left and not after.stock_left and after.phase != "over":
+                self._asker.say(stock_is_gone(after, self._names))
+
+    def _answer(self) -> None:
+        self.session.play_decided(decided(self.session))
+
+    def _tell_deal(self) -> None:
+        """What a hand begins with."""
+        view = self.session.view(PERSON)
+        game = self.session.game
+        dealer = self._names[PERSON if view.i_deal else 1]
+        now = score(self.session.settings.match, game.points, game.hands_won)
+        self._asker.say("", capital(f"{view.rules.name}, {now}; {dealer} dealt, {trumps(view)}."))
+        if view.low:
+            self._asker.say("This hand is played low: fewer tricks win.")
+
+    def _tell_table(self, view: View) -> None:
+        """What a person sees before a card is asked for."""
+        if view.stock_left:
+            faced = symbols(view.upcards) or "face down"
+            where = f"{stage(view)}; stock {view.stock_left}, upcard {faced}"
+        else:
+            mine, others = view.counting_tricks
+            where = f"{stage(view)}; tricks {mine} : {others}"
+        self._asker.say(f"{where}; {trumps(view)}; {self._names[1]} has {view.other_cards} cards.")
+        self._asker.say("Your hand:  " + _by_suit(in_order(view.hand, view.trump)))
+
+    def _ask(self) -> None:
+        """Ask until something is played."""
+        view = self.session.view(PERSON)
+        self._asker.say("")
+        self._tell_table(view)
+        self._asker.say(f"{prompt(view, self._names)}.")
+        while True:
+            answer = self._asker.ask(_question(view)).lower()
+            if (action := _action(answer)) is None:
+                self._answer_word(answer, view)
+                continue
+            try:
+                self._tell(PERSON, lambda action=action: self.session.play(action))
+            except IllegalAction as error:
+                self._asker.say(*told_in_lines("Not allowed: ", "", str(error), _WIDTH))
+                continue
+            return
+
+    def _ask_next(self) -> None:
+        if self._asker.ask("Enter deals the next hand, q leaves:").lower() in ("q", "quit"):
+            _leave()
+
+    def _answer_word(self, answer: str, view: View) -> None:
+        asker = self._asker
+        word = next((each for each in _WORDS if answer and each.startswith(answer)), answer)
+        if word in ("quit", "exit"):
+            _leave()
+        elif word == "hint":
+            asker.say(*told_in_lines("", "", self._keeper.hint(view)[1], 10_000))
+        elif word == "hand":
+            self._tell_table(view)
+        elif word == "known":
+            known = in_order(known_cards(view), view.trump)
+            asker.say(*(cards_in_lines(known, _WIDTH) if known else ["none yet"]))
+        elif word in ("?", "help", "keys"):
+            asker.say("A card is typed as rank and suit: TD or 10♦ is the ten of diamonds.")
+            asker.say(*(f"{name:<11} {about}" for name, about in _WORDS.items()))
+        else:
+            pages: dict[str, Callable[[], Page]] = {
+                "seen": lambda: seen_page(view, self._names, _WIDTH),
+                "tricks": lambda: tricks_page(view, self._names),
+                "score": self._score,
+                "rules": lambda: rules_page(view.rules, _WIDTH),
+                "statistics": lambda: statistics_page(self._keeper.statistics()),
+            }
+            if word in pages:
+                asker.show(pages[word]())
+            else:
+                asker.say(_not_understood(answer))
+
+    def _score(self) -> Page:
+        return score_page(self.session)
+
+
+def _leave() -> None:
+    raise Left
+
+
+def _question(view: View) -> str:
+    if view.phase != "choose":
+        return "Your card?"
+    hidden = " or hidden" if TAKE_HIDDEN in view.legal() else ""
+    return f"Take {' or '.join(each.symbol for each in view.upcards)}{hidden}?"
+
+
+def _taken(view: View, second: bool) -> str:
+    hidden = second and view.rules.hidden_choice
+    return action_symbol(TAKE_HIDDEN if hidden else int(view.upcards[int(second)]))
+
+
+def _by_suit(cards: Sequence[Card]) -> str:
+    suits = dict.fromkeys(each.suit for each in cards)
+    ranks = {suit: [each.symbol[:-1] for each in cards if each.suit == suit] for suit in suits}
+    return "   ".join(f"{SUIT_SYMBOLS[suit]} {' '.join(held)}" for suit, held in ranks.items())
+
+
+def _action(answer: str) -> int | None:
+    if answer in ("hidden", "the hidden card"):
+        return TAKE_HIDDEN
+    try:
+        return int(card(answer))
+    except ValueError:
+        return None
+
+
+def _not_understood(answer: str) -> str:
+    if not answer:
+        return "Type a card such as TD, or ? for what else can be asked."
+    near = difflib.get_close_matches(answer, _WORDS, n=1)
+    meant = f"did you mean {near[0]}?" if near else "type a card such as TD, or ?"
+    return f"{answer[:30]!r} is no card and no word known here: {meant}"

@@ -1,0 +1,186 @@
+"""A session plays whole matches, tells nothing beforehand, and comes back the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from german_whist import GameRecord, IllegalAction, Match, load_rules, named_rules
+from german_whist.agents import make_agent
+from german_whist.agents.random import RandomAgent
+from german_whist.table import Session, SessionError, Settings
+
+QUICK = load_rules("quick")
+
+
+def play_on(session: Session, rng: random.Random, moves: int = 1_000_000) -> None:
+    """Play any legal card for the person, and let agents answer, for so many moves or a match."""
+    for _ in range(moves):
+        if session.over:
+            return
+        if session.turn is None:
+            session.next_hand()
+        elif session.agent_to_move:
+            session.answer()
+        else:
+            session.play(rng.choice(session.view(0).legal()))
+
+
+@pytest.mark.parametrize("rules", named_rules())
+def test_a_hand_of_every_rule_set_is_played_and_kept(rules: str) -> None:
+    session = Session(Settings(load_rules(rules), "threshold", seed=7))
+    play_on(session, random.Random(rules))
+    (record,) = session.records
+    assert record.replay().pays == session.game.pays
+    assert session.moves == len(record.actions)
+    assert GameRecord.from_line(record.to_line()) == record
+    assert record.meta["players"] == ["you", "threshold"]
+
+
+@pytest.mark.parametrize("match", [Match(target=10), Match(best_of=3)], ids=str)
+def test_a_match_is_played_to_its_end_with_the_deal_alternating(match: Match) -> None:
+    session = Session(Settings(QUICK, "medium", match=match, seed=3))
+    dealers = [session.game.dealer]
+    rng = random.Random(1)
+    while not session.over:
+        if session.turn is None:
+            assert session.hands_over == len(session.records)
+            session.next_hand()
+            dealers.append(session.game.dealer)
+        play_on(session, rng, 1)
+    assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
+    assert len(session.records) == len(dealers) == session.hands_over > 1
+    assert session.moves == sum(len(record.actions) for record in session.records)
+    with pytest.raises(IllegalAction, match="nothing is left to deal"):
+        session.next_hand()
+
+
+@pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "race-7"])
+def test_a_sitting_comes_back_the_same_after_every_move(rules: str) -> None:
+    settings = Settings(load_rules(rules), "counting", match=Match(best_of=3), seed=11)
+    session = Session(settings)
+    rng = random.Random(rules)
+    while not session.over:
+        state = json.loads(json.dumps(session.state()))
+        again = Session.from_state(state)
+        assert again.settings == settings
+        assert again.state() == state
+        assert [again.view(seat) for seat in (0, 1)] == [session.view(seat) for seat in (0, 1)]
+        assert again.game.stock == session.game.stock
+        assert again.results == session.results
+        assert (again.moves, again.turn, again.over) == (session.moves, session.turn, session.over)
+        if session.agent_to_move:
+            assert again.decide() == session.decide()
+        play_on(session, rng, 1)
+    again = Session.from_state(session.state())
+    assert again.over
+    assert again.game.points == session.game.points
+
+
+def test_a_match_interrupted_anywhere_ends_as_it_would_have() -> None:
+    settings = Settings(QUICK, "medium", "threshold", Match(target=3), seed=8)
+    whole = Session(settings)
+    play_on(whole, random.Random(0))
+    parts = Session(settings)
+    lines = []
+    while not parts.over:
+        play_on(parts, random.Random(0), 9)
+        lines += [record.to_line() for record in parts.records]
+        parts = Session.from_state(json.loads(json.dumps(parts.state())))
+    assert lines == [record.to_line() for record in whole.records]
+
+
+def test_what_is_not_allowed_is_refused_in_a_sentence_and_changes_nothing() -> None:
+    session = Session(Settings(opponent="random", seed=1))
+    while session.agent_to_move:
+        session.answer()
+    before = session.state()
+    theirs = session.game.hands[1][0]
+    for action, words in ((theirs, "is not in your hand"), (99, "not an action"), ("XX", "XX")):
+        with pytest.raises(ValueError, match=words):
+            session.play(action)
+    with pytest.raises(IllegalAction, match="no agent is to move"):
+        session.answer()
+    with pytest.raises(IllegalAction, match="not over"):
+        session.next_hand()
+    assert session.state() == before
+    session.play(session.view(0).legal()[0])
+    if session.turn == 1:
+        with pytest.raises(IllegalAction, match="random is to play"):
+            session.play(session.game.legal()[0])
+
+
+def test_nobody_plays_for_agents_that_are_watched() -> None:
+    session = Session(Settings(QUICK, "easy", "medium", seed=2))
+    assert session.settings.names == ("medium", "easy")
+    with pytest.raises(IllegalAction, match="both players here are agents"):
+        session.play(session.game.legal()[0])
+    play_on(session, random.Random(0))
+    assert session.records[0].meta["players"] == ["medium", "easy"]
+
+
+def test_the_record_of_a_hand_does_not_tell_the_seed_of_the_next() -> None:
+    session = Session(Settings(QUICK, "easy", match=Match(target=5), seed=123_456_789))
+    while session.turn is not None:
+        play_on(session, random.Random(0), 1)
+    line = session.records[0].to_line()
+    assert "seed" not in line
+    assert "123456789" not in line
+
+
+def test_seeds_are_drawn_where_nobody_can_guess_them() -> None:
+    assert len({Settings().seed for _ in range(100)}) == 100
+
+
+class Remembering(RandomAgent):
+    """Plays by how many decisions it has made in this hand."""
+
+    keeps_state = True
+
+    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+        super().__init__(rules, match=match)
+        self.seen = 0
+
+    def reset(self, indices: Any) -> None:
+        self.seen = 0
+
+    def act(self, views: Any, rng: Any, indices: Any = None) -> Any:
+        self.seen += 1
+        return super().act(views, rng + self.seen)
+
+
+def test_a_player_that_remembers_is_shown_the_hand_again() -> None:
+    def make(name: str, rules: Any, match: Match | None) -> Any:
+        return Remembering(rules, match=match) if name == "mine" else make_agent(name, rules)
+
+    session = Session(Settings(opponent="mine", seed=4), make)
+    while len(session.game.actions) < 30:
+        play_on(session, random.Random(0), 1)
+    again = Session.from_state(session.state(), make)
+    for _ in range(22):
+        if session.agent_to_move:
+            assert session.answer() == again.answer()
+        else:
+            action = session.view(0).legal()[-1]
+            session.play(action)
+            again.play(action)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"version": 99}, "version 99"),
+        ({"actions": [1, 1]}, "taken up again"),
+        ({"dealer": 5}, "dealer is 5"),
+        ({"settings": {}}, "taken up again"),
+        ({"settings": None}, "taken up again"),
+        ({"number": "x"}, "number is 'x'"),
+    ],
+)
+def test_a_state_that_can_not_be_right_is_refused(change: dict[str, Any], words: str) -> None:
+    session = Session(Settings(QUICK, "easy", seed=1))
+    with pytest.raises(SessionError, match=words):
+        Session.from_state({**session.state(), **change})
