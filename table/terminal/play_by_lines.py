@@ -251,6 +251,5 @@ def _action(answer: str) -> int | None:
 def _not_understood(answer: str) -> str:
     if not answer:
         return "Type a card such as TD, or ? for what else can be asked."
-    near = difflib.get_close_matches(answer, _WORDS, n=1)
-    meant = f"did you mean {near[0]}?" if near else "type a card such as TD, or ?"
-    return f"{answer[:30]!r} is no card and no word known here: {meant}"
+    near = meant(answer, _WORDS, listed=False) or ": type a card such as TD, or ?"
+    return f"{answer[:30]!r} is no card and no word known here{near}"
