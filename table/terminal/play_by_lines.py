@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from ...engine.cards import SUIT_SYMBOLS, TAKE_HIDDEN, Card, card
 from ...engine.game import IllegalAction
 from ...engine.view import View
+from ...engine.words import meant
 from ..hints import known_cards
 from ..session import PERSON, Session
 from ..words import (
