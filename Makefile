@@ -45,8 +45,9 @@ browser: $(READY)
 
 SEED ?= 1
 COUNT ?= 300
+JOBS ?= 2
 mutants: $(READY)
-	$(RUN) tests/mutants --seed $(SEED) --count $(COUNT)
+	$(RUN) tests/mutants --seed $(SEED) --count $(COUNT) --jobs $(JOBS)
 
 train: $(READY)
 	$(RUN) -m german_whist train quick

@@ -17,7 +17,7 @@ from workshop import ANEW, COMPILED, INTERPRETED, Told, Workshop
 
 _MODES = (COMPILED, INTERPRETED)
 # Seconds of tests per mutant, by what they cost unmutated, and the dearest test that is run.
-BUDGET, DEAREST = 40.0, 20.0
+BUDGET, DEAREST = 30.0, 20.0
 # Seconds of the processor for what a test did not need when it was measured, such as compiling.
 SPARE = {INTERPRETED: 3.0, COMPILED: 20.0, ANEW: 300.0}
 
@@ -226,8 +226,7 @@ def report(
     counts: dict[str, Counter[str]] = {}
     survivors: list[str] = []
     for room, mutant in sampled:
-        verdict = verdicts[mutant.key]
-        status = verdict.status
+        status = verdicts[mutant.key].status if mutant.key in verdicts else "not tried"
         if status in ("survived", "not run"):
             if (mutant.file, mutant.scope, mutant.before, mutant.after) in same:
                 status = "equivalent"
@@ -240,11 +239,11 @@ def report(
                 status = "survived"
         counts.setdefault(room, Counter())[status] += 1
         counts.setdefault("all", Counter())[status] += 1
-    columns = ("killed", "timed out", "equivalent", "survived")
+    columns = ("killed", "timed out", "equivalent", "survived", "not tried")
     lines = [" ".join([f"{'room':<10}", f"{'sampled':>8}", *(f"{each:>11}" for each in columns)])]
     for room in [*(each for each in counts if each != "all"), "all"]:
         count = counts[room]
-        changing = sum(count.values()) - count["equivalent"]
+        changing = sum(count.values()) - count["equivalent"] - count["not tried"]
         share = (count["killed"] + count["timed out"]) / max(changing, 1)
         cells = [f"{count[each]:>11}" for each in columns]
         lines.append(

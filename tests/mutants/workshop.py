@@ -52,11 +52,15 @@ class Workshop:
         """Copy what git knows of `root`; the modules `warm` are imported once for all mutants."""
         self.work, self.tree, self.rooms = work, work / "tree", [*rooms]
         self.warm = [*warm]
-        self.scratch = work / "scratch" / str(os.getpid())
         self._servers: dict[str, subprocess.Popen[str]] = {}
         self._count = 0
         work.mkdir(parents=True, exist_ok=True)
         self._copy(root)
+
+    @property
+    def scratch(self) -> Path:
+        """A folder that no other process uses."""
+        return self.work / "scratch" / str(os.getpid())
 
     def _copy(self, root: Path) -> None:
         command = ["git", "ls-files", "-co", "--exclude-standard"]
@@ -167,6 +171,7 @@ class Workshop:
         """End the warm processes."""
         for server in self._servers.values():
             server.communicate()
+        self._servers.clear()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
