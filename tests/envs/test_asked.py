@@ -1,0 +1,116 @@
+"""What environments answer to those who ask: names, attributes, methods, pictures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecNormalize
+
+import german_whist.envs
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv, german_whist_v0
+from german_whist.envs import batch as batches
+from german_whist.envs.painter import Painter
+from german_whist.envs.sb3 import GermanWhistVecEnv
+
+
+def test_stable_baselines3_is_answered_for_each_environment() -> None:
+    env = GermanWhistVecEnv(3, "small-last")
+    env.reset()
+    assert env.reset_infos == [{}, {}, {}]
+    assert env.get_attr("rules") == [env.rules] * 3
+    assert env.get_attr("rules", [0, 2]) == [env.rules] * 2
+    assert env.get_attr("spec", 1) == [None]
+    with pytest.raises(AttributeError, match="have no 'nonsense'; there are render_mode, rules"):
+        env.get_attr("nonsense")
+    masks = env.env_method("action_masks")
+    assert len(masks) == 3
+    np.testing.assert_array_equal(masks, env.action_masks())
+    np.testing.assert_array_equal(env.env_method("action_masks", indices=[2])[0], masks[2])
+    with pytest.raises(AttributeError, match="no method 'shuffle'"):
+        env.env_method("shuffle")
+    assert env.env_is_wrapped(Monitor) == [True] * 3
+    assert env.env_is_wrapped(VecNormalize, indices=[1]) == [False]  # type: ignore[arg-type]
+    env.set_attr("opponent", "threshold")
+    assert env.opponent.name == "threshold"
+    for name, where in (("opponent", [0]), ("rules", None)):
+        with pytest.raises(AttributeError, match=f"'{name}' can not be set: only the opponent"):
+            env.set_attr(name, "random", indices=where)
+    assert env.env_method("render") == [None] * 3
+    assert list(env.get_images()) == [None] * 3
+
+
+def test_stable_baselines3_gets_pictures_of_the_tables_that_it_asks_for() -> None:
+    env = GermanWhistVecEnv(3, "small-last", render_mode="ansi")
+    env.reset()
+    pictures = env.env_method("render")
+    assert len({*pictures}) == 3
+    assert env.env_method("render", indices=[2]) == pictures[2:]
+    assert list(env.get_images()) == pictures
+    env = GermanWhistVecEnv(3, "small-last", render_mode="human")
+    env.reset()
+    shown: list[int] = []
+    env._picture = shown.append  # type: ignore[method-assign, assignment]
+    env.env_method("render", indices=[1, 2])
+    assert shown == [1]
+    env.close()
+
+
+@pytest.mark.parametrize("make", [GermanWhistEnv, GermanWhistVectorEnv])
+@pytest.mark.parametrize("view", ["seat", "open"])
+def test_render_gives_the_table_as_it_is_painted(make: Any, view: str) -> None:
+    how: dict[str, Any] = {} if make is GermanWhistEnv else {"num_envs": 2}
+    env = make(rules="small-last", render_mode="ansi", render_view=view, **how)
+    env.reset(seed=3)
+    found = env.render()
+    pictures = found if isinstance(found, tuple) else (found,)
+    assert len(pictures) == how.get("num_envs", 1)
+    for picture in pictures:
+        assert ("??" in picture) == (view == "seat")
+        assert picture.splitlines()[-1].endswith(" to lead") or "to follow" in picture
+    env.close()
+
+
+def test_environments_tell_their_rules() -> None:
+    for env in (
+        SelfPlayEnv(2, "quick"),
+        GermanWhistEnv("quick"),
+        GermanWhistVectorEnv(2, "quick"),
+        GermanWhistVecEnv(2, "quick"),
+    ):
+        assert env.rules.name == env.options.rules.name == "quick"
+
+
+def test_what_is_slow_once_is_done_when_an_environment_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(batches, "prepare_endings", lambda rules: seen.append(rules.name))
+    SelfPlayEnv(1, "small-last", horizon="foreplay")
+    assert seen == ["small-last"]
+
+
+def test_names_of_the_package_are_found_and_others_are_not() -> None:
+    for name in german_whist.envs.__all__:
+        assert getattr(german_whist.envs, name) is not None
+    assert german_whist.envs.german_whist_v0 is german_whist_v0
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = german_whist.envs.nonsense  # type: ignore[attr-defined]
+    code = (
+        "import sys, german_whist.envs as envs\n"
+        "assert 'german_whist.envs.german_whist_v0' not in sys.modules\n"
+        "assert envs.german_whist_v0.env"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_painter_without_a_window_closes_and_draws_on() -> None:
+    painter = Painter("svg")
+    painter.close()
+    env = GermanWhistEnv("small-last", render_mode="svg")
+    env.reset(seed=1)
+    assert env.render().startswith("<svg")
