@@ -9,17 +9,16 @@ at once. `training/attention.py` is the same to learn with.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
 from ..engine.compiled import jit
-from ..engine.history import HISTORY_COLUMNS, HISTORY_VERSION, history_rows, write_history
+from ..engine.history import HISTORY_COLUMNS, history_rows, write_history
 from ..engine.play import Record, row
 from ..engine.rules import Rules
 from ..engine.state import MOST_TRICKS
 from .base import Array
-from .checkpoint import Checkpoint, CheckpointError
+from .card import NetworkCard
 
 # Where each column of an event has its vectors: 8 kinds, 3 for who, 54 cards, the tricks.
 COLUMN_STARTS = (0, 8, 11, 65)
@@ -125,7 +124,7 @@ def read_events(
 ) -> None:  # fmt: skip
     """What the transformer makes, in `out`, of an observation whose `places` are one, and events.
 
-    `shape` holds its layers, heads and width; `weights` are in the order of `parts`.
+    `shape` holds its layers, heads and width; `weights` are in the order of `attention_parts`.
     """
     layers, heads, width = shape[0], shape[1], shape[2]
     tokens = count + 1
@@ -192,7 +191,7 @@ def read_view(
 # -- its weights
 
 
-def parts(inputs: int, layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+def attention_parts(inputs: int, layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The names and shapes of the weights, in the order in which the pass reads them."""
     yield "state.weight", (width, inputs)
     yield "state.bias", (width,)
@@ -216,43 +215,18 @@ def parts(inputs: int, layers: int, width: int) -> Iterator[tuple[str, tuple[int
 class Reading:
     """The transformer of a checkpoint as compiled code reads it; of no layers if there is none."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        network = checkpoint.card["network"]
-        size: Mapping[str, Any] = network.get("attention", {})
-        self.width = size.get("width", 0)
-        layers = size.get("layers", 0)
-        self.shape = np.array([layers, size.get("heads", 0), self.width], np.int64)
+    def __init__(self, network: NetworkCard, weights: Mapping[str, Array]) -> None:
+        size = network.attention
+        if size is None:
+            self.width = 0
+            self.shape = np.zeros(3, np.int64)
+            self.weights = np.zeros(0, np.float32)
+            return
+        self.width = size.width
+        self.shape = np.array([size.layers, size.heads, size.width], np.int64)
         found = []
-        for part, shape in parts(len(network["inputs"]), layers, self.width) if layers else ():
-            array = checked_part(checkpoint, f"history.{part}", shape)
+        for part, _ in attention_parts(len(network.inputs), size.layers, size.width):
+            array = weights[f"history.{part}"].astype(np.float32)
             # Of layers, a row for each input; the vectors of events stand as they are.
             found.append(array.T.ravel() if part.endswith("weight") else array.ravel())
-        self.weights = np.concatenate(found) if found else np.zeros(0, np.float32)
-
-
-def checked_part(checkpoint: Checkpoint, name: str, shape: tuple[int, ...]) -> Array:
-    """Some weights of a checkpoint, refused if they do not have the shape of its card."""
-    found = checkpoint.weights.get(name)
-    if found is None or found.shape != shape:
-        told = "missing" if found is None else found.shape
-        raise CheckpointError(f"{checkpoint.path}: {name} is {told}, and its card says {shape}")
-    return found.astype(np.float32)
-
-
-def check_attention(network: Mapping[str, Any]) -> str | None:
-    """What is wrong with a card's words on its transformer, if anything is."""
-    size = network.get("attention")
-    names = ("layers", "heads", "width", "history_version")
-    if not isinstance(size, Mapping) or any(not isinstance(size.get(n), int) for n in names):
-        return f"its card does not tell {', '.join(names)} of its attention"
-    if size["history_version"] != HISTORY_VERSION:
-        return (
-            f"was trained on histories of version {size['history_version']}, and this version "
-            f"writes version {HISTORY_VERSION}: use the version that wrote it, or train anew"
-        )
-    if min(size["layers"], size["heads"]) < 1 or size["width"] % size["heads"]:
-        return (
-            f"its attention has {size['layers']} layers and a width of {size['width']} for "
-            f"{size['heads']} heads: a width that divides among them is needed, and a layer"
-        )
-    return None
+        self.weights = np.concatenate(found)

@@ -13,6 +13,7 @@ from .base import CannotPlay
 from .checkpoint import Checkpoint, read_card
 from .network import NetworkAgent, check_rules
 
+NAME = "champion"
 WEIGHTS = Path(__file__).with_name("champion.safetensors")
 
 
@@ -21,13 +22,13 @@ class Champion(NetworkAgent):
 
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy` or `sample`."""
-        super().__init__(rules, WEIGHTS, *words, match=match)
+        super().__init__(rules, WEIGHTS, *words, match=match, name=NAME)
 
     @staticmethod
     def plays(rules: Rules) -> bool:
         """Whether it plays these rules, as its card says: nothing is compiled to know it."""
         try:
-            check_rules(Checkpoint(WEIGHTS, {}, read_card(WEIGHTS)), rules)
+            check_rules(Checkpoint(WEIGHTS, {}, read_card(WEIGHTS)), rules, NAME)
         except CannotPlay:
             return False
         return True

@@ -1,33 +1,41 @@
 """Checkpoints of players: weights as safetensors beside a JSON card that says what they are.
 
-Both are written whole or not at all, the card last; what is read is checked
-against the card, and nothing is ever unpickled.
+Both are written whole or not at all, the card last. What is read is checked here,
+once: the card by its fields, the weights by the card; nothing is ever unpickled, and
+whoever holds a `Checkpoint` need not look again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
-from ..engine.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
+from ..engine.layout import LAYOUT_VERSION
 from ..engine.rules import Rules, rules_from_mapping
-from .closing import RANKS
+from .attention import attention_parts
+from .card import FORMAT, HIDDEN_SIZE, Card, NetworkCard, WeightsFile
 
-FORMAT = 1
-KINDS = ("mlp", "attention")
 WEIGHTS, CARD = ".safetensors", ".json"
 FOLDER = "checkpoints"
 
+_REMEDY = "copy both files again from where they were made, or train anew"
+_OTHER_VERSION = "use the version that wrote it, or train anew"
+
 Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
 
 
 class CheckpointError(ValueError):
@@ -40,38 +48,42 @@ class Checkpoint:
 
     path: Path
     weights: dict[str, Array]
-    card: dict[str, Any]
+    card: Card
 
-    @property
+    @cached_property
     def rules(self) -> tuple[Rules, ...]:
         """The rule sets that it plays."""
-        return tuple(rules_from_mapping(each, str(self.path)) for each in self.card["rules"])
+        return rules_of(self.card, self.path)
 
 
-def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Mapping[str, Any]) -> Path:
+def rules_of(card: Card, source: object) -> tuple[Rules, ...]:
+    """The rule sets that a card lists."""
+    return tuple(rules_from_mapping(each, str(source)) for each in card.rules)
+
+
+# -- writing
+
+
+def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Card) -> Path:
     """Write the weights, then the card; `path` is the name that both share, without an ending."""
     data = save({name: np.ascontiguousarray(each) for name, each in weights.items()})
-    told = {
-        "format": FORMAT,
-        "weights": {
-            "file": path.name + WEIGHTS,
-            "bytes": len(data),
-            "sha256": hashlib.sha256(data).hexdigest(),
-        },
-        **card,
-    }
+    told = WeightsFile(path.name + WEIGHTS, len(data), hashlib.sha256(data).hexdigest())
     weights_path = path.with_name(path.name + WEIGHTS)
     with written_whole(weights_path) as file:
         file.write(data)
-    write_card(path, told)
+    write_card(path, msgspec.structs.replace(card, weights=told))
     return weights_path
 
 
-def write_card(path: Path, card: Mapping[str, Any]) -> None:
+def write_card(path: Path, card: Card) -> None:
     """Write a card anew, as when a strength was measured."""
+    told = {name: each for name, each in msgspec.to_builtins(card).items() if each is not None}
     with written_whole(path.with_name(path.name + CARD), "w") as file:
-        json.dump(card, file, indent=1, ensure_ascii=False)
+        json.dump(told, file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
+
+
+# -- finding
 
 
 def checkpoints_in(folder: Path) -> list[Path]:
@@ -114,27 +126,42 @@ def find_checkpoint(wanted: str | Path) -> Path:
     )
 
 
-def read_card(path: Path) -> dict[str, Any]:
-    """The card beside some weights, checked as far as every reader needs it."""
+# -- reading
+
+
+def read_card(path: Path) -> Card:
+    """The card beside some weights, checked."""
     place = path.with_suffix(CARD)
     try:
-        card = json.loads(place.read_text(encoding="utf-8"))
+        data = place.read_bytes()
     except OSError as error:
         raise CheckpointError(
             f"{path}: its card {place.name} can not be read ({error.strerror or error})"
         ) from None
-    except ValueError as error:
-        raise CheckpointError(f"{place}: is not valid JSON: {error}") from None
-    if not isinstance(card, dict) or card.get("format") != FORMAT:
-        found = card.get("format") if isinstance(card, dict) else type(card).__name__
+    told = read_json(data, place, _REMEDY, CheckpointError)
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        found = shown(told.get("format") if isinstance(told, dict) else told)
         raise CheckpointError(
-            f"{place}: its format is {found!r}, and this version reads format {FORMAT}: "
-            "use the version that wrote it, or train anew"
+            f"{place}: its format is {found}, and this version reads format {FORMAT}: "
+            f"{_OTHER_VERSION}"
         )
-    needed = ("weights", "rules", "network", "layout", "layout_version", "actions", "horizon")
-    for name in needed:
-        if name not in card:
-            raise CheckpointError(f"{place}: has no {name!r}, so it is no card of a checkpoint")
+    version = told.get("layout_version")
+    if isinstance(version, int) and version != LAYOUT_VERSION:
+        raise CheckpointError(
+            f"{place}: was trained on observation layout {shown(version)}, and this version has "
+            f"layout {LAYOUT_VERSION}: {_OTHER_VERSION}"
+        )
+    card = converted(told, Card, place, _REMEDY, CheckpointError)
+    try:
+        rules = rules_of(card, "rules")
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{place}: {error}; {_REMEDY}") from None
+    for each in rules:
+        if each.actions != card.actions:
+            raise CheckpointError(
+                f"{place}: actions is {card.actions}, and its rules {each.name} have "
+                f"{each.actions}; {_REMEDY}"
+            )
     return card
 
 
@@ -142,47 +169,78 @@ def read_checkpoint(wanted: str | Path) -> Checkpoint:
     """The checkpoint at a path, its weights checked against the card."""
     path = find_checkpoint(wanted)
     card = read_card(path)
-    _check_layout(path, card)
-    data = path.read_bytes()
-    told = card["weights"]
-    if len(data) != told["bytes"]:
+    if card.weights is None:
+        raise CheckpointError(f"{path.with_suffix(CARD)}: has no 'weights'; {_REMEDY}")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"{path}: can not be read ({error.strerror or error})") from None
+    if len(data) != card.weights.bytes:
         raise CheckpointError(
-            f"{path}: has {len(data)} bytes, and its card says {told['bytes']}: copy both files "
-            "again"
+            f"{path}: has {len(data)} bytes, and its card says {card.weights.bytes}: copy both "
+            "files again"
         )
-    if hashlib.sha256(data).hexdigest() != told["sha256"]:
+    if hashlib.sha256(data).hexdigest() != card.weights.sha256:
         raise CheckpointError(
             f"{path}: its checksum is not the one in its card: copy both files again"
         )
     try:
         weights = load(data)
-    except SafetensorError as error:
-        raise CheckpointError(f"{path}: is no safetensors file ({error})") from None
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: is no safetensors file ({error}); {_REMEDY}") from None
+    _check_weights(path, weights, card)
     return Checkpoint(path, weights, card)
 
 
-def _check_layout(path: Path, card: Mapping[str, Any]) -> None:
-    network = card["network"]
-    if card["layout_version"] != LAYOUT_VERSION:
-        raise CheckpointError(
-            f"{path}: was trained on observation layout {card['layout_version']}, and this version "
-            f"has layout {LAYOUT_VERSION}: use the version that wrote it, or train anew"
-        )
-    if card["layout"] not in LAYOUTS:
-        raise CheckpointError(
-            f"{path}: its layout is {card['layout']!r}: it has to be one of {', '.join(LAYOUTS)}"
-        )
-    if network.get("kind") not in KINDS:
-        raise CheckpointError(
-            f"{path}: its network is a {network.get('kind')!r}, and this version plays "
-            f"{', '.join(KINDS)}"
-        )
-    if network.get("ranks", "real") not in RANKS:
-        raise CheckpointError(
-            f"{path}: its ranks are {network['ranks']!r}: they have to be one of {', '.join(RANKS)}"
-        )
-    inputs = network["inputs"]
-    if inputs and not 0 <= min(inputs) <= max(inputs) < OBSERVATION_SIZE:
-        raise CheckpointError(
-            f"{path}: reads place {max(inputs)} of an observation of {OBSERVATION_SIZE} places"
-        )
+def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None:
+    wanted = set()
+    for name, shape in weight_shapes(card.network, card.actions):
+        found = weights.get(name)
+        if found is None or found.shape != shape:
+            told = "missing" if found is None else found.shape
+            raise CheckpointError(f"{path}: {name} is {told}, and its card says {shape}; {_REMEDY}")
+        if found.dtype.kind != "f":
+            raise CheckpointError(
+                f"{path}: {name} holds {found.dtype} numbers: weights have to be float16, "
+                f"float32 or float64; {_REMEDY}"
+            )
+        if not np.isfinite(found).all():
+            raise CheckpointError(f"{path}: {name} holds numbers that are not finite; {_REMEDY}")
+        wanted.add(name)
+    for name in weights:
+        if name not in wanted:
+            raise CheckpointError(f"{path}: holds {name}, which its card does not tell; {_REMEDY}")
+
+
+def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Shape]]:
+    """The names and shapes of all weights that a card speaks of."""
+    seen, size = len(network.inputs), network.attention
+    if size is not None:
+        for name, shape in attention_parts(seen, size.layers, size.width):
+            yield f"history.{name}", shape
+        seen += size.width
+    yield from _layers("hidden", [seen, *network.layers])
+    yield from _layer("policy", network.layers[-1] if network.layers else seen, actions)
+    if network.critic is None:
+        return
+    if network.critic != "shared":
+        seen += HIDDEN_SIZE if network.critic == "oracle" else 0
+        yield from _layers("critic", [seen, *network.layers])
+    yield from _layer("value", network.layers[-1] if network.layers else seen, 1)
+
+
+def _layers(name: str, widths: list[int]) -> Iterator[tuple[str, Shape]]:
+    for k, (n, m) in enumerate(pairwise(widths)):
+        yield from _layer(f"{name}.{k}", n, m)
+
+
+def _layer(name: str, n: int, m: int) -> Iterator[tuple[str, Shape]]:
+    yield f"{name}.weight", (m, n)
+    yield f"{name}.bias", (m,)
+
+
+def policy_weights(checkpoint: Checkpoint) -> dict[str, Array]:
+    """What a player needs of the weights: all but the critic's."""
+    alone = msgspec.structs.replace(checkpoint.card.network, critic=None)
+    names = [name for name, _ in weight_shapes(alone, checkpoint.card.actions)]
+    return {name: checkpoint.weights[name] for name in names}

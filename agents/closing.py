@@ -13,8 +13,6 @@ from ..engine.bits import NO_CARDS, ONE
 from ..engine.compiled import jit
 from ..engine.layout import LAYOUT
 
-RANKS = ("closed", "real")
-
 # Together these are all cards that are still in play.
 SETS_IN_PLAY = ("own_hand", "upcards", "led", "opponent_known", "unseen")
 _STARTS = np.array([LAYOUT.group(name).start for name in SETS_IN_PLAY], np.int64)

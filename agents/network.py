@@ -27,9 +27,9 @@ from ..engine.play import Record, row
 from ..engine.rules import Match, Rules
 from ..engine.streams import fraction
 from ..engine.view import legal_in_view
-from .attention import Reading, check_attention, checked_part, read_view
+from .attention import Reading, read_view
 from .base import Agent, Array, CannotPlay, no_rng, no_views
-from .checkpoint import Checkpoint, CheckpointError, read_checkpoint
+from .checkpoint import Checkpoint, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
 
@@ -229,24 +229,23 @@ class Policy:
     """A checkpoint's policy as compiled code reads it."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        card = checkpoint.card
-        network = card["network"]
-        trouble = check_attention(network) if network["kind"] == "attention" else None
-        if trouble is not None:
-            raise CheckpointError(f"{checkpoint.path}: {trouble}")
-        reading = Reading(checkpoint)
-        widths = [len(network["inputs"]) + reading.width, *network["layers"], card["actions"]]
-        names = [f"hidden.{k}" for k in range(len(network["layers"]))] + ["policy"]
-        parts: list[Array] = []
-        for name, n, m in zip(names, widths[:-1], widths[1:], strict=True):
-            for part, shape in ((f"{name}.weight", (m, n)), (f"{name}.bias", (m,))):
-                parts.append(checked_part(checkpoint, part, shape).T.ravel())
-        self.inputs = np.array(network["inputs"], np.int64)
-        self.sizes = np.array(widths, np.int64)
+        card, weights = checkpoint.card, checkpoint.weights
+        network = card.network
+        reading = Reading(network, weights)
+        names = [f"hidden.{k}" for k in range(len(network.layers))] + ["policy"]
+        parts = [
+            weights[f"{name}.{part}"].astype(np.float32).T.ravel()
+            for name in names
+            for part in ("weight", "bias")
+        ]
+        self.inputs = np.array(network.inputs, np.int64)
+        self.sizes = np.array(
+            [len(network.inputs) + reading.width, *network.layers, card.actions], np.int64
+        )
         self.weights = np.concatenate(parts)
-        self.trumps_first = card["layout"] == "trump-first"
-        self.closed = network.get("ranks", "real") == "closed"
-        self.reads_events = network["kind"] == "attention"
+        self.trumps_first = card.layout == "trump-first"
+        self.closed = network.ranks == "closed"
+        self.reads_events = network.kind == "attention"
         self._reading = reading.shape, reading.weights, max(map(history_rows, checkpoint.rules))
 
     @property
@@ -265,18 +264,19 @@ class NetworkAgent(Agent):
         source: str | Path | Checkpoint = "",
         *words: str,
         match: Match | None = None,
+        name: str | None = None,
     ) -> None:
         """`words` are `greedy` or `sample`, and `endgame=exact` or `endgame=network`."""
         super().__init__(rules, match=match)
-        self.name = str(source.path if isinstance(source, Checkpoint) else source)
+        self.name = name or str(source.path if isinstance(source, Checkpoint) else source)
         self.sample, exact = _options(words)
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
         self.card = checkpoint.card
-        check_rules(checkpoint, self.rules)
+        check_rules(checkpoint, self.rules, self.name)
         self.policy = Policy(checkpoint)
         self.reads_tricks = self.policy.reads_events
         endgame = EndgamePlayer(self.rules)
-        if not exact and endgame.perfect and checkpoint.card["horizon"] == "foreplay":
+        if not exact and endgame.perfect and checkpoint.card.horizon == "foreplay":
             raise CannotPlay(
                 f"{checkpoint.path}: endgame is 'network', but it was trained with the horizon "
                 "'foreplay' and never saw an ending: use endgame=exact, or train with horizon=hand"
@@ -331,18 +331,9 @@ def _options(words: tuple[str, ...]) -> tuple[bool, bool]:
     return sample, exact
 
 
-def check_rules(checkpoint: Checkpoint, rules: Rules) -> None:
-    """Refuse rules that the checkpoint's card does not list."""
-    card = checkpoint.card
-    if card["actions"] != rules.actions:
-        raise CannotPlay(
-            f"{checkpoint.path}: has {card['actions']} actions, and the rules {rules.name} have "
-            f"{rules.actions}"
-        )
-    mappings = [each.as_mapping() for each in checkpoint.rules]
-    played = rules.as_mapping()
-    for each in [*mappings, played]:
-        each.pop("name")
-    if played not in mappings[:]:
+def check_rules(checkpoint: Checkpoint, rules: Rules, name: str) -> None:
+    """Refuse rules that the checkpoint's card does not list; `name` is the player's."""
+    played = {**rules.as_mapping(), "name": ""}
+    if all({**each.as_mapping(), "name": ""} != played for each in checkpoint.rules):
         names = ", ".join(each.name for each in checkpoint.rules)
-        raise CannotPlay(f"{checkpoint.path}: plays the rules {names}, and not {rules.name}")
+        raise CannotPlay(f"{name} plays {names}, and not {rules.name}")

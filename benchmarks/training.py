@@ -14,7 +14,8 @@ from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from german_whist.training.run import MEASURING_SEED, usable_threads
+from german_whist.training.measuring import MEASURING_SEED
+from german_whist.training.run import usable_threads
 from german_whist.training.settings import PPOSettings, SB3Settings
 
 from .measure import Row

@@ -71,11 +71,14 @@ class SelfPlayEnv:
         self._batch = Batch(self.options, self.num_envs)
         self._copy = copy
         self._learners = np.zeros(self.num_envs, np.uint8)
+        self.begun = self._batch.all
+        """The games in which the last step, or `reset`, began a hand."""
         prepare()
 
     def reset(self, seed: int | None = None) -> Round:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
         self._batch.start(seed, self._learners)
+        self.begun = self._batch.all
         return self._round(np.zeros(self.num_envs, np.bool_))
 
     def step(self, actions: Any) -> Round:
@@ -83,7 +86,8 @@ class SelfPlayEnv:
         batch = self._batch
         chosen = batch.checked_actions(actions)
         batch.rewards[:] = 0
-        ended, _ = batch.play(batch.all, chosen, shown=True)
+        ended, dealt = batch.play(batch.all, chosen, shown=True)
+        self.begun = np.concatenate([ended, dealt])
         over = np.zeros(self.num_envs, np.bool_)
         if len(ended):
             over[ended] = True

@@ -19,6 +19,9 @@ class Board:
     def write(self, values: Mapping[str, float], decisions: int) -> None:
         """Curves' next points."""
 
+    def text(self, name: str, text: str, decisions: int) -> None:
+        """Some lines beside the curves."""
+
     def flush(self) -> None:
         """Bring to disk what was written."""
 
@@ -42,6 +45,11 @@ class TensorBoard(Board):
         """Curves' next points."""
         for name, value in values.items():
             self._writer.add_scalar(name.replace(" ", "_"), value, decisions)
+
+    def text(self, name: str, text: str, decisions: int) -> None:
+        """Some lines beside the curves, as they are."""
+        indented = text.replace("\n", "\n    ")
+        self._writer.add_text(name, f"    {indented}", decisions)
 
     def flush(self) -> None:
         """Bring to disk what was written."""

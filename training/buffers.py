@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..agents.card import HIDDEN_SIZE
 from ..engine.history import HISTORY_COLUMNS
 from ..envs.self_play import Round
-from .kernels import HIDDEN_SIZE, gather
+from .kernels import gather
 
 Array = np.ndarray[Any, Any]
 
@@ -86,13 +87,13 @@ class Buffers:
             return self.beyond, self.beyond_events, self.beyond_hidden
         return self.observations[step], self.events[step], self.hidden[step]
 
-    def decisions(self, device: torch.device) -> Decisions:
-        """The learner's decisions as rows on the device."""
-        count = self.learns.size
-        where = None if self.learns.all() else np.flatnonzero(self.learns)
+    def decisions(self, steps: int, device: torch.device) -> Decisions:
+        """The learner's decisions of so many steps as rows on the device."""
+        learns = self.learns[:steps]
+        where = None if learns.all() else np.flatnonzero(learns)
 
         def rows(array: Array) -> Tensor:
-            flat = array.reshape(count, *array.shape[2:])
+            flat = array[:steps].reshape(learns.size, *array.shape[2:])
             return torch.from_numpy(flat if where is None else flat[where]).to(device)
 
         gained, values = rows(self.advantages), rows(self.values)

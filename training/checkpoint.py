@@ -12,72 +12,102 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from ..agents.card import Card, Count, Measurement, NetworkCard, Origin
 from ..agents.checkpoint import CheckpointError, write_checkpoint
+from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
-from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
 from .settings import Settings
 
 Array = np.ndarray[Any, Any]
 
-STATE_FORMAT = 2
+STATE_FORMAT = 3
 
 
-def save_state(path: Path, arrays: Mapping[str, Array], plain: Mapping[str, Any]) -> None:
+class Measured(Measurement, frozen=True, kw_only=True):
+    """A match against a yardstick, and when it was."""
+
+    decisions: Count
+
+    def text(self) -> str:
+        """In words."""
+        rate, reach = 100 * self.win_rate, 100 * self.half_width
+        return f"{rate:.1f} ± {reach:.1f} % against {self.opponent}"
+
+
+class RunState(Struct, forbid_unknown_fields=True):
+    """What a run knows beside the trainer's arrays."""
+
+    trainer: dict[str, Any]
+    """The trainer's own plain values, which it checks."""
+    seconds: float = 0.0
+    """Time spent in the run so far."""
+    rows: list[dict[str, int | float]] = []
+    """What every iteration told."""
+    measured: list[Measured] = []
+    commands: list[str] = []
+    """What was typed to train the player so far."""
+    init: Origin | None = None
+    """The checkpoint whose weights it began with."""
+    due: bool = False
+    """Whether the player as it is now is still to be measured."""
+    finished: bool = False
+    """Whether the run came to its end."""
+    format: int = STATE_FORMAT
+
+
+def save_state(path: Path, arrays: Mapping[str, Array], plain: RunState) -> None:
     """Write everything that the rest of a run depends on."""
-    told = json.dumps({"format": STATE_FORMAT, **plain})
+    told = json.dumps(msgspec.to_builtins(plain))
     data = save({name: np.ascontiguousarray(each) for name, each in arrays.items()}, {"run": told})
     with written_whole(path) as file:
         file.write(data)
 
 
-def load_state(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+def load_state(path: Path) -> tuple[dict[str, Array], RunState]:
     """What `save_state` wrote."""
+    remedy = f"begin another run with its weights: init={path.parent}"
     try:
         with safe_open(path, framework="np") as file:
-            plain = json.loads((file.metadata() or {}).get("run", "{}"))
+            told = (file.metadata() or {}).get("run", "{}")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: there is no state of a run to resume") from None
-    except (SafetensorError, ValueError) as error:
-        raise CheckpointError(f"{path}: is no state of a run ({error})") from None
-    if plain.get("format") != STATE_FORMAT:
+    except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
+        raise CheckpointError(f"{path}: is no state of a run ({error}); {remedy}") from None
+    plain = read_json(told.encode(), path, remedy, CheckpointError)
+    found = plain.get("format") if isinstance(plain, dict) else plain
+    if found != STATE_FORMAT:
         raise CheckpointError(
-            f"{path}: its format is {plain.get('format')!r}, and this version resumes format "
-            f"{STATE_FORMAT}: train anew"
+            f"{path}: its format is {shown(found)}, and this version resumes format "
+            f"{STATE_FORMAT}; {remedy}"
         )
-    return arrays, plain
+    return arrays, converted(plain, RunState, path, remedy, CheckpointError)
+
+
+def card_of(settings: Settings, network: NetworkCard, **told: Any) -> Card:
+    """The card of a checkpoint of some training; `told` are fields that its settings do not say."""
+    options = settings.options
+    return Card(
+        network=network,
+        actions=options.rules.actions,
+        layout=options.layout,  # type: ignore[arg-type]
+        rules=(options.rules.as_mapping(),),
+        horizon=options.horizon,  # type: ignore[arg-type]
+        reward=options.reward,  # type: ignore[arg-type]
+        settings=settings.as_mapping(),
+        **told,
+    )
 
 
 def write_player(
-    path: Path,
-    weights: Mapping[str, Array],
-    settings: Settings,
-    network: Mapping[str, Any],
-    told: Mapping[str, Any],
+    path: Path, weights: Mapping[str, Array], settings: Settings, network: NetworkCard, **told: Any
 ) -> Path:
     """Write a player and its card; returns the path of the weights."""
-    card = {**card_of(settings, network), **told, "revision": revision()}
-    return write_checkpoint(path, weights, card)
-
-
-def card_of(settings: Settings, network: Mapping[str, Any]) -> dict[str, Any]:
-    """What the card of a checkpoint says, whatever its weights are."""
-    options = settings.options
-    return {
-        "network": dict(network),
-        "actions": options.rules.actions,
-        "layout": options.layout,
-        "layout_version": LAYOUT_VERSION,
-        "observation_size": OBSERVATION_SIZE,
-        "rules": [options.rules.as_mapping()],
-        "horizon": options.horizon,
-        "reward": options.reward,
-        "settings": settings.as_mapping(),
-    }
+    return write_checkpoint(path, weights, card_of(settings, network, **told, revision=revision()))
 
 
 def revision() -> str | None:

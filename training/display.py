@@ -4,10 +4,66 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import IO, TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Sequence
+from typing import IO, Any, Protocol
 
-if TYPE_CHECKING:
-    from .run import Measured, Run
+from .checkpoint import Measured
+from .measuring import curve_of
+from .settings import Settings
+
+
+class Counts(Protocol):
+    """How far a trainer is."""
+
+    decisions: int
+    hands: int
+
+
+class Watched(Protocol):
+    """What is shown of a run."""
+
+    settings: Settings
+    seconds: float
+    rows: list[dict[str, Any]]
+
+    @property
+    def folder(self) -> object:
+        """Where it is."""
+        ...
+
+    @property
+    def trainer(self) -> Counts:
+        """What trains."""
+        ...
+
+    @property
+    def measured(self) -> Sequence[Measured]:
+        """What it was measured at."""
+        ...
+
+
+class Pace:
+    """How long a run still takes, from its last iterations.
+
+    The first iteration of a session is left out: it compiles and warms up, and would
+    make the rest look as slow as itself.
+    """
+
+    def __init__(self, most: int = 50) -> None:
+        self._ends: deque[tuple[float, int]] = deque(maxlen=most)
+
+    def note(self, now: float, decisions: int) -> None:
+        """An iteration ended at this time, after so many decisions in all."""
+        self._ends.append((now, decisions))
+
+    def left(self, budget: int) -> str:
+        """The time that is left, in words; a question mark where nothing tells yet."""
+        if len(self._ends) < 2:
+            return "?"
+        (first, before), (last, now) = self._ends[0], self._ends[-1]
+        speed = (now - before) / max(last - first, 1e-9)
+        return duration(max(0, budget - now) / max(speed, 1e-9))
 
 
 def duration(seconds: float) -> str:
@@ -26,6 +82,7 @@ class Display:
         self._out = sys.stdout if out is None else out
         self._log = log
         self._last = 0.0
+        self._pace = Pace()
 
     def say(self, text: str) -> None:
         """A line for people, and for the log."""
@@ -36,15 +93,16 @@ class Display:
         if self._log is not None:
             print(time.strftime("%Y-%m-%d %H:%M:%S"), text, file=self._log, flush=True)
 
-    def progress(self, run: Run, told: dict[str, float]) -> None:
+    def progress(self, run: Watched, told: dict[str, float]) -> None:
         """An iteration is over."""
         now = time.monotonic()
+        self._pace.note(now, run.trainer.decisions)
         if now - self._last < self.every:
             return
         self._last = now
-        self.say(progress_line(run, told))
+        self.say(progress_line(run, told, self._pace))
 
-    def measured(self, run: Run, found: Measured) -> None:
+    def measured(self, run: Watched, found: Measured) -> None:
         """A match against a yardstick is over."""
         self.say(f"{run.trainer.decisions:>13,} decisions: {found.text()}")
 
@@ -52,15 +110,14 @@ class Display:
         """Nothing more will be shown."""
 
 
-def progress_line(run: Run, told: dict[str, float]) -> str:
+def progress_line(run: Watched, told: dict[str, float], pace: Pace) -> str:
     """Where a run is, in one line."""
     done = run.trainer.decisions
-    left = run.settings.decisions - done
     speed = told.get("speed", 0.0)
-    ahead = duration(max(0, left) / speed) if speed else "?"
+    left = pace.left(run.settings.decisions)
     return (
         f"{done:>13,} decisions {run.trainer.hands:>11,} hands {speed:>8,.0f}/s "
-        f"{ahead:>8} left, entropy {told.get('entropy', 0):.3f}"
+        f"{left:>8} left, entropy {told.get('entropy', 0):.3f}"
     )
 
 
@@ -80,27 +137,28 @@ class LiveDisplay(Display):
         self._live.console.print(text, highlight=False)
         self._write(text)
 
-    def progress(self, run: Run, told: dict[str, float]) -> None:
+    def progress(self, run: Watched, told: dict[str, float]) -> None:
         """Draw the panel."""
-        self._live.update(_panel(run, told))
         now = time.monotonic()
+        self._pace.note(now, run.trainer.decisions)
+        self._live.update(_panel(run, told, self._pace))
         if now - self._last > self.every:
             self._last = now
-            self._write(progress_line(run, told))
+            self._write(progress_line(run, told, self._pace))
 
     def close(self) -> None:
         """Leave the panel as it is."""
         self._live.stop()
 
 
-def _panel(run: Run, told: dict[str, float]) -> Any:
+def _panel(run: Watched, told: dict[str, float], pace: Pace) -> Any:
     from rich.panel import Panel
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
     done, budget = run.trainer.decisions, run.settings.decisions
     speed = told.get("speed", 0.0)
-    left = duration(max(0, budget - done) / speed) if speed else "?"
+    left = pace.left(budget)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim")
     grid.add_column(justify="right")
@@ -112,10 +170,12 @@ def _panel(run: Run, told: dict[str, float]) -> Any:
     for name in ("entropy", "explained", "divergence"):
         if name in told:
             grid.add_row(name, f"{told[name]:.3f}")
-    latest = {each.opponent: each for each in run.measured}
-    for name, each in latest.items():
+    latest = {curve_of(each.opponent): each for each in run.measured}
+    for each in latest.values():
         rate, reach = 100 * each.win_rate, 100 * each.half_width
-        grid.add_row(f"against {name}", f"{rate:.1f} ± {reach:.1f} % at {each.decisions:,}")
+        grid.add_row(
+            f"against {each.opponent}", f"{rate:.1f} ± {reach:.1f} % at {each.decisions:,}"
+        )
     return Panel(grid, title=str(run.folder), expand=False)
 
 

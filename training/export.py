@@ -8,23 +8,63 @@ trained in, picks its inputs itself and closes ranks where its network wants tha
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from ..agents.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from ..agents.checkpoint import Checkpoint, policy_weights, read_checkpoint, write_checkpoint
 from ..agents.closing import SETS_IN_PLAY, close_ranks
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT, OBSERVATION_SIZE
 
 Array = np.ndarray[Any, Any]
 
-# What `write_checkpoint` says of the file that it writes.
-_WRITTEN = ("format", "weights")
 OPSET = 17
 NOT_LEGAL = -1e9
 _TOLERANCE = 1e-4
+
+
+# The inputs and outputs of a graph, for those who feed it.
+INPUTS = {
+    "observation": f"int8 [batch, {OBSERVATION_SIZE}], as the environments give it",
+    "action_mask": "int8 [batch, {actions}], 1 for what is legal",
+}
+OUTPUTS = {
+    "logits": "float32 [batch, {actions}]",
+    "action": "int64 [batch], the most likely legal action",
+}
+
+
+def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
+    """What has to be known to play a graph rightly; it is written into it."""
+    card = checkpoint.card
+    told = {
+        "rules": ", ".join(rules.name for rules in checkpoint.rules),
+        "layout": card.layout,
+        "layout_version": str(card.layout_version),
+        "horizon": card.horizon,
+        "reward": card.reward,
+    }
+    for kind, ends in (("input", INPUTS), ("output", OUTPUTS)):
+        for name, about in ends.items():
+            told[f"{kind} {name}"] = about.format(actions=card.actions)
+    warning = warning_of(checkpoint)
+    return {**told, "warning": warning} if warning else told
+
+
+def warning_of(checkpoint: Checkpoint) -> str:
+    """What the network was never taught, and a graph of it does all the same; "" for nothing."""
+    if checkpoint.card.horizon != "foreplay":
+        return ""
+    return (
+        "the network was trained on the foreplay and has never seen an ending: the graph plays "
+        "endings badly. Use it where episodes end with the foreplay (horizon='foreplay'), or leave "
+        "endings to the exact solver, as the checkpoint does as a player"
+    )
 
 
 def graph_of(checkpoint: Checkpoint) -> Any:
@@ -32,7 +72,7 @@ def graph_of(checkpoint: Checkpoint) -> Any:
     from onnx import TensorProto, helper, numpy_helper
 
     card = checkpoint.card
-    actions = card["actions"]
+    network, actions = card.network, card.actions
     kept: list[Any] = []
 
     def constant(name: str, array: Array) -> str:
@@ -45,12 +85,12 @@ def graph_of(checkpoint: Checkpoint) -> Any:
         return several[0]
 
     nodes: list[Any] = []
-    closed = card["network"].get("ranks", "real") == "closed"
+    closed = network.ranks == "closed"
     seen = node("Cast", ["observation"], "seen", to=TensorProto.FLOAT)
     if closed:
         seen = _closing(node, constant)
-    node("Gather", [seen, constant("places", np.array(card["network"]["inputs"]))], "x0", axis=1)
-    layers = len(card["network"]["layers"])
+    node("Gather", [seen, constant("places", np.array(network.inputs))], "x0", axis=1)
+    layers = len(network.layers)
     for k, name in enumerate([*(f"hidden.{k}" for k in range(layers)), "policy"]):
         parts = [
             constant(f"{name}.{part}", checkpoint.weights[f"{name}.{part}"].astype(np.float32))
@@ -83,9 +123,7 @@ def graph_of(checkpoint: Checkpoint) -> Any:
         graph, producer_name="german-whist", opset_imports=[helper.make_opsetid("", OPSET)]
     )
     model.ir_version = 8
-    told = {name: str(card[name]) for name in ("layout", "layout_version", "horizon", "reward")}
-    told["rules"] = ", ".join(rules.name for rules in checkpoint.rules)
-    helper.set_model_props(model, told)
+    helper.set_model_props(model, metadata_of(checkpoint))
     return model
 
 
@@ -145,12 +183,12 @@ def check_graph(model: Any, checkpoint: Checkpoint, rows: int = 256) -> float:
 
     checker.check_model(model, full_check=True)
     chance = np.random.default_rng(0)
-    actions = checkpoint.card["actions"]
+    actions = checkpoint.card.actions
     observations = (chance.random((rows, OBSERVATION_SIZE)) < 0.15).astype(np.int8)
     masks = (chance.random((rows, actions)) < 0.25).astype(np.int8)
     shown = np.tile(np.arange(actions), (rows, 1))
     seen = observations.copy()
-    if checkpoint.card["network"].get("ranks", "real") == "closed":
+    if checkpoint.card.network.ranks == "closed":
         for row in range(rows):
             close_ranks(seen[row], shown[row])
         # Only cards in play have a logit.
@@ -160,8 +198,8 @@ def check_graph(model: Any, checkpoint: Checkpoint, rows: int = 256) -> float:
     fed = {"observation": observations, "action_mask": masks}
     logits, best = map(np.asarray, ReferenceEvaluator(model).run(None, fed))
     weights = {name: torch.tensor(array).float() for name, array in checkpoint.weights.items()}
-    x = torch.tensor(seen)[:, checkpoint.card["network"]["inputs"]].float()
-    for k in range(len(checkpoint.card["network"]["layers"])):
+    x = torch.tensor(seen)[:, list(checkpoint.card.network.inputs)].float()
+    for k in range(len(checkpoint.card.network.layers)):
         layer = torch.nn.functional.linear(
             x, weights[f"hidden.{k}.weight"], weights[f"hidden.{k}.bias"]
         )
@@ -179,14 +217,35 @@ def check_graph(model: Any, checkpoint: Checkpoint, rows: int = 256) -> float:
     return apart
 
 
-def export_onnx(source: str | Path, target: Path) -> float:
-    """Write a checkpoint as ONNX, checked; returns how far it is from torch at most."""
-    try:
-        import onnx  # noqa: F401
-    except ModuleNotFoundError:
-        raise ValueError("onnx is not installed: pip install 'german-whist[onnx]'") from None
+@dataclass(frozen=True)
+class Exported:
+    """A graph that was written."""
+
+    apart: float
+    """How far its logits are from torch's, at most."""
+    metadata: dict[str, str]
+    """What is told of it, in the file as well."""
+
+    def text(self) -> str:
+        """In lines."""
+        told = {name: about for name, about in self.metadata.items() if name != "warning"}
+        width = max(map(len, told)) + 2
+        lines = [f"  {name:<{width}}{about}" for name, about in told.items()]
+        if "warning" in self.metadata:
+            lines.append(f"warning: {self.metadata['warning']}")
+        return "\n".join(lines)
+
+
+def export_onnx(source: str | Path, target: Path) -> Exported:
+    """Write a checkpoint as ONNX, checked against torch."""
+    for package, extra in (("onnx", "onnx"), ("torch", "train")):
+        if find_spec(package) is None:
+            raise ValueError(
+                f"{package} is not installed, and a graph is written and checked with it: "
+                f"pip install 'german-whist[{extra}]'"
+            )
     checkpoint = read_checkpoint(source)
-    kind = checkpoint.card["network"]["kind"]
+    kind = checkpoint.card.network.kind
     if kind != "mlp":
         raise ValueError(
             f"{checkpoint.path}: its network is of the kind {kind!r}, which reads the events of a "
@@ -197,7 +256,7 @@ def export_onnx(source: str | Path, target: Path) -> float:
     apart = check_graph(model, checkpoint)
     with written_whole(target) as file:
         file.write(model.SerializeToString())
-    return apart
+    return Exported(apart, metadata_of(checkpoint))
 
 
 def export_half(source: str | Path, target: Path) -> int:
@@ -205,6 +264,12 @@ def export_half(source: str | Path, target: Path) -> int:
     checkpoint = read_checkpoint(source)
     if target.resolve() == checkpoint.path.resolve():
         raise ValueError(f"{target} is the checkpoint itself: name another file")
-    weights = {name: each.astype(np.float16) for name, each in checkpoint.weights.items()}
-    told = {key: value for key, value in checkpoint.card.items() if key not in _WRITTEN}
-    return write_checkpoint(target.with_suffix(""), weights, told).stat().st_size
+    weights = {name: each.astype(np.float16) for name, each in policy_weights(checkpoint).items()}
+    for name, each in weights.items():
+        if not np.isfinite(each).all():
+            raise ValueError(
+                f"{checkpoint.path}: {name} holds numbers that are too large for half precision"
+            )
+    network = msgspec.structs.replace(checkpoint.card.network, critic=None)
+    card = msgspec.structs.replace(checkpoint.card, network=network)
+    return write_checkpoint(target.with_suffix(""), weights, card).stat().st_size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..agents.attention import write_events
+from ..agents.card import HIDDEN_SIZE
 from ..agents.closing import close_ranks, keep_ranks
 from ..engine.bits import ONE
 from ..engine.compiled import jit
@@ -174,9 +175,6 @@ def write_hidden(
                 card = shown[index, place]
                 there = card >= 0 and (cards >> np.uint64(card)) & ONE
                 out[index, 52 * which + place] = np.int8(1 if there else 0)
-
-
-HIDDEN_SIZE = 4 * 52
 
 
 def compile_all(rules: np.ndarray) -> None:

@@ -8,7 +8,7 @@ them, so that the player without torch reads them as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -99,13 +99,33 @@ def _orthogonal(layer: Any, gain: float, chance: torch.Generator) -> None:
     nn.init.zeros_(layer.bias)
 
 
-def player_weights(network: Network) -> dict[str, np.ndarray[Any, Any]]:
-    """The policy's weights under the names of a checkpoint."""
-    found: dict[str, np.ndarray[Any, Any]] = {}
-    named = [(f"hidden.{k}", layer) for k, layer in enumerate(network.hidden.layers)]
+def _named(network: Network) -> Iterator[tuple[str, nn.Module]]:
+    """The parts of a network under the names of a checkpoint."""
+    for k, layer in enumerate(network.hidden.layers):
+        yield f"hidden.{k}", layer
     if network.history is not None:
-        named.append(("history", network.history))
-    for name, layer in [*named, ("policy", network.policy)]:
-        for part, tensor in layer.named_parameters():
-            found[f"{name}.{part}"] = tensor.detach().float().cpu().numpy().copy()
-    return found
+        yield "history", network.history
+    yield "policy", network.policy
+    if network.critic is not None:
+        for k, layer in enumerate(network.critic.layers):
+            yield f"critic.{k}", layer
+    yield "value", network.value
+
+
+def _parameters(network: Network) -> Iterator[tuple[str, nn.Parameter]]:
+    for name, layer in _named(network):
+        for part, parameter in layer.named_parameters():
+            yield f"{name}.{part}", parameter
+
+
+def weights_of(network: Network) -> dict[str, np.ndarray[Any, Any]]:
+    """The weights of the policy and of its critic under the names of a checkpoint."""
+    return {name: each.detach().float().cpu().numpy().copy() for name, each in _parameters(network)}
+
+
+@torch.no_grad()
+def begin_with(network: Network, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Take the weights of a checkpoint; what it does not hold stays as it is."""
+    for name, each in _parameters(network):
+        if name in weights:
+            each.copy_(torch.from_numpy(weights[name]))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..agents.card import NetworkCard
 from ..agents.checkpoint import Checkpoint
 from ..agents.network import NetworkAgent
 from .checkpoint import card_of
@@ -17,10 +18,9 @@ from .settings import Settings
 def player_of(
     settings: Settings,
     weights: Mapping[str, np.ndarray[Any, Any]],
-    network: Mapping[str, Any],
+    network: NetworkCard,
     *words: str,
 ) -> NetworkAgent:
     """The player that a checkpoint with these weights would be; `words` as for the agent."""
-    card = card_of(settings, network)
-    checkpoint = Checkpoint(Path("training"), dict(weights), card)
+    checkpoint = Checkpoint(Path("training"), dict(weights), card_of(settings, network))
     return NetworkAgent(settings.options.rules, checkpoint, *words)

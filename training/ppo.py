@@ -12,10 +12,12 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor
@@ -23,14 +25,15 @@ from torch.nn import functional
 
 from ..agents.attention import most_events, write_events
 from ..agents.base import Agent, checked_answer
+from ..agents.card import HIDDEN_SIZE, AttentionSize, Count, NetworkCard
 from ..agents.registry import make_agent
+from ..engine.checking import converted
 from ..engine.compiled import warm_up
 from ..engine.history import HISTORY_VERSION
 from ..envs.self_play import Round, SelfPlayEnv
 from .buffers import Buffers, Decisions
 from .inputs import inputs_of
 from .kernels import (
-    HIDDEN_SIZE,
     advantages,
     choose,
     compile_all,
@@ -38,7 +41,7 @@ from .kernels import (
     show_actions,
     write_hidden,
 )
-from .network import Attention, Network, player_weights
+from .network import Attention, Network, begin_with, weights_of
 from .settings import PPOSettings
 
 Array = np.ndarray[Any, Any]
@@ -69,7 +72,12 @@ class Games(SelfPlayEnv):
 
     def actions_of(self, agent: Agent, where: Array, rng: Array) -> Array:
         """What an agent plays in some of the games, as it is shown there."""
-        actions = checked_answer(agent, agent.act(self.views()[where], rng), len(where)).copy()
+        views = self.views()[where]
+        if agent.keeps_state:
+            answer = agent.act(views, rng, indices=where)  # type: ignore[call-arg]
+        else:
+            answer = agent.act(views, rng)
+        actions = checked_answer(agent, answer, len(where)).copy()
         show_actions(actions, self._batch.orders[where])
         return actions
 
@@ -92,6 +100,17 @@ class Seconds:
     acting: float = 0.0
     environment: float = 0.0
     learning: float = 0.0
+
+
+class Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """What a training under way knows beside its arrays."""
+
+    decisions: Count
+    hands: Count
+    pool: Count
+    """How many earlier selves there are."""
+    random: dict[str, Any]
+    """NumPy's generator, as it says of itself."""
 
 
 class PPO:
@@ -149,33 +168,49 @@ class PPO:
 
     def iterate(self) -> dict[str, float]:
         """Play, learn, and tell what happened."""
-        done = self.decisions / self.settings.decisions
+        before, steps = self.decisions, self._steps_now()
         began = time.perf_counter()
-        played = self._play()
+        played = self._play(steps)
         acted = time.perf_counter()
-        told = self._learn(done)
+        told = self._learn(steps, before / self.settings.decisions)
         ended = time.perf_counter()
         self.seconds.learning += ended - acted
         told |= played
-        told["speed"] = self.steps * self.settings.games / (ended - began)
-        self.decisions += self.steps * self.settings.games
-        self._join_pool()
+        learnt = int(self._buffers.learns[:steps].sum())
+        told["speed"] = learnt / (ended - began)
+        self.decisions += learnt
+        self._check(told)
+        self._join_pool(before)
+        return told
+
+    def _steps_now(self) -> int:
+        """Steps of this iteration: fewer in the last, so that the budget is met closely."""
+        settings = self.settings
+        # In games with another, one of two decisions is the learner's.
+        each = settings.games - self._games_with_others() / 2
+        left = math.ceil((settings.decisions - self.decisions) / each)
+        return min(self.steps, left) if left > 0 else self.steps
+
+    def _check(self, told: Mapping[str, float]) -> None:
+        """Stop at a number that is none, before it comes into a state or a checkpoint."""
         for name, value in told.items():
             if not math.isfinite(value):
                 raise Diverged(f"{name} became {value} after {self.decisions:,} decisions")
-        return told
+        for name, each in self.network.named_parameters():
+            if not bool(each.isfinite().all()):
+                raise Diverged(f"weights of {name} became none after {self.decisions:,} decisions")
 
     # -- playing
 
     @torch.no_grad()
-    def _play(self) -> dict[str, float]:
-        """Fill the buffers with decisions of all games."""
+    def _play(self, steps: int) -> dict[str, float]:
+        """Fill the buffers with so many decisions of all games."""
         settings, buffers, games = self.settings, self._buffers, self.games
         clock = time.perf_counter
         began = clock()
         others = self._seats_of_others()
         now = games.look()
-        for step in range(self.steps):
+        for step in range(steps):
             self._take(step, now)
             buffers.learns[step] = now.seats != others
             looked = clock()
@@ -187,23 +222,25 @@ class PPO:
                 self._let_other_play(step)
             acted = clock()
             now = games.step(buffers.shown[buffers.all, buffers.actions[step]])
+            self._tell_other(others)
             buffers.rewards[step] = now.rewards
             buffers.ended[step] = now.ended
             stepped = clock()
             self.seconds.acting += acted - looked
             self.seconds.environment += looked - began + stepped - acted
             began = stepped
-        if buffers.ended[-1].all():
+        if buffers.ended[steps - 1].all():
             last_values = np.zeros(settings.games, np.float32)
         else:
             self._take(-1, now)
             last_values = self._answers(-1)[1]
-        buffers.rewards /= self.scale
+        buffers.rewards[:steps] /= self.scale
         advantages(
-            buffers.seats, buffers.rewards, buffers.ended, buffers.values, now.seats, last_values,
-            settings.discount, settings.trace, buffers.advantages,
+            buffers.seats[:steps], buffers.rewards[:steps], buffers.ended[:steps],
+            buffers.values[:steps], now.seats, last_values,
+            settings.discount, settings.trace, buffers.advantages[:steps],
         )  # fmt: skip
-        hands = int(buffers.ended.sum())
+        hands = int(buffers.ended[:steps].sum())
         self.hands += hands
         return {"hands": float(hands)}
 
@@ -239,16 +276,32 @@ class PPO:
     def _seats_of_others(self) -> Array:
         """Draw one of the pool, and say in which seat of each game it plays; 2 for none."""
         seats = np.full(self.settings.games, 2, np.uint8)
-        members = len(self.opponents) + len(self.pool)
-        if not self.settings.pool_games or not members:
+        count = self._games_with_others()
+        self.other = None
+        if not count:
             return seats
-        seats[: int(self.settings.pool_games * self.settings.games)] = 0
-        seats[: int(self.settings.pool_games * self.settings.games) : 2] = 1
-        drawn = int(self.random.integers(members))
+        seats[:count] = 0
+        seats[:count:2] = 1
+        drawn = int(self.random.integers(len(self.opponents) + len(self.pool)))
         self.other = self.opponents[drawn] if drawn < len(self.opponents) else None
         if self.other is None:
             self.earlier.load_state_dict(self.pool[drawn - len(self.opponents)])
+        else:
+            # Whatever it remembers is of games that others have gone on with.
+            self.other.reset(self._buffers.all[:count])
         return seats
+
+    def _games_with_others(self) -> int:
+        """In how many games another plays; in none as long as there is nobody."""
+        settings = self.settings
+        there = self.opponents or self.pool
+        return int(settings.pool_games * settings.games) if there else 0
+
+    def _tell_other(self, others: Array) -> None:
+        """Tell who plays the other seats of the hands that the last step has begun."""
+        if self.other is not None:
+            begun = self.games.begun
+            self.other.reset(begun[others[begun] != 2])
 
     def _let_other_play(self, step: int) -> None:
         """Replace the actions where another plays."""
@@ -270,10 +323,9 @@ class PPO:
         choose(logits.cpu().numpy(), buffers.masks[step][where], chances, actions, logs)
         buffers.actions[step, where] = actions
 
-    def _join_pool(self) -> None:
+    def _join_pool(self, before: int) -> None:
         """Let the average join the pool every so often; one of a full pool, not the last, goes."""
         settings = self.settings
-        before = self.decisions - self.steps * settings.games
         due = self.decisions // settings.pool_every != before // settings.pool_every
         if not due or not settings.pool_games or not settings.pool_size:
             return
@@ -283,21 +335,26 @@ class PPO:
 
     # -- learning
 
-    def _learn(self, done: float) -> dict[str, float]:
+    def _learn(self, steps: int, done: float) -> dict[str, float]:
         """Some epochs of clipped policy steps over what was played; `done` runs from 0 to 1."""
         settings = self.settings
         rate = _between(settings.learning_rate, settings.learning_rate_end, done)
         entropy_weight = _between(settings.entropy, settings.entropy_end, done)
+        now = {"learning_rate": rate, "entropy_weight": entropy_weight}
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        batch = self._buffers.decisions(self.device)
+        batch = self._buffers.decisions(steps, self.device)
         pulled = self._average_logs(batch) if settings.pull else None
         count = len(batch.actions)
+        # Advantages are measured by their spread, which one alone does not have.
+        pieces = min(max(1, round(count / settings.minibatch)), count // 2)
+        if not pieces:
+            return {**dict.fromkeys([*_TOLD, "explained"], 0.0), **now}
         sums = np.zeros(len(_TOLD))
         parts = 0
         for _ in range(settings.epochs):
             order = torch.from_numpy(self.random.permutation(count)).to(self.device)
-            for rows in torch.tensor_split(order, max(1, round(count / settings.minibatch))):
+            for rows in torch.tensor_split(order, pieces):
                 some = batch.rows(rows)
                 loss, told = self._loss(
                     some, entropy_weight, None if pulled is None else pulled[rows]
@@ -314,7 +371,7 @@ class PPO:
         found: dict[str, float] = dict(zip(_TOLD, (sums / parts).tolist(), strict=True))
         spread = float(batch.returns.var())
         found["explained"] = 1 - found["value_loss"] / spread if spread > 0 else 0.0
-        return {**found, "learning_rate": rate, "entropy_weight": entropy_weight}
+        return {**found, **now}
 
     def _loss(
         self, batch: Decisions, entropy_weight: float, pulled: Tensor | None
@@ -362,26 +419,31 @@ class PPO:
     # -- what comes out, and what a resumed training needs
 
     def player(self) -> dict[str, Array]:
-        """The weights of the player: the average."""
-        return player_weights(self.average)
+        """The weights of the player and its critic: the average."""
+        return weights_of(self.average)
 
-    def network_card(self) -> dict[str, Any]:
+    def begin_with(self, weights: Mapping[str, Array]) -> None:
+        """Begin with the weights of a checkpoint, which fit; a critic that it lacks stays new."""
+        for network in (self.network, self.average):
+            begin_with(network, weights)
+
+    def network_card(self) -> NetworkCard:
         """What the card of a checkpoint says of the network."""
         settings = self.settings
-        told: dict[str, Any] = {
-            "kind": settings.network,
-            "inputs": self.inputs.tolist(),
-            "ranks": settings.ranks,
-            "layers": list(settings.layers),
-        }
-        if settings.network == "attention":
-            told["attention"] = {
-                "layers": settings.attention_layers,
-                "heads": settings.attention_heads,
-                "width": settings.attention_width,
-                "history_version": HISTORY_VERSION,
-            }
-        return told
+        size = AttentionSize(
+            settings.attention_layers,
+            settings.attention_heads,
+            settings.attention_width,
+            HISTORY_VERSION,
+        )
+        return NetworkCard(
+            kind=settings.network,  # type: ignore[arg-type]
+            inputs=tuple(self.inputs.tolist()),
+            layers=settings.layers,
+            ranks=settings.ranks,  # type: ignore[arg-type]
+            attention=size if settings.network == "attention" else None,
+            critic=settings.critic,  # type: ignore[arg-type]
+        )
 
     def write_beside(self, path: Path) -> None:
         """Nothing: weights and card are all there is to a checkpoint."""
@@ -402,19 +464,16 @@ class PPO:
             for key, tensor in kept.items():
                 arrays[f"optimizer.{place}.{key}"] = np.atleast_1d(tensor.cpu().numpy())
         arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
-        plain = {
-            "decisions": self.decisions,
-            "hands": self.hands,
-            "pool": len(self.pool),
-            "random": self.random.bit_generator.state,
-        }
-        return arrays, plain
+        random = dict(self.random.bit_generator.state)
+        told = Kept(self.decisions, self.hands, len(self.pool), random)
+        return arrays, msgspec.to_builtins(told)
 
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
+        told = converted(plain, Kept, "trainer")
         for name, module in (("network", self.network), ("average", self.average)):
             module.load_state_dict(self._tensors(arrays, f"{name}."))
-        self.pool = [self._tensors(arrays, f"pool.{place}.") for place in range(plain["pool"])]
+        self.pool = [self._tensors(arrays, f"pool.{place}.") for place in range(told.pool)]
         kept = self.optimizer.state_dict()
         kept["state"] = {
             place: {
@@ -426,8 +485,8 @@ class PPO:
         }
         self.optimizer.load_state_dict(kept)
         self.games.restore({name: arrays[f"games.{name}"] for name in ("records", "seed")})
-        self.random.bit_generator.state = plain["random"]
-        self.decisions, self.hands = plain["decisions"], plain["hands"]
+        self.random.bit_generator.state = told.random
+        self.decisions, self.hands = told.decisions, told.hands
 
     def _tensors(self, arrays: dict[str, Array], start: str) -> dict[str, Tensor]:
         return {

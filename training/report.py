@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..engine.files import written_whole
+from .checkpoint import Measured
+from .measuring import curve_of
 from .settings import Settings
-
-if TYPE_CHECKING:
-    from .run import Measured
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2430; --soft: #5d6675; --rule: #d9dde5;
@@ -48,11 +47,11 @@ def write_report(
 ) -> None:
     """Write the page of a run as far as it is."""
     parts = [f"<h1>{escape(path.parent.name)}</h1><p>{escape(settings.about)}</p>"]
-    opponents = list(dict.fromkeys(each.opponent for each in measured))
+    opponents = list(dict.fromkeys(curve_of(each.opponent) for each in measured))
     if measured:
         curves = {
             name: [(each.decisions, 100 * each.win_rate) for each in measured
-                   if each.opponent == name]
+                   if curve_of(each.opponent) == name]
             for name in opponents
         }  # fmt: skip
         parts.append("<h2>Wins against the yardsticks</h2>")

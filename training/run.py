@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import shlex
-import signal
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
+import msgspec
 import numpy as np
 
-from ..agents.base import CannotPlay
-from ..agents.checkpoint import FOLDER, checkpoints_in, read_card, read_checkpoint, write_card
-from ..agents.network import NetworkAgent
+from ..agents.card import Measurement, NetworkCard, Origin
+from ..agents.checkpoint import (
+    FOLDER,
+    CheckpointError,
+    checkpoints_in,
+    find_checkpoint,
+    read_card,
+    write_card,
+)
 from ..engine.files import read_yaml_mapping, written_whole
-from .arena import evaluate
 from .board import MISSING, Board, board_for
-from .checkpoint import load_state, save_state, write_player
-from .display import Display, duration
+from .checkpoint import Measured, RunState, load_state, save_state, write_player
+from .claim import Claim, claim_new, claim_numbered
+from .display import Display
+from .init import beginning_of
+from .measuring import check_yardsticks, curve_of, measure
 from .report import write_report
 from .settings import (
     PPOSettings,
@@ -38,50 +44,18 @@ from .settings import (
     command_of,
     settings_from,
 )
+from .stopping import Signals, Stopped
 
 SETTINGS, STATE = "settings.yaml", "state.safetensors"
 TABLE, MEASURED, LOG = "progress.csv", "measured.csv", "log.txt"
 REPORT, BOARD = "report.html", "tensorboard"
-
-# Deals of measurements have a seed of their own, far from those that people give to trainings.
-MEASURING_SEED = 0x6D656173757265
-_OWN_PAST = "half as long"
-
-
-class Stopped(Exception):
-    """A run that ended before its budget, with what to do; `status` is for the shell."""
-
-    def __init__(self, text: str, status: int = 1) -> None:
-        super().__init__(text)
-        self.status = status
-
-
-class CtrlC:
-    """Lets the iteration under way end when Ctrl-C is pressed; pressed again, it stops at once."""
-
-    def __init__(self) -> None:
-        self.pressed = False
-        self._before: Any = None
-
-    def __enter__(self) -> CtrlC:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._press)
-        return self
-
-    def _press(self, number: int, frame: Any) -> None:
-        if self.pressed:
-            raise KeyboardInterrupt
-        self.pressed = True
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
 
 
 class Trainer(Protocol):
     """What a run asks of a trainer."""
 
     decisions: int
+    """The learner's own, so far."""
     hands: int
 
     @property
@@ -98,10 +72,10 @@ class Trainer(Protocol):
         ...
 
     def player(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The weights of the player as it is now."""
+        """The weights of the player as it is now, and of its critic if the card tells of one."""
         ...
 
-    def network_card(self) -> dict[str, Any]:
+    def network_card(self) -> NetworkCard:
         """What the card says of the network."""
         ...
 
@@ -109,81 +83,115 @@ class Trainer(Protocol):
         """Write what else belongs to a checkpoint."""
         ...
 
+    def begin_with(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Begin with the weights of a checkpoint, which fit."""
+        ...
+
     def state(self) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
         """Everything that the rest depends on."""
         ...
 
     def restore(self, arrays: dict[str, np.ndarray[Any, Any]], plain: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
+        """Go on from what `state` gave; whatever does not fit is a ValueError."""
         ...
 
 
-@dataclass
-class Measured:
-    """A match against a yardstick."""
-
-    decisions: int
-    opponent: str
-    win_rate: float
-    half_width: float
-    margin: float
-    hands: int
-
-    def text(self) -> str:
-        """In words."""
-        rate, reach = 100 * self.win_rate, 100 * self.half_width
-        return f"{rate:.1f} ± {reach:.1f} % against {self.opponent}"
+Maker = Callable[[Settings], Trainer]
 
 
 @dataclass
 class Run:
-    """A training in its folder."""
+    """A training in its folder, which it holds until `go` or `close` ends."""
 
-    folder: Path
+    claim: Claim
     settings: Settings
     trainer: Trainer
     seconds: float = 0.0
-    """Time spent in earlier sessions of the run."""
+    """Time spent in the run, earlier sessions included."""
     rows: list[dict[str, Any]] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     """What was typed to train the player so far."""
+    init: Origin | None = None
+    due: bool = False
+    """Whether the player as it is now is still to be measured."""
+    finished: bool = False
+    about: str = ""
+    """What is to be told before it goes on."""
 
     def __post_init__(self) -> None:
+        self.folder = self.claim.folder
         self._board = Board()
+
+    def close(self) -> None:
+        """Let others train in the folder."""
+        self.claim.release()
 
     # -- the way of a run
 
     def go(self, display: Display) -> Path:
         """Train to the end of the budget; returns the last checkpoint."""
-        began = time.monotonic() - self.seconds
-        board = board_for(self.folder / BOARD, self.trainer)
-        if board is None:
-            display.say(MISSING)
-        else:
-            self._board = board
+        if self.about:
+            display.say(self.about)
         try:
-            with CtrlC() as ctrl_c:
-                self._train(display, began, ctrl_c)
-                self.trainer.end()
-                self.seconds = time.monotonic() - began
-                settings = self.settings
-                path = self._checkpoint(display, settings.final_hands, settings.final_yardsticks)
-                self.save()
+            if self.finished:
+                return self._finished_before(display)
+            self._open_board(display)
+            with Signals() as signals:
+                return self._go(display, signals)
         except ArithmeticError as error:
             self._write_tables()
-            raise Stopped(f"{error}; {self._last_good()}") from error
+            raise Stopped(f"{error}; {self._what_stays()}") from error
         except OSError as error:
             raise Stopped(
-                f"{error.strerror or error} ({error.filename}); {self._last_good()}"
+                f"{error.strerror or error} ({error.filename}); {self._what_stays()}"
             ) from error
         finally:
             self._board.close()
+            self.close()
+
+    def _finished_before(self, display: Display) -> Path:
+        path = find_checkpoint(self.folder)
+        display.say(
+            f"this run has come to its end, after {self.trainer.decisions:,} decisions; to train "
+            f"on, change what ended it, as in: german-whist train --resume {self.folder} "
+            f"decisions={2 * self.trainer.decisions}"
+        )
         return path
 
-    def _train(self, display: Display, began: float, ctrl_c: CtrlC) -> None:
+    def _open_board(self, display: Display) -> None:
+        board = board_for(self.folder / BOARD, self.trainer)
+        if board is None:
+            display.say(MISSING)
+            return
+        self._board = board
+        board.text("settings", self.settings.as_yaml(), self.trainer.decisions)
+
+    def _go(self, display: Display, signals: Signals) -> Path:
+        began = time.monotonic() - self.seconds
         settings, trainer = self.settings, self.trainer
-        while trainer.decisions < settings.decisions:
+        self._train(display, began, signals)
+        self.seconds = time.monotonic() - began
+        trainer.end()
+        # A measurement may take long: nothing that was learnt hangs on it.
+        self.save()
+        wanted = (*settings.yardsticks, *settings.final_yardsticks)
+        path = self._checkpoint(display, signals, settings.final_hands, wanted)
+        self.finished = True
+        self.save()
+        return path
+
+    def _train(self, display: Display, began: float, signals: Signals) -> None:
+        settings, trainer = self.settings, self.trainer
+        while True:
+            if self.due:
+                self.save()
+                self._checkpoint(display, signals, settings.measure_hands, settings.yardsticks)
+            if trainer.decisions >= settings.decisions:
+                return
+            if settings.minutes and self.seconds > 60 * settings.minutes:
+                display.say(f"the time limit of {settings.minutes:g} minutes is reached")
+                return
             before = trainer.decisions
             told = trainer.iterate()
             self.seconds = time.monotonic() - began
@@ -192,125 +200,99 @@ class Run:
                 return
             self._note(told)
             display.progress(self, told)
-            if _passed(before, trainer.decisions, settings.measure_every):
-                self._checkpoint(display, settings.measure_hands)
-            if _passed(before, trainer.decisions, settings.save_every):
+            now = trainer.decisions
+            self.due = _passed(before, now, settings.measure_every) and now < settings.decisions
+            if signals.came is not None:
+                self._stop(signals)
+            if _passed(before, now, settings.save_every):
                 self.save()
-            if ctrl_c.pressed:
-                self.save()
-                trainer.end()
-                raise Stopped(
-                    f"stopped after {trainer.decisions:,} decisions; go on with: german-whist "
-                    f"train --resume {self.folder}",
-                    status=130,
-                )
-            if settings.minutes and self.seconds > 60 * settings.minutes:
-                display.say(f"the time limit of {settings.minutes:g} minutes is reached")
-                return
+
+    def _stop(self, signals: Signals) -> NoReturn:
+        """Save, and say how to go on."""
+        self.save()
+        self.trainer.end()
+        raise Stopped(
+            f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
+            f"train --resume {self.folder}",
+            signals.status,
+        )
 
     def save(self) -> None:
         """Keep the whole state, so that the run can go on from here."""
         arrays, plain = self.trainer.state()
-        save_state(
-            self.folder / STATE,
-            arrays,
-            {
-                **plain,
-                "seconds": self.seconds,
-                "rows": self.rows,
-                "measured": [vars(each) for each in self.measured],
-                "commands": self.commands,
-            },
+        state = RunState(
+            trainer=plain,
+            seconds=self.seconds,
+            rows=self.rows,
+            measured=self.measured,
+            commands=self.commands,
+            init=self.init,
+            due=self.due,
+            finished=self.finished,
         )
+        save_state(self.folder / STATE, arrays, state)
         self._write_tables()
         self._board.flush()
 
-    def _last_good(self) -> str:
+    def _what_stays(self) -> str:
         good = checkpoints_in(self.folder / FOLDER)
-        if not good:
-            return "there is no checkpoint yet"
-        return f"the last good checkpoint is {good[-1]}"
+        checkpoint = f"the last good checkpoint is {good[-1]}" if good else "there is no checkpoint"
+        if not (self.folder / STATE).exists():
+            return f"{checkpoint} yet" if not good else checkpoint
+        return (
+            f"{checkpoint}, and the state that was saved last is as it was: go on from it with "
+            f"german-whist train --resume {self.folder}"
+        )
 
     # -- measuring
 
-    def _checkpoint(self, display: Display, hands: int, more: tuple[str, ...] = ()) -> Path:
+    def _checkpoint(
+        self, display: Display, signals: Signals, hands: int, yardsticks: Sequence[str]
+    ) -> Path:
         """Keep the player, measure it, and write its strength into its card."""
+        self.due = True
         name = self.folder / FOLDER / f"{self.trainer.decisions:012d}"
         path = write_player(
             name,
             self.trainer.player(),
             self.settings,
             self.trainer.network_card(),
-            {
-                "decisions": self.trainer.decisions,
-                "hands": self.trainer.hands,
-                "minutes": round(self.seconds / 60, 2),
-                "commands": self.commands,
-                "measured": [],
-            },
+            decisions=self.trainer.decisions,
+            hands=self.trainer.hands,
+            minutes=round(self.seconds / 60, 2),
+            commands=tuple(self.commands),
+            init=self.init,
         )
         self.trainer.write_beside(path)
-        found = self.measure(path, hands, display, more)
-        self.measured += found
-        rates = {f"wins against {each.opponent}": each.win_rate for each in found}
-        self._board.write(rates, self.trainer.decisions)
+        try:
+            with signals.at_once():
+                rules = self.settings.options.rules
+                found = measure(path, rules, yardsticks, hands, display.say)
+        except KeyboardInterrupt:
+            self._stop(signals)
+        self._keep(found)
         card = read_card(path)
-        card["measured"] = [
-            {key: value for key, value in vars(each).items() if key != "decisions"}
-            for each in found
-        ]
-        write_card(name, card)
+        told = tuple(msgspec.convert(_without_decisions(each), Measurement) for each in found)
+        write_card(name, msgspec.structs.replace(card, measured=told))
+        self.due = False
         self._write_tables()
         for each in found:
             display.measured(self, each)
         return path
 
-    def measure(
-        self, path: Path, hands: int, display: Display, more: tuple[str, ...] = ()
-    ) -> list[Measured]:
-        """Let a checkpoint play the yardsticks and its own past, on the same deals each time."""
-        rules = self.settings.options.rules
-        player = NetworkAgent(rules, read_checkpoint(path))
-        opponents: list[tuple[str, Any]] = [
-            (name, name) for name in dict.fromkeys((*self.settings.yardsticks, *more))
-        ]
-        past = self._past()
-        if past is not None:
-            opponents.append((_OWN_PAST, NetworkAgent(rules, read_checkpoint(past))))
-        found = []
-        for name, opponent in opponents:
-            try:
-                result = evaluate(player, opponent, rules, hands=hands, seed=MEASURING_SEED)
-            except CannotPlay as error:
-                display.say(str(error))
-                continue
-            pairing = result.pairings[0]
-            found.append(
-                Measured(
-                    self.trainer.decisions,
-                    name,
-                    pairing.win_rate.value,
-                    pairing.win_rate.half_width,
-                    pairing.margin.value,
-                    pairing.hands,
-                )
-            )
-        return found
-
-    def _past(self) -> Path | None:
-        """The checkpoint that had trained about half as long."""
-        half = self.trainer.decisions / 2
-        paths = [
-            path
-            for path in checkpoints_in(self.folder / FOLDER)
-            if int(path.stem) < self.trainer.decisions
-        ]
-        return min(paths, key=lambda path: abs(int(path.stem) - half), default=None)
+    def _keep(self, found: Sequence[Measured]) -> None:
+        """Add measurements; what was measured of the same player before gives way."""
+        new = {(each.decisions, each.opponent) for each in found}
+        kept = [each for each in self.measured if (each.decisions, each.opponent) not in new]
+        self.measured = [*kept, *found]
+        rates = {f"eval/{curve_of(each.opponent)}": each.win_rate for each in found}
+        self._board.write(rates, self.trainer.decisions)
 
     # -- what it leaves behind
 
     def _note(self, told: Mapping[str, float]) -> None:
-        self._board.write(told, self.trainer.decisions)
+        curves = {f"train/{name}": value for name, value in told.items()}
+        self._board.write(curves, self.trainer.decisions)
         self.rows.append(
             {
                 "decisions": self.trainer.decisions,
@@ -324,8 +306,20 @@ class Run:
         if self.rows:
             _write_csv(self.folder / TABLE, self.rows)
         if self.measured:
-            _write_csv(self.folder / MEASURED, [vars(each) for each in self.measured])
+            _write_csv(
+                self.folder / MEASURED,
+                [
+                    {"decisions": each.decisions, **_without_decisions(each)}
+                    for each in self.measured
+                ],
+            )
         write_report(self.folder / REPORT, self.settings, self.rows, self.measured)
+
+
+def _without_decisions(each: Measured) -> dict[str, Any]:
+    told: dict[str, Any] = msgspec.to_builtins(each)
+    del told["decisions"]
+    return told
 
 
 def _passed(before: int, now: int, every: int) -> bool:
@@ -346,7 +340,10 @@ def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def make_trainer(settings: Settings) -> Trainer:
     """The trainer that some settings are for, on the device they ask for."""
-    import torch
+    try:
+        import torch
+    except ImportError as error:
+        raise _missing(error) from None
 
     torch.set_num_threads(settings.threads or usable_threads())
     device = settings.device
@@ -355,13 +352,28 @@ def make_trainer(settings: Settings) -> Trainer:
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
     if isinstance(settings, SB3Settings):
-        from .sb3 import SB3Trainer
+        try:
+            from .sb3 import SB3Trainer
+        except ImportError as error:
+            raise _missing(error) from None
 
         return SB3Trainer(settings, device)
     from .ppo import PPO
 
     assert isinstance(settings, PPOSettings)
     return PPO(settings, device)
+
+
+def _missing(error: ImportError) -> Exception:
+    """What to say when a package that trains is not there; other errors are as they are."""
+    if error.name is None or error.name.split(".")[0] not in (
+        *("torch", "sb3_contrib", "stable_baselines3"),
+    ):
+        return error
+    return ValueError(
+        f"training needs {error.name.split('.')[0]}, which is not installed: pip install "
+        "'german-whist[train]'"
+    )
 
 
 def usable_threads() -> int:
@@ -371,36 +383,69 @@ def usable_threads() -> int:
     return os.cpu_count() or 1
 
 
-def start(folder: Path, settings: Settings, make: Callable[[Settings], Trainer]) -> Run:
-    """A new run in a folder that is not there yet."""
-    if folder.exists() and any(folder.iterdir()):
-        raise ValueError(f"{folder} is not empty: go on with --resume {folder}, or name another")
+def start(folder: Path, settings: Settings, make: Maker, *, numbered: bool = False) -> Run:
+    """A new run in a folder that nobody has; `numbered` takes FOLDER-1, or the next that is free.
+
+    What is wrong with the settings is told before a folder is made.
+    """
+    check_yardsticks(settings)
     trainer = make(settings)
-    folder.mkdir(parents=True, exist_ok=True)
-    with written_whole(folder / SETTINGS, "w") as file:
+    beginning = beginning_of(settings, trainer.network_card()) if settings.init else None
+    if beginning is not None:
+        trainer.begin_with(beginning.weights)
+    claim = claim_numbered(folder) if numbered else claim_new(folder)
+    with written_whole(claim.folder / SETTINGS, "w") as file:
         file.write(settings.as_yaml())
-    return Run(folder, settings, trainer, commands=[command_of(settings)])
+    run = Run(claim, settings, trainer, commands=[command_of(settings)])
+    if beginning is not None:
+        run.init, run.about = beginning.origin, beginning.about
+    run.save()
+    return run
 
 
-def resume(folder: Path, make: Callable[[Settings], Trainer], words: Sequence[str] = ()) -> Run:
-    """A run from where its state was saved last; one that saved none begins again.
+def resume(folder: Path, make: Maker, words: Sequence[str] = ()) -> Run:
+    """A run from where its state was saved last.
 
     `words` change settings from here on; what shapes the network and the games stays.
     """
     path = folder / SETTINGS
     if not path.exists():
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
+    claim = Claim(folder)
+    try:
+        return _resumed(claim, make, words)
+    except BaseException:
+        claim.release()
+        raise
+
+
+def _resumed(claim: Claim, make: Maker, words: Sequence[str]) -> Run:
+    folder = claim.folder
+    path, state_path = folder / SETTINGS, folder / STATE
     before = settings_from(read_yaml_mapping(path), str(path))
     settings = changed_settings(before, words)
-    run = Run(folder, settings, make(settings))
-    if (folder / STATE).exists():
-        arrays, plain = load_state(folder / STATE)
-        run.trainer.restore(arrays, plain)
-        run.seconds, run.rows = plain["seconds"], plain["rows"]
-        run.measured = [Measured(**each) for each in plain["measured"]]
-        run.commands = plain["commands"]
-    else:
-        run.commands = [command_of(before)]
+    if not state_path.exists():
+        raise ValueError(_no_state(folder))
+    arrays, state = load_state(state_path)
+    run = Run(
+        claim,
+        settings,
+        make(settings),
+        seconds=state.seconds,
+        rows=state.rows,
+        measured=state.measured,
+        commands=state.commands,
+        init=state.init,
+        due=state.due,
+        finished=state.finished,
+    )
+    try:
+        run.trainer.restore(arrays, state.trainer)
+    except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
+        raise CheckpointError(
+            f"{state_path}: does not fit the run's settings ({error}); begin another run with its "
+            f"weights: init={folder}"
+        ) from None
     if settings != before:
         with written_whole(path, "w") as file:
             file.write(settings.as_yaml())
@@ -408,29 +453,23 @@ def resume(folder: Path, make: Callable[[Settings], Trainer], words: Sequence[st
             f"german-whist train --resume RUN {shlex.join(words)}"
             f"  # after {run.trainer.decisions:,} decisions"
         )
+        run.finished = False
         run.save()
     return run
 
 
-def next_folder(base: Path, name: str) -> Path:
-    """A folder for a new run: the name, and a number that is free."""
-    number = 1
-    while (base / f"{name}-{number}").exists():
-        number += 1
-    return base / f"{name}-{number}"
-
-
-def strength_table(path: Path) -> str:
-    """What a checkpoint was measured at, as lines of text."""
-    card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    lines = [f"{'against':<16}{'wins':>16}{'margin':>9}{'hands':>9}"]
-    for each in card["measured"]:
-        rate = f"{100 * each['win_rate']:.1f} ± {100 * each['half_width']:.1f} %"
-        lines.append(f"{each['opponent']:<16}{rate:>16}{each['margin']:>+9.2f}{each['hands']:>9,}")
-    return "\n".join(lines)
+def _no_state(folder: Path) -> str:
+    """What can be done about a run without a state."""
+    told = f"{folder}: there is no {STATE} to go on from: "
+    found = checkpoints_in(folder / FOLDER)
+    if not found:
+        return f"{told}none was saved yet, so nothing is lost by beginning another run"
+    return (
+        f"{told}begin another run with the weights of its last checkpoint: "
+        f"german-whist train {folder / SETTINGS} init={found[-1]}"
+    )
 
 
 __all__ = [
-    "Measured", "Run", "Stopped", "duration", "make_trainer", "next_folder", "resume", "start",
-    "strength_table",
+    "Maker", "Run", "Stopped", "Trainer", "make_trainer", "resume", "start", "usable_threads",
 ]  # fmt: skip

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
@@ -23,7 +24,9 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from ..agents.base import Agent
+from ..agents.card import Count, NetworkCard
 from ..agents.registry import make_agent
+from ..engine.checking import converted
 from ..envs.sb3 import GermanWhistVecEnv
 from .callbacks import Lasting, named_callback
 from .inputs import inputs_of
@@ -89,11 +92,40 @@ class Model(MaskablePPO):
 
 
 class Curves(TensorBoardOutputFormat):
-    """SB3's curves in a file that others write to as well."""
+    """SB3's curves in a file that others write to as well, all but those of the same names."""
 
-    def __init__(self, writer: Any) -> None:
+    def __init__(self, writer: Any, others: Iterable[str]) -> None:
         self.writer = writer
         self._is_closed = False
+        self._others = frozenset(others)
+
+    def write(
+        self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0
+    ) -> None:
+        """Curves' next points."""
+        mine, excluded = (
+            {key: value for key, value in each.items() if key not in self._others}
+            for each in (key_values, key_excluded)
+        )
+        super().write(mine, excluded, step)
+
+
+class Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """What a training under way knows beside its arrays."""
+
+    decisions: Count
+    hands: Count
+    pool: Count
+    """How many earlier selves there are."""
+    opponent: int
+    """Who plays the other seats, by its place among all; -1 for nobody of them."""
+    random: dict[str, Any]
+    """NumPy's generator, as it says of itself."""
+    numpy: tuple[str, int, int, float]
+    """NumPy's global generator, which SB3 draws from; its keys are an array."""
+    updates: Count
+    calls: list[Count]
+    """How often each callback was called."""
 
 
 class SB3Trainer:
@@ -148,7 +180,8 @@ class SB3Trainer:
 
     def watch(self, writer: Any) -> None:
         """Write SB3's own curves with a writer of TensorBoard."""
-        self.model.set_logger(Logger(None, [Curves(writer)]))
+        ours = [f"train/{name}" for name in (*_TOLD.values(), "learning_rate", "speed")]
+        self.model.set_logger(Logger(None, [Curves(writer, ours)]))
 
     def _rate(self) -> float:
         done = min(1.0, self.decisions / self.settings.decisions)
@@ -158,12 +191,11 @@ class SB3Trainer:
 
     def iterate(self) -> dict[str, float]:
         """Collect a rollout and learn from it, as SB3 does; a callback may cut it short."""
-        settings = self.settings
-        size = settings.steps * settings.games
+        steps = self._steps_now()
         self._choose_opponent()
         began = time.perf_counter()
         before = self.model.num_timesteps
-        self.model.learn(size, callback=self.callbacks, reset_num_timesteps=False)
+        self._learn(steps)
         taken = self.model.num_timesteps - before
         self.decisions += taken
         self.hands += int(self.model.rollout_buffer.episode_starts.sum())
@@ -180,7 +212,35 @@ class SB3Trainer:
         for name, value in told.items():
             if not math.isfinite(value):
                 raise Diverged(f"{name} became {value} after {self.decisions:,} decisions")
+        if not self._sound():
+            raise Diverged(f"weights became none after {self.decisions:,} decisions")
         return told
+
+    def _steps_now(self) -> int:
+        """Steps of this iteration: fewer in the last, so that the budget is met closely."""
+        settings = self.settings
+        left = math.ceil((settings.decisions - self.decisions) / settings.games)
+        return min(settings.steps, left) if left > 0 else settings.steps
+
+    def _learn(self, steps: int) -> None:
+        """One rollout of so many steps, and what SB3 learns from it."""
+        model = self.model
+        if steps != model.n_steps:
+            model.n_steps = model.rollout_buffer.buffer_size = steps
+            model.rollout_buffer.reset()
+        try:
+            model.learn(
+                steps * self.settings.games, callback=self.callbacks, reset_num_timesteps=False
+            )
+        except ValueError as error:
+            if self._sound():
+                raise
+            # Distributions refuse probabilities that are no numbers.
+            raise Diverged(f"weights became none after {self.decisions:,} decisions") from error
+
+    def _sound(self) -> bool:
+        """Whether all weights are numbers."""
+        return all(bool(each.isfinite().all()) for each in self.model.policy.parameters())
 
     @property
     def stopped(self) -> bool:
@@ -219,18 +279,27 @@ class SB3Trainer:
 
     def player(self) -> dict[str, Array]:
         """The policy's weights under the names of a checkpoint."""
+        return {name: each.detach().cpu().numpy().copy() for name, each in self._parameters()}
+
+    def _parameters(self) -> Iterator[tuple[str, Tensor]]:
         policy = self.model.policy
         layers = [each for each in policy.mlp_extractor.policy_net if isinstance(each, nn.Linear)]
         named = [(f"hidden.{k}", layer) for k, layer in enumerate(layers)]
-        return {
-            f"{name}.{part}": tensor.detach().cpu().numpy().copy()
-            for name, layer in [*named, ("policy", policy.action_net)]
-            for part, tensor in layer.named_parameters()
-        }
+        for name, layer in [*named, ("policy", policy.action_net)]:
+            for part, tensor in layer.named_parameters():
+                yield f"{name}.{part}", tensor
 
-    def network_card(self) -> dict[str, Any]:
+    def begin_with(self, weights: Mapping[str, Array]) -> None:
+        """Begin with the weights of a checkpoint, which fit; the critic stays new."""
+        with torch.no_grad():
+            for name, tensor in self._parameters():
+                tensor.copy_(torch.from_numpy(weights[name]))
+
+    def network_card(self) -> NetworkCard:
         """What the card of a checkpoint says of the network."""
-        return {"kind": "mlp", "inputs": self.places.tolist(), "layers": [*self.settings.layers]}
+        return NetworkCard(
+            kind="mlp", inputs=tuple(self.places.tolist()), layers=self.settings.layers
+        )
 
     def write_beside(self, path: Path) -> None:
         """SB3's own zip, for those who go on with SB3."""
@@ -258,20 +327,21 @@ class SB3Trainer:
         arrays["numpy"] = np.asarray(keys)
         members = [*self.fixed, *self._selves]
         playing = self.games.opponent
-        plain = {
-            "decisions": self.decisions,
-            "hands": self.hands,
-            "pool": len(self.pool),
-            "opponent": members.index(playing) if playing in members else -1,
-            "random": self.random.bit_generator.state,
-            "numpy": [kind, place, has_gauss, gauss],
-            "updates": model._n_updates,
-            "calls": self.callbacks.calls,
-        }
-        return arrays, plain
+        told = Kept(
+            decisions=self.decisions,
+            hands=self.hands,
+            pool=len(self.pool),
+            opponent=members.index(playing) if playing in members else -1,
+            random=dict(self.random.bit_generator.state),
+            numpy=(str(kind), int(place), int(has_gauss), float(gauss)),
+            updates=model._n_updates,
+            calls=self.callbacks.calls,
+        )
+        return arrays, msgspec.to_builtins(told)
 
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
+        told = converted(plain, Kept, "trainer")
         model = self.model
         model.policy.load_state_dict(_tensors(arrays, "policy."))
         kept = model.policy.optimizer.state_dict()
@@ -290,11 +360,11 @@ class SB3Trainer:
                 for name, array in arrays.items()
                 if name.startswith(f"pool.{place}.")
             }
-            for place in range(plain["pool"])
+            for place in range(told.pool)
         ]
         self._make_selves()
-        if plain["opponent"] >= 0:
-            self.games.opponent = [*self.fixed, *self._selves][plain["opponent"]]
+        if told.opponent >= 0:
+            self.games.opponent = [*self.fixed, *self._selves][told.opponent]
         games = {
             name.removeprefix("games."): array
             for name, array in arrays.items()
@@ -302,14 +372,14 @@ class SB3Trainer:
         }
         model._last_obs = self.games.restore(games)
         model._last_episode_starts = arrays.get("starts")
-        model.num_timesteps = plain["decisions"]
-        model._n_updates = plain["updates"]
-        self.callbacks.calls = plain.get("calls", [])
+        model.num_timesteps = told.decisions
+        model._n_updates = told.updates
+        self.callbacks.calls = told.calls
         torch.set_rng_state(torch.from_numpy(arrays["torch"].copy()))
-        kind, place, has_gauss, gauss = plain["numpy"]
+        kind, place, has_gauss, gauss = told.numpy
         np.random.set_state((kind, arrays["numpy"], place, has_gauss, gauss))
-        self.random.bit_generator.state = plain["random"]
-        self.decisions, self.hands = plain["decisions"], plain["hands"]
+        self.random.bit_generator.state = told.random
+        self.decisions, self.hands = told.decisions, told.hands
 
 
 def _tensors(arrays: dict[str, Array], start: str) -> dict[str, Tensor]:

@@ -6,6 +6,7 @@ command line are read by the same types and refused with the nearest known name.
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -17,14 +18,12 @@ from typing import Any, ClassVar
 
 import yaml
 
-from ..agents.closing import RANKS
+from ..agents.card import CRITICS, NETWORKS, RANKS
 from ..engine.files import read_yaml_mapping
 from ..engine.rules import load_rules
 from ..engine.words import meant
 from ..envs.options import Options, options_from
 
-CRITICS = ("shared", "own", "oracle")
-NETWORKS = ("mlp", "attention")
 PRECISIONS = ("float32", "mixed")
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -40,11 +39,13 @@ class Settings:
     kind: ClassVar[str] = ""
     fixed: ClassVar[tuple[str, ...]] = (
         *("trainer", "rules", "horizon", "layout", "seed"),
-        *("layers", "games", "steps"),
+        *("layers", "games", "steps", "init"),
     )
     """What can not change in a run under way."""
 
     about: str = ""
+    init: str = ""
+    """A checkpoint whose weights the training begins with: its path, a run's, or `champion`."""
     # What is played and paid.
     rules: Any = "classic"
     reward: str = "win"
@@ -54,6 +55,7 @@ class Settings:
     layout: str = "trump-first"
     # How long, and from which seed.
     decisions: int = 18_000_000
+    """The learner's own: in self-play those of both players."""
     minutes: float = 0.0
     """A time limit beside the budget of decisions; 0 for none."""
     seed: int = 1
@@ -82,6 +84,10 @@ class Settings:
             _at_least(name, getattr(self, name), 1)
         for name in ("minutes", "seed", "threads"):
             _at_least(name, getattr(self, name), 0)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise SettingsError(f"{each.name} is {value}: it has to be a finite number")
         try:
             _ = self.options
         except ValueError as error:
@@ -107,6 +113,14 @@ class Settings:
     def as_yaml(self) -> str:
         """The resolved settings as a file."""
         return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
+
+    def refuse_idle(self, names: Iterable[str], why: str) -> None:
+        """Refuse settings that were given a value of their own and have no effect."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in names and value != each.default:
+                told = list(value) if isinstance(value, tuple) else value
+                raise SettingsError(f"{each.name} is {told!r} and has no effect: {why}")
 
 
 @dataclass(frozen=True)
@@ -168,23 +182,52 @@ class PPOSettings(Settings):
         _one_of("network", self.network, NETWORKS)
         _one_of("critic", self.critic, CRITICS)
         _one_of("ranks", self.ranks, RANKS)
-        for name in ("games", "epochs", "minibatch", "pool_every", "attention_layers",
+        for name in ("games", "epochs", "pool_every", "attention_layers",
                      "attention_heads", "attention_width"):  # fmt: skip
             _at_least(name, getattr(self, name), 1)
-        for name in ("steps", "pool_size", "clip", "learning_rate", "learning_rate_end", "entropy",
-                     "entropy_end", "value_weight", "pull"):  # fmt: skip
+        for name in ("steps", "pool_size", "learning_rate_end", "entropy", "entropy_end", "pull"):
             _at_least(name, getattr(self, name), 0)
-        for name in ("discount", "trace", "average", "pool_games"):
+        for name in ("average", "pool_games"):
             _at_least(name, getattr(self, name), 0)
-            if getattr(self, name) > 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}: it has to be at most 1")
-        if self.attention_width % self.attention_heads:
+        _at_most("pool_games", self.pool_games, 1)
+        if self.average >= 1:
+            raise SettingsError(
+                f"average is {self.average}: it has to be below 1, or the player never changes"
+            )
+        _check_learning(self)
+        if not self.learning_rate and not self.learning_rate_end:
+            raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
+        self._check_attention()
+        self._check_pool()
+
+    def _check_attention(self) -> None:
+        if self.network != "attention":
+            self.refuse_idle(
+                ("attention_layers", "attention_heads", "attention_width"),
+                f"network is {self.network!r}; give network=attention, or leave it out",
+            )
+        elif self.attention_width % self.attention_heads:
             raise SettingsError(
                 f"attention_width is {self.attention_width}: it has to divide among "
                 f"{self.attention_heads} heads"
             )
-        if not self.layers or min(self.layers) < 1:
-            raise SettingsError(f"layers is {list(self.layers)}: give the width of each layer")
+
+    def _check_pool(self) -> None:
+        if not self.pool_games:
+            self.refuse_idle(
+                ("opponents", "pool_size", "pool_every"),
+                "pool_games is 0; give the share of games that are played against others, as in "
+                "pool_games=0.2, or leave it out",
+            )
+            return
+        if int(self.pool_games * self.games) < 1:
+            raise SettingsError(
+                f"pool_games is {self.pool_games} and has no effect: of {self.games} games that "
+                f"is none; give at least {1 / self.games:.2g}"
+            )
+        if not self.pool_size:
+            self.refuse_idle(("pool_every",), "pool_size is 0; leave it out")
+        _check_somebody_joins(self, f"pool_games is {self.pool_games} and has no effect")
 
 
 @dataclass(frozen=True)
@@ -222,13 +265,58 @@ class SB3Settings(Settings):
             module, _, found = name.partition(":")
             if not module or not found:
                 raise SettingsError(f"callbacks has {name!r}: name each as package.module:object")
-        for name in ("games", "steps", "epochs", "minibatch", "pool_size", "pool_every",
-                     "swap_every"):  # fmt: skip
+        for name in ("games", "steps", "epochs", "pool_every", "swap_every"):
             _at_least(name, getattr(self, name), 1)
+        _at_least("pool_size", self.pool_size, 0)
+        if self.games * self.steps < 2:
+            raise SettingsError("games and steps are 1: one decision alone can not be learnt from")
+        _check_learning(self)
+        if not self.learning_rate:
+            raise SettingsError("learning_rate is 0: nothing would be learnt")
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: SB3 learns in float32 alone")
-        if not self.layers or min(self.layers) < 1:
-            raise SettingsError(f"layers is {list(self.layers)}: give the width of each layer")
+        if not self.pool_size:
+            self.refuse_idle(("pool_every",), "pool_size is 0; leave it out")
+        _check_somebody_joins(self, "opponents is empty")
+        if len(self.opponents) == 1 and (not self.pool_size or self.pool_every >= self.decisions):
+            self.refuse_idle(
+                ("swap_every",), f"the opponent is {self.opponents[0]!r} all the time; leave it out"
+            )
+
+
+def _check_learning(settings: PPOSettings | SB3Settings) -> None:
+    """What both trainers learn by."""
+    if settings.minibatch < 2:
+        raise SettingsError(
+            f"minibatch is {settings.minibatch}: it has to be at least 2, since advantages are "
+            "measured by their spread within it"
+        )
+    for name in ("clip", "most_gradient"):
+        if getattr(settings, name) <= 0:
+            raise SettingsError(
+                f"{name} is {getattr(settings, name)}: it has to be above 0, or nothing is learnt"
+            )
+    for name in ("learning_rate", "entropy", "value_weight", "discount", "trace"):
+        _at_least(name, getattr(settings, name), 0)
+    for name in ("discount", "trace"):
+        _at_most(name, getattr(settings, name), 1)
+    if not settings.layers or min(settings.layers) < 1:
+        raise SettingsError(f"layers is {list(settings.layers)}: give the width of each layer")
+
+
+def _check_somebody_joins(settings: PPOSettings | SB3Settings, what: str) -> None:
+    """Refuse a pool that nobody is in and nobody will join."""
+    if settings.pool_size and settings.pool_every >= settings.decisions:
+        settings.refuse_idle(("pool_size",), "pool_every is not below decisions, so nobody joins")
+    if settings.opponents:
+        return
+    if not settings.pool_size:
+        raise SettingsError(f"{what}, and pool_size is 0: name opponents, or nobody is there")
+    if settings.pool_every >= settings.decisions:
+        raise SettingsError(
+            f"{what}: earlier selves join the pool every {settings.pool_every:,} decisions, and "
+            f"{settings.decisions:,} is all there are; give a smaller pool_every, or opponents"
+        )
 
 
 TRAINERS: dict[str, type[Settings]] = {each.kind: each for each in (PPOSettings, SB3Settings)}
@@ -265,11 +353,20 @@ def load_settings(wanted: str | Path, words: Iterable[str] = ()) -> Settings:
     else:
         near = meant(wanted, presets(), more="others are given by the path of a .yaml file")
         raise SettingsError(f"{str(wanted)!r} is not a preset{near}")
-    values = read_yaml_mapping(path)
-    found = settings_from(values, str(path.name if str(wanted) in presets() else path))
+    source = str(path.name if str(wanted) in presets() else path)
+    return _with_words(read_yaml_mapping(path), words, source)
+
+
+def _with_words(values: Mapping[str, Any], words: Iterable[str], source: str) -> Settings:
+    """Settings with `key=value` words over them; whichever of the two is wrong is blamed."""
     typed = [*words]
-    # The file is right by itself: what is wrong with both together was typed.
-    return settings_from({**values, **_read_words(typed)}, shlex.join(typed)) if typed else found
+    given = _read_words(typed)
+    try:
+        return settings_from({**values, **given}, shlex.join(typed) or source)
+    except SettingsError:
+        # A file that is wrong by itself is what is told of.
+        settings_from(values, source)
+        raise
 
 
 def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
@@ -277,8 +374,7 @@ def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
 
     What shapes the network, its memory of the games or what is seen is refused.
     """
-    typed = [*words]
-    changed = settings_from({**settings.as_mapping(), **_read_words(typed)}, shlex.join(typed))
+    changed = _with_words(settings.as_mapping(), words, "the run")
     before, after = settings.as_mapping(), changed.as_mapping()
     for name in settings.fixed:
         if before[name] != after[name]:
@@ -297,13 +393,16 @@ def command_of(settings: Settings) -> str:
         preset = load_settings(name).as_mapping()
         if preset["trainer"] != wanted["trainer"]:
             continue
-        words = [
-            f"{key}={_written(value)}"
-            for key, value in wanted.items()
-            if key != "about" and value != preset[key]
-        ]
+        words = words_of(
+            {key: value for key, value in wanted.items() if key != "about" and value != preset[key]}
+        )
         commands.append(["german-whist", "train", name, *words])
     return shlex.join(min(commands, key=len))
+
+
+def words_of(values: Mapping[str, Any]) -> list[str]:
+    """Settings as words of the command line."""
+    return [f"{key}={_written(value)}" for key, value in values.items()]
 
 
 def _written(value: Any) -> str:
@@ -390,6 +489,11 @@ def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
             f"{name} is {value!r}: it has to be one of {', '.join(allowed)}"
             + meant(value, allowed, listed=False)
         )
+
+
+def _at_most(name: str, value: float, most: float) -> None:
+    if value > most:
+        raise SettingsError(f"{name} is {value}: it has to be at most {most}")
 
 
 def _at_least(name: str, value: float, least: float) -> None:

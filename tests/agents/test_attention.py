@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkpoints import written
 
 from german_whist import named_rules
-from german_whist.agents.attention import EVENT_VECTORS, most_events, parts
+from german_whist.agents.attention import EVENT_VECTORS, attention_parts, most_events
 from german_whist.agents.base import CannotPlay, Player, decision_streams
-from german_whist.agents.checkpoint import CheckpointError, write_checkpoint
+from german_whist.agents.checkpoint import CheckpointError
 from german_whist.agents.network import NetworkAgent
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
@@ -42,7 +43,7 @@ def card(**changes: Any) -> dict[str, Any]:
 
 def weights(seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
     chance = np.random.default_rng(seed)
-    shapes = {f"history.{name}": shape for name, shape in parts(len(INPUTS), 2, 12)}
+    shapes = {f"history.{name}": shape for name, shape in attention_parts(len(INPUTS), 2, 12)}
     shapes |= {"hidden.0.weight": (24, len(INPUTS) + 12), "hidden.0.bias": (24,)}
     shapes |= {"policy.weight": (52, 24), "policy.bias": (52,)}
     return {name: (0.5 * chance.normal(size=shape)).astype(np.float32)
@@ -51,7 +52,7 @@ def weights(seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return write_checkpoint(tmp_path / "player", weights(), card())
+    return written(tmp_path / "player", weights(), card())
 
 
 def situations(count: int, steps: int) -> tuple[Games, Any]:
@@ -144,11 +145,11 @@ def test_what_it_plays_depends_on_what_was_seen(path: Path) -> None:
 
 def test_whole_hands_are_legal_and_a_decision_takes_a_few_milliseconds(tmp_path: Path) -> None:
     size = {**SIZE, "heads": 4, "width": 64}
-    shapes = {f"history.{name}": shape for name, shape in parts(len(INPUTS), 2, 64)}
+    shapes = {f"history.{name}": shape for name, shape in attention_parts(len(INPUTS), 2, 64)}
     shapes |= {"hidden.0.weight": (24, len(INPUTS) + 64)}
     large = {name: np.full(shape, 0.01, np.float32) for name, shape in shapes.items()}
     told = card(attention=size)
-    path = write_checkpoint(tmp_path / "large", {**weights(), **large}, told)
+    path = written(tmp_path / "large", {**weights(), **large}, told)
     agent = NetworkAgent("classic", path, "sample", "endgame=network")
     player, game = Player(agent), Game("classic", seed=3)
     while not game.over:
@@ -194,15 +195,15 @@ def test_there_is_room_for_all_events(name: str) -> None:
     ("size", "told"),
     [
         ({**SIZE, "history_version": 9}, "histories of version 9, and this version writes"),
-        ({**SIZE, "heads": 5}, "a width of 12 for 5 heads"),
-        ({**SIZE, "layers": 0}, "has 0 layers"),
-        ({"layers": 2}, "does not tell layers, heads, width"),
-        (None, "does not tell layers"),
+        ({**SIZE, "heads": 5}, "a width of 12 does not divide among 5 heads"),
+        ({**SIZE, "layers": 0}, r"network\.attention\.layers is 0: it has to be a whole number"),
+        ({"layers": 2}, "network.attention: has no 'heads'"),
+        (None, "attention has to be told of one of the kind 'attention'"),
         ({**SIZE, "width": 8}, r"history\.state\.weight is \(12, 145\), and its card says \(8, 1"),
         ({**SIZE, "layers": 3}, r"history\.blocks\.2\.before\.weight is missing"),
     ],
 )
 def test_what_does_not_fit_is_refused(size: Any, told: str, tmp_path: Path) -> None:
-    path = write_checkpoint(tmp_path / "player", weights(), card(attention=size))
+    path = written(tmp_path / "player", weights(), card(attention=size))
     with pytest.raises((CheckpointError, CannotPlay), match=told):
         NetworkAgent("classic", path)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkpoints import written
 
 from german_whist.agents.base import CannotPlay, Player, decision_streams
-from german_whist.agents.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from german_whist.agents.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.closing import close_ranks
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
@@ -52,7 +53,7 @@ def weights(seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return write_checkpoint(tmp_path / "player", weights(), card())
+    return written(tmp_path / "player", weights(), card())
 
 
 def situations(count: int = 300, steps: int = 9) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +96,7 @@ def shares_of(observation: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
 def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) -> None:
     network = {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS, "ranks": "closed"}
-    path = write_checkpoint(tmp_path / "closed", weights(), card(network=network, layout="raw"))
+    path = written(tmp_path / "closed", weights(), card(network=network, layout="raw"))
     games = Games("classic", 200, seed=6)
     step = games.look()
     for _ in range(15):
@@ -194,15 +195,15 @@ def test_torch_is_not_needed(path: Path) -> None:
             "classic",
             f"layout 7, and this version has layout {LAYOUT_VERSION}",
         ),
-        ({"actions": 53}, "classic", "53 actions, and the rules classic have 52"),
-        ({}, "margin", "plays the rules classic, and not margin"),
-        ({}, "draft", "has 52 actions, and the rules draft have 53"),
+        ({"actions": 53}, "classic", "actions is 53, and its rules classic have 52"),
+        ({}, "margin", "plays classic, and not margin"),
+        ({}, "draft", "plays classic, and not draft"),
         ({"format": 9}, "classic", "format is 9, and this version reads format 1"),
         ({"network": {"kind": "tree", "inputs": [], "layers": []}}, "classic", "'tree'"),
         (
             {"network": {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS, "ranks": "open"}},
             "classic",
-            "its ranks are 'open'",
+            r"network\.ranks is 'open': it has to be one of closed, real",
         ),
         (
             {"network": {"kind": "mlp", "inputs": INPUTS, "layers": [8, 16]}},
@@ -214,13 +215,13 @@ def test_torch_is_not_needed(path: Path) -> None:
 def test_what_does_not_fit_is_refused_with_both_values(
     changes: dict[str, Any], rules: str, told: str, tmp_path: Path
 ) -> None:
-    path = write_checkpoint(tmp_path / "player", weights(), card(**changes))
+    path = written(tmp_path / "player", weights(), card(**changes))
     with pytest.raises((CheckpointError, CannotPlay), match=told):
         make_agent(str(path), rules)
 
 
 def test_a_network_of_the_foreplay_does_not_play_endings(tmp_path: Path) -> None:
-    path = write_checkpoint(tmp_path / "player", weights(), card(horizon="foreplay"))
+    path = written(tmp_path / "player", weights(), card(horizon="foreplay"))
     with pytest.raises(CannotPlay, match="never saw an ending"):
         make_agent(f"{path},endgame=network")
 
@@ -237,7 +238,7 @@ def test_spoilt_files_are_refused(path: Path) -> None:
     with pytest.raises(CheckpointError, match="not valid JSON"):
         read_checkpoint(path)
     path.with_suffix(".json").write_text(json.dumps({"format": 1}))
-    with pytest.raises(CheckpointError, match="no card"):
+    with pytest.raises(CheckpointError, match="has no 'network'"):
         read_checkpoint(path)
     path.with_suffix(".json").unlink()
     with pytest.raises(CheckpointError, match="can not be read"):

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from checkpoints import written
 from plain_endgame import PlainEnding
 
 from german_whist import Game, View, named_rules
 from german_whist.agents import make_agent
-from german_whist.agents.checkpoint import write_checkpoint
 from german_whist.agents.searching import SearchAgent
 from german_whist.engine.endgame import moves_of
 from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
@@ -335,7 +335,7 @@ def network(folder: Path, rules: str = "classic") -> Path:
         "rules": [load_rules(rules).as_mapping()],
         "horizon": "foreplay",
     }
-    return write_checkpoint(folder / "player", weights, card)
+    return written(folder / "player", weights, card)
 
 
 def test_a_networks_probabilities_stand_beside_the_estimates(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from german_whist.envs.options import options_from
 from german_whist.training.arena import evaluate
 from german_whist.training.checkpoint import write_player
 from german_whist.training.export import export_half, export_onnx
-from german_whist.training.network import player_weights
+from german_whist.training.network import weights_of
 from german_whist.training.players import player_of
 from german_whist.training.ppo import PPO
 from german_whist.training.settings import PPOSettings, load_settings
@@ -98,7 +98,7 @@ def test_events_are_written_in_the_suits_of_the_observation(rules: str, layout: 
 def test_the_player_plays_as_torch_does(rules: str, ranks: str) -> None:
     trainer = trainer_of(rules=rules, ranks=ranks, horizon="hand", layout="trump-first")
     agent = player_of(
-        trainer.settings, player_weights(trainer.network), trainer.network_card(),
+        trainer.settings, weights_of(trainer.network), trainer.network_card(),
         "sample", "endgame=network",
     )  # fmt: skip
     apart = 0.0
@@ -198,9 +198,7 @@ def test_self_play_learns_a_small_deck() -> None:
 
 def test_it_is_written_in_half_precision_and_not_as_onnx(tmp_path: Path) -> None:
     trainer = trainer_of()
-    path = write_player(
-        tmp_path / "1", trainer.player(), trainer.settings, trainer.network_card(), {}
-    )
+    path = write_player(tmp_path / "1", trainer.player(), trainer.settings, trainer.network_card())
     pytest.importorskip("onnx")
     with pytest.raises(ValueError, match=re.escape("kind 'attention', which reads the events")):
         export_onnx(path, tmp_path / "1.onnx")

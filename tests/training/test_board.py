@@ -19,8 +19,8 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from german_whist.training.board import board_for
-from german_whist.training.display import Display
-from german_whist.training.run import Run, Stopped, make_trainer, resume, start
+from german_whist.training.display import Display, Watched
+from german_whist.training.run import Stopped, make_trainer, resume, start
 from german_whist.training.settings import Settings, load_settings
 
 SMALL = [
@@ -64,12 +64,12 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
     found = curves(tmp_path / "run")
     steps = [row["decisions"] for row in run.rows]
     for name in ("entropy", "value_loss", "explained", "speed"):
-        assert [step for step, _ in found[name]] == steps
-        assert [value for _, value in found[name]] == pytest.approx(
+        assert [step for step, _ in found[f"train/{name}"]] == steps
+        assert [value for _, value in found[f"train/{name}"]] == pytest.approx(
             [row[name] for row in run.rows], rel=1e-4
         )
     measured = [each for each in run.measured if each.opponent == "random"]
-    assert found["wins_against_random"] == [
+    assert found["eval/random"] == [
         (each.decisions, pytest.approx(each.win_rate)) for each in measured
     ]
 
@@ -78,11 +78,11 @@ def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
     start(tmp_path / "run", load_settings("sb3", SB3), make_trainer).go(quiet())
     found = curves(tmp_path / "run")
-    steps = [256 * k for k in range(1, 7)]
+    steps = [256, 512, 768, 1024, 1280, 1504]
     for name in ("rollout/ep_rew_mean", "rollout/ep_len_mean", "train/loss", "train/value_loss"):
         assert [step for step, _ in found[name]] == steps, name
-    assert found["value_loss"] == found["train/value_loss"]
-    assert "wins_against_threshold" in found
+    assert "train/explained" in found
+    assert "eval/threshold" in found
 
 
 def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
     class Pressing(Display):
-        def progress(self, run: Run, told: dict[str, float]) -> None:
+        def progress(self, run: Watched, told: dict[str, float]) -> None:
             if len(run.rows) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -102,13 +102,13 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     # As if the run had been killed after its state was saved.
     board = board_for(folder / "tensorboard", run.trainer)
     assert board is not None
-    board.write({"entropy": 99.0}, run.trainer.decisions + 64)
+    board.write({"train/entropy": 99.0}, run.trainer.decisions + 64)
     board.close()
     time.sleep(1.1)
     resume(folder, make_trainer).go(quiet())
     whole, found = curves(tmp_path / "whole"), curves(folder)
     assert whole.keys() == found.keys()
-    for name in found.keys() - {"speed"}:
+    for name in found.keys() - {"train/speed"}:
         assert found[name] == whole[name], name
     assert len(list((folder / "tensorboard").iterdir())) == 3
 

@@ -27,8 +27,8 @@ from stable_baselines3.common.callbacks import (
 from german_whist.agents.checkpoint import checkpoints_in
 from german_whist.cli import main
 from german_whist.envs import GermanWhistVecEnv
-from german_whist.training.display import Display
-from german_whist.training.run import Run, Stopped, make_trainer, resume, start
+from german_whist.training.display import Display, Watched
+from german_whist.training.run import Stopped, make_trainer, resume, start
 from german_whist.training.sb3 import SB3Trainer
 from german_whist.training.settings import SB3Settings, Settings, SettingsError
 
@@ -82,7 +82,7 @@ def test_callbacks_begin_once_count_on_and_end_once(tmp_path: Path) -> None:
     trainer, _ = trained(tmp_path / "run", given, callbacks=(f"{HERE}:Counting",))
     named = trainer.callbacks.callbacks[0]
     assert isinstance(named, Counting)
-    assert trainer.decisions == 1536
+    assert trainer.decisions == 1504
     for each in (given, named):
         assert each.events == ["start of 1500", "end"]
         assert each.n_calls == trainer.decisions // 16
@@ -141,7 +141,7 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
     class Pressing(Display):
-        def progress(self, run: Run, told: dict[str, float]) -> None:
+        def progress(self, run: Watched, told: dict[str, float]) -> None:
             if run.trainer.decisions > 700:
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -154,7 +154,7 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     run = resume(folder, make_trainer)
     run.go(Display(io.StringIO()))
     assert isinstance(run.trainer, SB3Trainer)
-    assert run.trainer.callbacks.calls == [96]
+    assert run.trainer.callbacks.calls == [94]
 
 
 # -- what is refused

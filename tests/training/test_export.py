@@ -32,7 +32,7 @@ def test_the_graph_plays_as_the_player_does(
     chance = np.random.default_rng(1)
     weights = {name: chance.normal(size=each.shape).astype(np.float32)
                for name, each in trainer.player().items()}  # fmt: skip
-    path = write_player(tmp_path / "1", weights, settings, trainer.network_card(), {})
+    path = write_player(tmp_path / "1", weights, settings, trainer.network_card())
     assert main(["export", str(path)]) == 0
     assert "of torch's" in capsys.readouterr().out
     graph = ReferenceEvaluator(str(path.with_suffix(".onnx")))
@@ -56,13 +56,14 @@ def test_half_precision_plays_as_the_whole_does(
 ) -> None:
     settings = PPOSettings(layers=(16, 16), games=4)
     trainer = PPO(settings)
-    told = {"decisions": 7, "measured": []}
-    path = write_player(tmp_path / "1", trainer.player(), settings, trainer.network_card(), told)
+    path = write_player(
+        tmp_path / "1", trainer.player(), settings, trainer.network_card(), decisions=7
+    )
     half = tmp_path / "half.safetensors"
     assert main(["export", str(path), "-o", str(half)]) == 0
     assert f"{half.stat().st_size:,} bytes" in capsys.readouterr().out
     assert half.stat().st_size < 0.6 * path.stat().st_size
-    assert read_checkpoint(half).card["decisions"] == 7
+    assert read_checkpoint(half).card.decisions == 7
     views = Games("classic", 200, seed=2).views()
     rng = np.zeros(200, np.uint64)
     whole, halved = (NetworkAgent("classic", each).act(views, rng) for each in (path, half))
@@ -74,7 +75,7 @@ def test_a_checkpoint_is_not_written_over_itself(
 ) -> None:
     settings = PPOSettings(layers=(8,), games=4)
     trainer = PPO(settings)
-    path = write_player(tmp_path / "1", trainer.player(), settings, trainer.network_card(), {})
+    path = write_player(tmp_path / "1", trainer.player(), settings, trainer.network_card())
     before = path.read_bytes()
     assert main(["export", str(path), "-o", str(path)]) != 0
     assert "is the checkpoint itself" in capsys.readouterr().err

@@ -136,7 +136,7 @@ def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
         return step(actions)
 
     trainer.games.step = kept
-    trainer._play()
+    trainer._play(trainer.steps)
     buffers = trainer._buffers
     for number, (actions, shown) in enumerate(played):
         places = buffers.actions[number]

@@ -25,9 +25,9 @@ from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
 from german_whist.training import run as runs
 from german_whist.training.checkpoint import load_state
-from german_whist.training.display import Display
+from german_whist.training.display import Display, Watched
 from german_whist.training.ppo import PPO
-from german_whist.training.run import Run, Stopped, make_trainer, resume, start
+from german_whist.training.run import Stopped, make_trainer, resume, start
 from german_whist.training.settings import Settings, load_settings
 
 SMALL = [
@@ -79,7 +79,7 @@ def test_a_run_leaves_everything_about_it(whole: Path) -> None:
     card = json.loads(last.with_suffix(".json").read_text(encoding="utf-8"))
     assert card["decisions"] >= 4000
     assert card["layout_version"] == 1
-    assert {each["opponent"] for each in card["measured"]} == {"random", "half as long"}
+    assert {each["opponent"] for each in card["measured"]} == {"random", "itself@1,920"}
     lines = (whole / "progress.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("decisions,hands_played,seconds")
     assert "<svg" in (whole / "report.html").read_text(encoding="utf-8")
@@ -126,7 +126,7 @@ def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_
     folder = tmp_path / "run"
 
     class Pressing(Display):
-        def progress(self, run: Run, told: dict[str, float]) -> None:
+        def progress(self, run: Watched, told: dict[str, float]) -> None:
             if len(run.rows) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -139,24 +139,37 @@ def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_
     assert same(weights(whole), weights(folder))
 
 
-def test_a_number_that_is_none_stops_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("before", [True, False])
+def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
+    before: bool, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learn = PPO._learn
 
-    def spoilt(self: PPO, done: float) -> dict[str, float]:
-        if self.decisions > 2000:
+    def spoilt(self: PPO, steps: int, done: float) -> dict[str, float]:
+        late = self.decisions > 2000
+        if late and before:
             with torch.no_grad():
                 self.network.policy.weight[0, 0] = float("nan")
-        return learn(self, done)
+        told = learn(self, steps, done)
+        if late and not before:
+            # As by the last step of an iteration, whose figures are those of before.
+            with torch.no_grad():
+                self.network.value.weight[0, 0] = float("inf")
+        return told
 
-    monkeypatch.setattr(PPO, "_learn", spoilt)
     folder = tmp_path / "run"
-    with pytest.raises(Stopped, match=r"became nan .* last good checkpoint is .*\.safetensors"):
-        start(folder, settings(), make_trainer).go(quiet())
+    with monkeypatch.context() as patch:
+        patch.setattr(PPO, "_learn", spoilt)
+        told = r"bec[ao]me n.* last good checkpoint is .*\.safetensors, .* --resume"
+        with pytest.raises(Stopped, match=told):
+            start(folder, settings("save_every=1"), make_trainer).go(quiet())
     for path in checkpoints_in(folder / "checkpoints"):
-        for name, array in read_checkpoint(path).weights.items():
-            assert np.isfinite(array).all(), name
+        read_checkpoint(path)
+    for name, array in weights(folder).items():
+        assert np.isfinite(array).all(), name
+    # What was saved goes on to where it would have come to.
+    resume(folder, make_trainer, ["save_every=1000"]).go(quiet())
+    assert same(weights(whole), weights(folder))
 
 
 def test_a_full_disk_costs_no_earlier_checkpoint(
@@ -196,16 +209,17 @@ def test_a_run_goes_on_with_changed_settings_and_its_card_tells(tmp_path: Path) 
     assert main(["train", "--resume", str(folder), "decisions=2000", "entropy=0.02"]) == 0
     path = checkpoints_in(folder / "checkpoints")[-1]
     card = read_checkpoint(path).card
-    assert card["decisions"] >= 2000
-    assert (card["settings"]["decisions"], card["settings"]["entropy"]) == (2000, 0.02)
-    first, second = card["commands"]
+    assert card.decisions >= 2000
+    assert (card.settings["decisions"], card.settings["entropy"]) == (2000, 0.02)
+    first, second = card.commands
     assert first.startswith("german-whist train tiny ")
     assert "decisions=1000" in first
     assert second.startswith(
         "german-whist train --resume RUN decisions=2000 entropy=0.02  # after 1"
     )
     run = resume(folder, make_trainer)
-    assert run.commands == card["commands"]
+    assert run.commands == list(card.commands)
+    run.close()
     before = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
     assert main(["train", "--resume", str(folder), "layers=9"]) != 0
     assert before == {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
@@ -239,7 +253,7 @@ def test_a_process_that_is_killed_can_be_resumed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "german_whist", "train", "tiny", *words, "--run", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 120
-        while not (folder / "state.safetensors").exists() and time.monotonic() < until:
+        while not (folder / "progress.csv").exists() and time.monotonic() < until:
             time.sleep(0.05)
         process.kill()
     run = resume(folder, make_trainer)

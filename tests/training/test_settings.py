@@ -55,7 +55,7 @@ def test_the_command_of_settings_gives_the_same_settings(name: str, words: tuple
 
 def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
     before = load_settings("quick", ["seed=4"])
-    after = changed_settings(before, ["decisions=20_000_000", "opponents=[threshold]"])
+    after = changed_settings(before, ["decisions=20_000_000", "pool_games=0.1"])
     assert (after.decisions, after.seed) == (20_000_000, 4)
     assert changed_settings(before, []) == before
     for word in ("layers=64", "rules=draft", "games=12", "critic=own", "ranks=real", "seed=5"):
@@ -86,8 +86,11 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
         ("device=gpu", "auto, cpu, cuda"),
         ("critic=orcale", "'oracle'"),
         ("network=atention", "'attention'"),
-        ("attention_heads=5", "attention_width is 64: it has to divide among 5 heads"),
-        ("average=2", "at most 1"),
+        (
+            "network=attention attention_heads=5",
+            "attention_width is 64: it has to divide among 5 heads",
+        ),
+        ("average=1", "has to be below 1"),
         ("layers=0", "width"),
         ("rules=clasic", "'classic'"),
         ("reward=points,win", "a word"),

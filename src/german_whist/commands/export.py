@@ -31,8 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
         size = export_half(source, target)
         print(f"{target}: {size:,} bytes, with its card {target.with_suffix('.json').name}")
     elif target.suffix == ".onnx":
-        apart = export_onnx(source, target)
-        print(f"{target}: logits within {apart:.1e} of torch's")
+        exported = export_onnx(source, target)
+        print(f"{target}: logits within {exported.apart:.1e} of torch's\n{exported.text()}")
     else:
         raise ValueError(
             f"{target}: its ending says what to write, and {target.suffix!r} is neither .onnx nor "

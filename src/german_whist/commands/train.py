@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..engine.words import meant
@@ -41,26 +42,26 @@ def run(arguments: argparse.Namespace) -> int:
         words = [*filter(None, [arguments.preset]), *arguments.words]
         if words and "=" not in words[0]:
             raise ValueError("--resume goes on with the settings of the run: leave out the preset")
-        return _train(arguments.resume, None, words)
+        return _train(arguments.resume, words=words)
     if arguments.preset is None:
         raise ValueError("name a preset, as in `train quick`; --list tells which there are")
     settings = load_settings(arguments.preset, arguments.words)
     if arguments.show:
         print(settings.as_yaml(), end="")
         return 0
-    from ..training.run import next_folder
-
-    folder = arguments.run or next_folder(Path("runs"), Path(arguments.preset).stem)
-    return _train(folder, settings, [])
+    folder = arguments.run or Path("runs", Path(arguments.preset).stem)
+    return _train(folder, settings, numbered=arguments.run is None)
 
 
-def _train(folder: Path, settings: object, words: list[str]) -> int:
+def _train(
+    folder: Path, settings: object = None, words: Sequence[str] = (), *, numbered: bool = False
+) -> int:
     # Before torch loads: with the default, threads that wait spin, and on busy cores everything
     # becomes many times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..training.session import train
 
-    return train(folder, settings, words)
+    return train(folder, settings, words, numbered=numbered)
 
 
 def misplaced(option: str, value: str) -> str | None:

@@ -1,0 +1,125 @@
+"""The card of a checkpoint: what its weights are, what they play, and where they come from.
+
+Every field is declared here, and checked once, where a card is read.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import Meta, Struct
+
+from ..engine.history import HISTORY_VERSION
+from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+
+FORMAT = 1
+# What an oracle critic sees beyond the player: four sets of cards.
+HIDDEN_SIZE = 4 * 52
+
+Kind = Literal["mlp", "attention"]
+Ranks = Literal["closed", "real"]
+LayoutName = Literal["raw", "trump-first"]
+Horizon = Literal["hand", "foreplay", "match"]
+Reward = Literal["points", "win", "margin", "tricks"]
+Critic = Literal["shared", "own", "oracle"]
+
+Count = Annotated[int, Meta(ge=0)]
+Size = Annotated[int, Meta(ge=1, le=1 << 20)]
+Place = Annotated[int, Meta(ge=0, lt=OBSERVATION_SIZE)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+NETWORKS: tuple[str, ...] = get_args(Kind)
+CRITICS: tuple[str, ...] = get_args(Critic)
+RANKS: tuple[str, ...] = get_args(Ranks)
+
+
+class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
+    """Which weights a card is for."""
+
+    file: str
+    bytes: Count
+    sha256: str
+
+
+class AttentionSize(Struct, forbid_unknown_fields=True, frozen=True):
+    """The size of a transformer, and of which version the histories are that it reads."""
+
+    layers: Size
+    heads: Size
+    width: Size
+    history_version: int
+
+    def __post_init__(self) -> None:
+        if self.history_version != HISTORY_VERSION:
+            raise ValueError(
+                f"the network was trained on histories of version {self.history_version}, and "
+                f"this version writes version {HISTORY_VERSION}: use the version that wrote it"
+            )
+        if self.width % self.heads:
+            raise ValueError(
+                f"a width of {self.width} does not divide among {self.heads} heads, as it has to"
+            )
+
+
+class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
+    """What a network reads, and how large it is."""
+
+    kind: Kind
+    inputs: tuple[Place, ...]
+    """The places of the observation that it reads."""
+    layers: tuple[Size, ...]
+    ranks: Ranks = "real"
+    """Whether gaps in suits are closed in what it reads."""
+    attention: AttentionSize | None = None
+    critic: Critic | None = None
+    """The critic whose weights are there as well, to train on with; players do without."""
+
+    def __post_init__(self) -> None:
+        if (self.kind == "attention") != (self.attention is not None):
+            raise ValueError(
+                f"the network is of the kind {self.kind!r}: attention has to be told of one of "
+                "the kind 'attention', and of no other"
+            )
+
+
+class Measurement(Struct, forbid_unknown_fields=True, frozen=True):
+    """A match against a yardstick."""
+
+    opponent: str
+    win_rate: Share
+    half_width: Share
+    margin: float
+    hands: Count
+
+
+class Origin(Struct, forbid_unknown_fields=True, frozen=True):
+    """The checkpoint with whose weights a training began."""
+
+    checkpoint: str
+    sha256: str
+    decisions: Count
+    commands: tuple[str, ...] = ()
+
+
+class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is known of a checkpoint."""
+
+    format: int = FORMAT
+    weights: WeightsFile | None = None
+    network: NetworkCard
+    actions: Size
+    layout: LayoutName
+    layout_version: int = LAYOUT_VERSION
+    observation_size: int = OBSERVATION_SIZE
+    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    horizon: Horizon
+    reward: Reward = "points"
+    settings: dict[str, Any] = {}
+    decisions: Count = 0
+    hands: Count = 0
+    minutes: Annotated[float, Meta(ge=0)] = 0.0
+    measured: tuple[Measurement, ...] = ()
+    init: Origin | None = None
+    revision: str | None = None
+    commands: tuple[str, ...] = ()
+    """What was typed to train it."""

@@ -1,0 +1,262 @@
+"""Whatever stands in a checkpoint's files, it plays by its card or is refused in a sentence."""
+
+from __future__ import annotations
+
+import copy
+import json
+import struct
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import numpy as np
+import pytest
+from checkpoints import told_of, written
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from german_whist.agents import card as cards
+from german_whist.agents.base import CannotPlay
+from german_whist.agents.checkpoint import (
+    CheckpointError,
+    read_card,
+    read_checkpoint,
+    write_checkpoint,
+)
+from german_whist.agents.network import NetworkAgent
+from german_whist.engine.history import HISTORY_VERSION
+from german_whist.engine.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
+from german_whist.envs.options import HORIZONS, REWARDS
+
+INPUTS = [0, 3, 52, 431]
+SIZE = {"layers": 1, "heads": 2, "width": 4, "history_version": HISTORY_VERSION}
+CARD: dict[str, Any] = {
+    "network": {"kind": "mlp", "inputs": INPUTS, "layers": [6], "ranks": "closed"},
+    "actions": 52,
+    "layout": "trump-first",
+    "layout_version": LAYOUT_VERSION,
+    "observation_size": OBSERVATION_SIZE,
+    "rules": [{"name": "classic"}],
+    "horizon": "hand",
+    "reward": "win",
+    "settings": {"trainer": "ppo", "layers": [6]},
+    "decisions": 100,
+    "hands": 4,
+    "minutes": 0.5,
+    "measured": [
+        {"opponent": "half as long", "win_rate": 0.5, "half_width": 0.1, "margin": 0, "hands": 9}
+    ],
+    "init": {"checkpoint": "champion", "sha256": "", "decisions": 5, "commands": ["a"]},
+    "revision": "abc",
+    "commands": ["german-whist train tiny"],
+}
+QUICK = settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def weights() -> dict[str, np.ndarray[Any, Any]]:
+    shapes = {"hidden.0.weight": (6, 4), "hidden.0.bias": (6,)}
+    shapes |= {"policy.weight": (52, 6), "policy.bias": (52,)}
+    chance = np.random.default_rng(1)
+    return {name: chance.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def refused_or_played(path: Path) -> None:
+    """It plays, or one sentence says which file is wrong and what to do."""
+    told = ""
+    try:
+        agent = NetworkAgent("classic", read_checkpoint(path))
+        assert np.isfinite(agent.policy.weights).all()
+    except (CheckpointError, CannotPlay) as error:
+        told = str(error)
+    assert not told or ("player" in told and "\n" not in told and len(told) < 600)
+
+
+# -- cards
+
+
+WRONG = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 10),
+    st.just(2**70),
+    st.floats(-2, 2),
+    st.sampled_from(["", "classic", "mlp", "attention", "foreplay", "ä" * 400]),
+    st.lists(st.integers(-1, 3), max_size=3),
+    st.dictionaries(st.sampled_from(["name", "layers", "suits", "x"]), st.integers(-2, 5)),
+)
+
+
+def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The ways to everything in a card."""
+    found = [here] if here else []
+    items = value.items() if isinstance(value, dict) else ()
+    items = enumerate(value) if isinstance(value, list) else items
+    for key, each in items:
+        found += places(each, (*here, key))
+    return found
+
+
+def changed(card: dict[str, Any], place: tuple[Any, ...], value: Any, take_away: bool) -> Any:
+    """A card with something else, or nothing, in a place."""
+    found = copy.deepcopy(card)
+    inner = found
+    for key in place[:-1]:
+        inner = inner[key]
+    if take_away:
+        del inner[place[-1]]
+    else:
+        inner[place[-1]] = value
+    return found
+
+
+WHOLE = {**CARD, "format": 1, "weights": told_of("player.safetensors", b"")}
+
+
+@QUICK
+@given(st.sampled_from(places(WHOLE)), WRONG, st.booleans())
+def test_a_card_with_anything_else_in_it_is_refused_or_played(
+    tmp_path: Path, place: tuple[Any, ...], value: Any, take_away: bool
+) -> None:
+    path = written(tmp_path / "player", weights(), CARD)
+    told = json.loads(path.with_suffix(".json").read_text())
+    path.with_suffix(".json").write_text(json.dumps(changed(told, place, value, take_away)))
+    refused_or_played(path)
+
+
+@QUICK
+@given(st.binary(max_size=40), st.integers(0, 400))
+def test_a_card_of_other_bytes_is_refused(tmp_path: Path, other: bytes, at: int) -> None:
+    path = written(tmp_path / "player", weights(), CARD)
+    place = path.with_suffix(".json")
+    data = place.read_bytes()
+    place.write_bytes(data[:at] + other + data[at + len(other) :])
+    refused_or_played(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[" * 100_000, "player.json: is nested too deeply"),
+        ('{"format": 1, "layout": 1e999}', "not valid JSON"),
+        ('{"format": NaN}', "not valid JSON"),
+        ("", "not valid JSON"),
+        ("[1]", "its format is a list, and this version reads format 1"),
+        ('{"format": {}}', "its format is a mapping"),
+    ],
+)
+def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "player", weights(), CARD)
+    path.with_suffix(".json").write_text(text)
+    with pytest.raises(CheckpointError, match=told):
+        read_card(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"layout": "upside-down"}, r"json: layout is 'upside-down': it has to be one of raw, tru"),
+        ({"actions": "52"}, "actions is '52': it has to be a whole number of at least 1"),
+        ({"rules": []}, "rules is an empty list: .* at least 1 of them"),
+        ({"rules": [{"suits": "x"}]}, "suits is 'x'"),
+        ({"rules": [3]}, r"rules\[0\] is 3: it has to be a mapping"),
+        ({"horizon": 4}, "horizon is 4: it has to be one of foreplay, hand, match"),
+        ({"leyout": "raw"}, "'leyout' is not known here; did you mean 'layout'"),
+        ({"network": {**CARD["network"], "inputs": [529]}}, r"network\.inputs\[0\] is 529: .*529"),
+        ({"network": {**CARD["network"], "attention": SIZE}}, "network: .*attention has to be"),
+        ({"measured": [{"opponent": "x"}]}, r"measured\[0\]: has no 'win_rate'"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_value_and_what_is_expected(
+    changes: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "player", weights(), {**CARD, **changes})
+    with pytest.raises(CheckpointError, match=f"player.json: .*{told}|player.{told}") as error:
+        read_card(path)
+    assert "copy both files again" in str(error.value) or "did you mean" in str(error.value)
+
+
+def test_old_cards_are_read_and_a_card_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    path = written(tmp_path / "player", weights(), CARD)
+    first = read_checkpoint(path)
+    assert first.card.measured[0].opponent == "half as long"
+    again = write_checkpoint(tmp_path / "again", first.weights, first.card)
+    second = read_checkpoint(again)
+    assert msgspec.structs.replace(second.card, weights=None) == msgspec.structs.replace(
+        first.card, weights=None
+    )
+    assert json.loads(again.with_suffix(".json").read_text())["layout_version"] == LAYOUT_VERSION
+
+
+def test_the_words_of_a_card_are_those_of_the_engine_and_the_environments() -> None:
+    assert get_args(cards.LayoutName) == LAYOUTS
+    assert get_args(cards.Horizon) == HORIZONS
+    assert get_args(cards.Reward) == REWARDS
+
+
+# -- weights
+
+
+KINDS = ["float16", "float32", "float64", "int8", "int64", "uint8", "bool"]
+
+
+@QUICK
+@given(
+    st.sampled_from(sorted(weights())),
+    st.sampled_from(KINDS),
+    st.sampled_from([(), (6,), (52,), (4, 6), (6, 4), (52, 6), (0, 6)]),
+    st.sampled_from([1.0, float("nan"), float("inf"), -float("inf"), 7e4]),
+)
+def test_weights_of_other_shapes_kinds_and_values_are_refused_or_played(
+    tmp_path: Path, name: str, kind: str, shape: tuple[int, ...], value: float
+) -> None:
+    found = weights()
+    right = found[name].shape == shape
+    with np.errstate(all="ignore"):
+        found[name] = np.full(shape, value).astype(kind)
+    path = written(tmp_path / "player", found, CARD)
+    good = right and kind.startswith("float") and np.isfinite(found[name]).all()
+    if good:
+        NetworkAgent("classic", read_checkpoint(path))
+        return
+    with pytest.raises(CheckpointError, match=f"player.safetensors: {name} "):
+        read_checkpoint(path)
+
+
+def test_weights_that_the_card_does_not_tell_of_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "player", {**weights(), "more": np.zeros(3, np.float32)}, CARD)
+    with pytest.raises(CheckpointError, match="holds more, which its card does not tell"):
+        read_checkpoint(path)
+
+
+@QUICK
+@given(st.binary(max_size=60), st.integers(0, 700), st.booleans())
+def test_other_bytes_of_weights_are_refused_or_played(
+    tmp_path: Path, other: bytes, at: int, cut: bool
+) -> None:
+    path = written(tmp_path / "player", weights(), CARD)
+    data = path.read_bytes()
+    spoilt = data[:at] + other + (b"" if cut else data[at + len(other) :])
+    path.write_bytes(spoilt)
+    if spoilt != data:
+        with pytest.raises(CheckpointError, match=r"player\.safetensors: "):
+            read_checkpoint(path)
+    # And with a card that vouches for them.
+    told = {**CARD, "format": 1, "weights": told_of(path.name, spoilt)}
+    path.with_suffix(".json").write_text(json.dumps(told))
+    refused_or_played(path)
+
+
+def test_numbers_that_numpy_has_not_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "player", weights(), CARD)
+    header = json.dumps({"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
+    data = struct.pack("<Q", len(header)) + header + b"\0\0"
+    path.write_bytes(data)
+    told = {**CARD, "format": 1, "weights": told_of(path.name, data)}
+    path.with_suffix(".json").write_text(json.dumps(told))
+    with pytest.raises(CheckpointError, match=r"player\.safetensors: "):
+        read_checkpoint(path)
