@@ -41,6 +41,10 @@ class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
     sha256: str
 
 
+# Version 1 set suits in another order; a network reads them in the flat observation's.
+_READ_HISTORIES = (1, HISTORY_VERSION)
+
+
 class AttentionSize(Struct, forbid_unknown_fields=True, frozen=True):
     """The size of a transformer, and of which version the histories are that it reads."""
 
@@ -50,7 +54,7 @@ class AttentionSize(Struct, forbid_unknown_fields=True, frozen=True):
     history_version: int
 
     def __post_init__(self) -> None:
-        if self.history_version != HISTORY_VERSION:
+        if self.history_version not in _READ_HISTORIES:
             raise ValueError(
                 f"the network was trained on histories of version {self.history_version}, and "
                 f"this version writes version {HISTORY_VERSION}: use the version that wrote it"

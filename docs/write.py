@@ -28,6 +28,8 @@ suits clubs, diamonds, hearts, spades, ranks two to ace.
 ## The history
 
 Version {HISTORY_VERSION}: everything that a player has seen, in order, a row for each event.
+In `trump-first` the suits keep one order throughout a hand: trumps, then by the cards that the
+player was dealt, and suits that were dealt alike as they came up first after that.
 
 {HISTORY_ABOUT}
 """

@@ -29,7 +29,7 @@ from .play import (
     set_up,
 )
 from .rules import Match, Rules, load_rules
-from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, RULES, VIEW
+from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, RULES, SEATS, VIEW
 from .view import View, write_view
 
 
@@ -150,6 +150,33 @@ class Game:
         legal = table["legal"][0]
         self._legal = [legal[:count] for count in range(len(legal) + 1)]
 
+    @classmethod
+    def of_record(
+        cls,
+        rules: Rules,
+        record: np.ndarray[Any, Any],
+        *,
+        match: Match | None = None,
+        seed: int = 0,
+    ) -> Game:
+        """The game behind an array of one `GAME` record, as if it had been played here.
+
+        `seed` is the one that its deal, and those after it, are of.
+        """
+        game = cls(rules, seed, int(record["number"][0]), match=match)
+        game.record[:] = record
+        _set_up(game._table, int(record["dealer"][0]))
+        game._begin()
+        game.actions = actions_in(rules, record)
+        _replay(game._table, np.array(game.actions, np.int64))
+        game._look()
+        if game.over and match is not None:
+            # The record's score has this hand's pay already, which was now added once more.
+            for name in _SCORE:
+                game._start[name] -= game.record[name] - record[name]
+                game.record[name] = record[name]
+        return game
+
     # -- dealing
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
@@ -215,12 +242,15 @@ class Game:
 
     def clone(self) -> Game:
         """An independent copy that goes its own way."""
-        other = object.__new__(Game)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._sit_at(self._table.copy())
         other._start = self._start.copy()
         other.actions = self.actions.copy()
         return other
+
+    def __copy__(self) -> Game:
+        return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Game:
         return self.clone()
@@ -383,6 +413,9 @@ class Game:
         return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices}"
 
 
+# The fields of a record that a hand's end changes beside its phase.
+_SCORE = ("points", "hands", "hands_won")
+
 # As an array of objects: picking from it is faster than a loop over a tuple.
 _ACTIONS = np.array(ACTIONS, object)
 _NUMBERS = frozenset((int, Card))
@@ -400,6 +433,22 @@ def _checked_seed(value: object, name: str) -> int:
     if not 0 <= int(value) < 2**64:
         raise ValueError(f"{name} is {value}: it has to be from 0 to 2**64 - 1")
     return int(value)
+
+
+def actions_in(rules: Rules, record: np.ndarray[Any, Any]) -> list[int]:
+    """The actions that led from its deal to a record."""
+    game = record[0]
+    played = (int(game["played"][0]) | int(game["played"][1])).bit_count()
+    actions = []
+    for place in range(played):
+        trick = place // 2
+        actions.append(int(game["followed_cards" if place % 2 else "led_cards"][trick]))
+        faced = rules.faced == "every" or (rules.faced == "after-first" and trick > 0)
+        if place % 2 and rules.choice and faced and 2 * trick < game["drawn"]:
+            second = int(game["took_second"][trick])
+            card = int(game["deal"][SEATS * rules.hand + 2 * trick + second])
+            actions.append(TAKE_HIDDEN if second and rules.hidden_choice else card)
+    return actions
 
 
 def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]:

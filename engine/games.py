@@ -9,7 +9,6 @@ deals `i`, `i + n`, `i + 2n` ... of the seed, so results do not depend on them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +42,7 @@ from .play import (
 )
 from .rules import Match, Rules, load_rules
 from .state import GAME, OVER, SEATS, VIEW
+from .threads import Threads
 from .view import legal_in_view, write_position, write_views
 
 Array = np.ndarray[Any, Any]
@@ -236,8 +236,7 @@ class Games:
         self._trumps_first = layout_number(layout) == 1
         self._rules = self.rules.record(match)
         self.records: npt.NDArray[np.void] = np.zeros(self.n, GAME)
-        self._threads = int(threads)
-        self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
+        self._threads = Threads(int(threads))
         self._all = np.arange(self.n)
         self._legal = np.zeros(self.n, np.uint64)
         self._orders = np.zeros((self.n, 4), np.uint8)
@@ -337,18 +336,9 @@ class Games:
     def _on_threads(
         self, size: int, kernel: Callable[..., None], *arguments: Any, scratch: bool = False
     ) -> None:
-        """Run a kernel over `size` games in as many even parts as there are threads."""
-        parts = [size * part // self._threads for part in range(self._threads + 1)]
-        rooms = [(np.zeros(1, VIEW),) if scratch else () for _ in range(self._threads)]
-        # The calling thread takes the first part itself: handing work over costs time.
-        waiting = [
-            self._pool.submit(kernel, *arguments, *rooms[part], parts[part], parts[part + 1])
-            for part in range(1, self._threads)
-            if self._pool is not None
-        ]
-        kernel(*arguments, *rooms[0], 0, parts[1])
-        for each in waiting:
-            each.result()
+        """Run a kernel over `size` games, with a view to write in for each thread that needs it."""
+        rooms = [(np.zeros(1, VIEW),) if scratch else () for _ in range(self._threads.count)]
+        self._threads.run(size, kernel, *arguments, rooms=rooms)
 
     def _checked_indices(self, indices: Array) -> Array:
         where = np.ascontiguousarray(indices)

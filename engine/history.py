@@ -11,12 +11,12 @@ import numpy as np
 from .bits import bit
 from .compiled import jit
 from .layout import keep_suits, shown_action, trump_first
-from .play import Record, faced_count, row
+from .play import Record, faced_count, row, suit_of
 from .rules import Rules
 from .state import NO_CARD, UNSEEN_CARD, VIEW
 from .view import i_won
 
-HISTORY_VERSION = 1
+HISTORY_VERSION = 2
 
 # Kinds of events; 0 fills the rows after the last one.
 START, DEALT, TURNED, LED, FOLLOWED, DRAWN, SCORE = 1, 2, 3, 4, 5, 6, 7
@@ -58,26 +58,6 @@ def _first_hand(view: Record) -> np.uint64:
         if view.my_draws[index] < 52:
             cards &= ~bit(view.my_draws[index])
     return cards
-
-
-@jit
-def history_suits(
-    rules: Record, view: Record, relabel: bool, scratch: Record, order: np.ndarray
-) -> None:
-    """The suits' order for the whole hand, from the cards as they were dealt."""
-    keep_suits(order)
-    if not relabel:
-        return
-    scratch.hand = _first_hand(view)
-    scratch.played[0] = 0
-    scratch.played[1] = 0
-    scratch.known = 0
-    scratch.faced = 0
-    scratch.led = NO_CARD
-    scratch.trump = view.trump
-    for suit in range(4):
-        scratch.void_draws[suit] = -1
-    trump_first(rules, scratch, order)
 
 
 @jit
@@ -135,6 +115,43 @@ def write_history(
 
 
 @jit
+def history_suits(
+    rules: Record,
+    view: Record,
+    relabel: bool,
+    scratch: Record,
+    order: np.ndarray,
+    rows: np.ndarray,
+) -> None:
+    """The suits' order for the whole hand: by the cards dealt, then by what came up first.
+
+    So it does not depend on the names of suits that were dealt alike, and a row that
+    is written stays. `rows` is room to write the history in.
+    """
+    keep_suits(order)
+    if not relabel:
+        return
+    scratch.hand = _first_hand(view)
+    scratch.played[0] = 0
+    scratch.played[1] = 0
+    scratch.known = 0
+    scratch.faced = 0
+    scratch.led = NO_CARD
+    scratch.trump = view.trump
+    for suit in range(4):
+        scratch.void_draws[suit] = -1
+    # The last thing by which suits are set in order; it stands here for how early each came up.
+    early = 4
+    for at in range(write_history(rules, view, order, False, rows)):
+        card = np.int64(rows[at, 2])
+        if rows[at, 0] == DEALT or card >= 52 or scratch.void_draws[suit_of(card)] >= 0:
+            continue
+        scratch.void_draws[suit_of(card)] = early
+        early -= 1
+    trump_first(rules, scratch, order)
+
+
+@jit
 def write_histories(
     rules: np.ndarray, views: np.ndarray, relabel: bool, orders: np.ndarray, out: np.ndarray
 ) -> None:
@@ -143,7 +160,7 @@ def write_histories(
     for index in range(len(views)):
         view = row(views, index)
         first = row(rules, 0)
-        history_suits(first, view, relabel, row(scratch, 0), orders[index])
+        history_suits(first, view, relabel, row(scratch, 0), orders[index], out[index])
         in_match = first.match_target > 0 or first.match_best_of > 0
         write_history(first, view, orders[index], in_match, out[index])
 

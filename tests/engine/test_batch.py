@@ -6,7 +6,11 @@ tests from the index table and from what a player noted.
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -221,6 +225,51 @@ def test_threads_change_nothing(name: str, n: int) -> None:
         assert batches[0].records.tobytes() == batches[1].records.tobytes()
 
 
+def play_some(games: Games, steps: int = 30) -> bytes:
+    """The records after some steps."""
+    for _ in range(steps):
+        games.step(games.look().masks.argmax(axis=1))
+    return games.records.tobytes()
+
+
+def send_played(games: Games, sender: Connection) -> None:
+    sender.send(play_some(games))
+    sender.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+@pytest.mark.parametrize("used", [False, True])
+def test_threads_play_on_in_a_forked_child(used: bool) -> None:
+    games, twin = Games("quick", 9, 5, threads=2), Games("quick", 9, 5)
+    if used:
+        assert play_some(games) == play_some(twin)
+    context = get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=send_played, args=(games, sender))
+    child.start()
+    try:
+        assert receiver.poll(60), "the child hangs"
+        expected = play_some(twin)
+        assert receiver.recv() == expected
+    finally:
+        child.kill()
+        child.join()
+    assert play_some(games) == expected
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda games: pickle.loads(pickle.dumps(games))])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_batch_is_copied_and_pickled_and_each_goes_its_own_way(again: Any, threads: int) -> None:
+    games, twin = (Games("draft", 7, 2, layout="trump-first", threads=threads) for _ in range(2))
+    play_some(games)
+    play_some(twin)
+    other = again(games)
+    expected = play_some(twin)
+    assert play_some(other) == expected
+    assert games.records.tobytes() != expected
+    assert play_some(games) == expected
+
+
 def test_batch_size_changes_no_deal() -> None:
     small, large = Games("classic", 3, 8), Games("classic", 50, 8)
     assert np.array_equal(small.records, large.records[:3])
@@ -363,13 +412,15 @@ def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
 
 
 def first_order(rules: Any, view: dict[str, Any]) -> list[int]:
-    """The suits as they stand when the cards have just been dealt."""
+    """The suits by the cards as they were dealt, and by what came up first after that."""
+    up = [row[2] // 13 for row in plain_history(view, RAW) if row[0] != DEALT and row[2] < 52]
     dealt = {
         "hand": view["events"][0][2],
         "plays": [],
         "opponent_known": [],
         "face_up": [],
-        "opponent_void": {},
+        # In the place of another tie-breaker stands how early a suit came up.
+        "opponent_void": {suit: len(up) - up.index(suit) for suit in up},
         "led": None,
         "trump": view["trump"],
     }
@@ -384,7 +435,7 @@ def test_history_rows_are_what_a_player_noted(name: str) -> None:
     for number in range(12 if name in NAMED else 8):
         game = Game(rules, 31, number)
         plain = plain_twin(game)
-        before: list[list[Any]] = [[], []]
+        before: list[list[list[Any]]] = [[[], []], [[], []]]
         styles = (rng.choice(STYLES), rng.choice(STYLES))
         while True:
             for seat in (0, 1):
@@ -399,10 +450,9 @@ def test_history_rows_are_what_a_player_noted(name: str) -> None:
                     found = [tuple(row) for row in rows[0].tolist() if row[0]]
                     assert found == wanted
                     assert not rows[0, len(found) :].any()
-                    if not relabel:
-                        # A row once written stays: networks with a memory read on from it.
-                        assert found[: len(before[seat])] == before[seat]
-                        before[seat] = found
+                    # A row once written stays: networks with a memory read on from it.
+                    assert found[: len(before[seat][relabel])] == before[seat][relabel]
+                    before[seat][relabel] = found
             if plain.phase == "over":
                 break
             hand = plain.hands[plain.turn or 0]

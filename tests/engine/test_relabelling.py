@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
+from german_whist.engine.history import histories, history_rows
 from german_whist.engine.layout import LAYOUT, LAYOUTS
 from plain_whist import HIDDEN
 from support import EVERY_SET, STYLES, chosen_action, engine_rules, shown
@@ -71,6 +72,35 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
         image = card if card == HIDDEN else 13 * names[card // 13] + card % 13
         step = games.step(np.array([action, shown(image, orders[1])]))
     assert games.records["tricks"][0].tolist() == games.records["tricks"][1].tolist()
+
+
+@settings(max_examples=200)
+@given(name=st.sampled_from(EVERY_SET), seed=SEEDS)
+def test_renaming_suits_changes_no_history(name: str, seed: int) -> None:
+    rng = random.Random(seed)
+    names = renamed_suits(name, rng)
+    game = Game(engine_rules(name), seed)
+    deal = [int(card) for card in game.cards_dealt]
+    other = Game(game.rules)
+    other.deal_cards([13 * names[card // 13] + card % 13 for card in deal], game.dealer)
+    rules, rows = game.rules.record(), history_rows(game.rules)
+    while True:
+        for seat in (0, 1):
+            views = [each.view(seat) for each in (game, other)]
+            (one, orders), (two, others) = (
+                histories(rules, view.record, rows, True) for view in views
+            )
+            assert one.tobytes() == two.tobytes()
+            masks = [
+                sorted(shown(action, order.tolist()) for action in view.legal())
+                for view, (order,) in zip(views, (orders, others), strict=True)
+            ]
+            assert masks[0] == masks[1]
+        if game.over:
+            break
+        action = rng.choice(game.legal())
+        game.play(action)
+        other.play(action if action == HIDDEN else 13 * names[action // 13] + action % 13)
 
 
 def test_alike_suits_are_told_apart_by_the_card_led() -> None:

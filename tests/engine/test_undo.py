@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -93,15 +95,15 @@ def test_copies_go_their_own_way(name: str, seed: int) -> None:
         if not game.over:
             game.play(rng.choice(game.legal()))
     before = state(game)
-    copy = game.clone()
-    assert state(copy) == before
-    assert copy.view(0) == game.view(0)
-    while not copy.over:
-        copy.play(rng.choice(copy.legal()))
+    twin = game.clone()
+    assert state(twin) == before
+    assert twin.view(0) == game.view(0)
+    while not twin.over:
+        twin.play(rng.choice(twin.legal()))
     assert state(game) == before
-    copy.deal_next()
+    twin.deal_next()
     assert state(game) == before
-    copy.deal(5, 5)
+    twin.deal(5, 5)
     assert state(game) == before
     other = game.clone()
     while game.actions:
@@ -115,6 +117,60 @@ def test_copies_go_their_own_way(name: str, seed: int) -> None:
     other.deal_next()
     twin.deal_next()
     assert state(other) == state(twin)
+
+
+def seen(game: Game) -> list[Any]:
+    """All that anybody may ask a game, which leaves out what a record holds of tricks to come."""
+    shown = [game.view(seat).record.tobytes() for seat in (0, 1)]
+    return [*state(game)[1:], *shown, game.hands, game.stock, game.points, game.hands_won]
+
+
+@settings(max_examples=80)
+@given(
+    name=st.sampled_from(EVERY_SET),
+    seed=st.integers(0, 2**32),
+    match=st.sampled_from((None, Match(target=4), Match(best_of=3))),
+)
+def test_a_game_comes_back_from_its_record_alone(name: str, seed: int, match: Match | None) -> None:
+    rng = random.Random(seed)
+    game = Game(engine_rules(name), seed, 3, match=match)
+    for _ in range(rng.randrange(5 * game.rules.tricks)):
+        if game.over:
+            game.deal_next()
+        game.play(rng.choice(game.legal()))
+    again = Game.of_record(game.rules, game.record.copy(), match=match, seed=seed)
+    assert again.record.tobytes() == game.record.tobytes()
+    assert (again.seed, again.number, again.match) == (game.seed, game.number, game.match)
+    while True:
+        assert seen(again) == seen(game)
+        if not game.actions:
+            break
+        game.undo()
+        again.undo()
+    while not game.over:
+        game.play(game.legal()[-1])
+        again.play(again.legal()[-1])
+    assert again.pays == game.pays
+    game.deal_next()
+    again.deal_next()
+    assert seen(again) == seen(game)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_of_every_kind_are_independent(copied: Any) -> None:
+    class Own(Game):
+        """A game of somebody's own."""
+
+    game = Own("quick", 3)
+    game.play(game.legal()[0])
+    before = state(game)
+    other = copied(game)
+    assert type(other) is Own
+    assert state(other) == before
+    while not other.over:
+        other.play(other.legal()[0])
+    assert state(game) == before
+    assert other.record is not game.record
 
 
 def test_undo_stops_at_the_deal() -> None:
