@@ -2,8 +2,8 @@
 Gymnasium and Stable-Baselines3 environments.
 
 Every step plays the learner's action in all games and then the opponent's, all at
-once, until each game waits for the learner again; an episode that ends is dealt anew
-within the step.
+once, until each game waits for the learner again. An episode that ends is followed by
+the next one within the step, with the next step, or by a reset.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from ..agents.base import Agent, action_text, as_agent, checked_answer
+from ..engine.game import IllegalAction
 from ..engine.state import NO_CARD, VIEW
 from .batch import Array, Batch, checked_count, prepare
 from .kernels import first_illegal_answer, waiting
-from .options import Options, checked_seat
+from .options import RESET_OPTIONS, Options, checked_seat
 from .painter import Painter
+from .results import results_seen
 
 RANDOM_SEAT = "random"
 
@@ -32,11 +35,15 @@ class Outcome(NamedTuple):
     rewards: Array
     """`(n,)` float64, what the learner was paid since its last action."""
     ended: Array
-    """`(n,)` bool; where True, the observation is of the next episode."""
+    """`(n,)` bool; where True, the observation is the last, or already of the next episode."""
     ended_indices: Array
     """The games whose episode ended, in order."""
     final_observations: Array
     """One row for each of `ended_indices`: what the learner saw at the end."""
+    results: dict[str, Array]
+    """One row for each of `ended_indices`: `results_seen` by the learner."""
+    seats: Array
+    """`(n,)` uint8, the learner's seats in the episodes that the step was played in."""
 
 
 class Against:
@@ -50,18 +57,20 @@ class Against:
         seat: int | str = RANDOM_SEAT,
         *,
         copy: bool = True,
-        deal_anew: bool = True,
+        autoreset: AutoresetMode = AutoresetMode.SAME_STEP,
         warm: bool = True,
     ) -> None:
-        """With `deal_anew` an episode that ends is followed by the next within the step."""
+        """`autoreset` says when an episode that ends is followed by the next, as in Gymnasium."""
         self.n = checked_count(n, "num_envs")
         self.options = options
         self.batch = Batch(options, self.n)
         checked_seat(seat, (0, 1, RANDOM_SEAT))
         self._fixed_seat = -1 if seat == RANDOM_SEAT else int(seat)
         self._copy = copy
-        self.deal_anew = deal_anew
+        self.autoreset = autoreset
         self.seats = np.zeros(self.n, np.uint8)
+        self.over = np.zeros(self.n, np.bool_)
+        """The games whose episode is over and the next not begun; none with SAME_STEP."""
         self._found = np.zeros(self.n, np.int64)
         self._opponent_views = np.zeros(self.n, VIEW)
         self._rng = np.zeros(self.n, np.uint64)
@@ -80,12 +89,17 @@ class Against:
         self._opponent_views["i_led"] = 0
         agent.reset(self.batch.all)
 
-    def reset(self, seed: int | None = None, wishes: Mapping[str, Any] | None = None) -> None:
-        """Begin an episode in every game and play until the learner is to move."""
-        batch = self.batch
-        batch.start(seed, self.seats, self._fixed_seat, wishes)
+    def reset(
+        self,
+        seed: int | None = None,
+        wishes: Mapping[str, Any] | None = None,
+        known: tuple[str, ...] = RESET_OPTIONS,
+    ) -> None:
+        """Begin an episode in every game, or in some, and play until the learner is to move."""
+        begun = self.batch.start(seed, self.seats, self._fixed_seat, wishes, known)
         with self._or_not_ready():
-            self.opponent.reset(batch.all)
+            self.over[begun] = False
+            self.opponent.reset(begun)
             self._play_opponent()
             self._look()
 
@@ -102,22 +116,53 @@ class Against:
         self.observations, self.masks = batch.show(batch.all, self.seats, copy=self._copy)
 
     def step(self, actions: Any) -> Outcome:
-        """Play the learner's actions, then the opponent's, until the learner is to move again."""
+        """Play the learner's actions, then the opponent's, until the learner is to move again.
+
+        A game that is over takes no action: with NEXT_STEP its next episode begins.
+        """
         batch = self.batch
-        chosen = batch.checked_actions(actions)
+        batch.check_ready()
+        resting = np.flatnonzero(self.over)
+        playing = np.flatnonzero(~self.over) if len(resting) else None
+        if len(resting) and self.autoreset is not AutoresetMode.NEXT_STEP:
+            raise IllegalAction(self._why_over(resting))
+        chosen = batch.checked_actions(actions, playing)
         batch.rewards[:] = 0
         seats = self.seats.copy()
         ends = _Ends(self)
         with self._or_not_ready():
-            ends.add(*batch.play(batch.all, chosen, shown=True))
+            if len(resting):
+                self.begin_next(resting)
+            ends.add(*batch.play(batch.all if playing is None else playing, chosen, shown=True))
             self._play_opponent(ends)
             self._look()
-        rewards = batch.rewards[batch.all, seats]
         ended_indices, final_observations = ends.collected()
         ended = np.zeros(self.n, np.bool_)
         ended[ended_indices] = True
+        if self.autoreset is not AutoresetMode.SAME_STEP:
+            self.over = ended.copy()
         return Outcome(
-            self.observations, self.masks, rewards, ended, ended_indices, final_observations
+            self.observations,
+            self.masks,
+            batch.rewards[batch.all, seats],
+            ended,
+            ended_indices,
+            final_observations,
+            results_seen(batch.results[ended_indices], seats[ended_indices]),
+            seats,
+        )
+
+    def begin_next(self, indices: Array) -> None:
+        """Begin the next episodes in games whose episode is over."""
+        self.batch.begin_next(indices, self.seats, self._fixed_seat)
+        self.opponent.reset(indices)
+
+    def _why_over(self, resting: Array) -> str:
+        if self.n == 1:
+            return "the episode is over: call reset() to deal again"
+        return (
+            f"the episode of game {resting[0]} is over, and the environment does not go on by "
+            "itself: call reset(options={'reset_mask': terminations}) first"
         )
 
     def paint(self, index: int, painter: Painter, *, open_hands: bool) -> Any:
@@ -190,10 +235,8 @@ class _Ends:
         observations, _ = batch.show(ended, against.seats, keep=False)
         self._indices.append(ended)
         self._observations.append(observations)
-        if not against.deal_anew:
-            return
-        batch.begin_next(ended, against.seats, against._fixed_seat)
-        against.opponent.reset(ended)
+        if against.autoreset is AutoresetMode.SAME_STEP:
+            against.begin_next(ended)
 
     def collected(self) -> tuple[Array, Array]:
         """All that ended, in order of the games, and what the learner saw last."""

@@ -14,7 +14,7 @@ import numpy as np
 from ..agents.base import action_text
 from ..engine.compiled import warm_up
 from ..engine.game import Game, IllegalAction
-from ..engine.state import GAME, VIEW
+from ..engine.state import GAME, OVER, VIEW
 from ..engine.view import View, write_views
 from .endings import best_tricks, prepare_endings
 from .kernels import (
@@ -26,8 +26,10 @@ from .kernels import (
     play_all,
     show_all,
     turns,
+    write_results,
 )
-from .options import Options, check_reset_options
+from .options import RESET_OPTIONS, Options, check_reset_options, checked_seat
+from .results import RESULT
 from .seeds import checked_seed, fresh_seed
 
 Array = np.ndarray[Any, Any]
@@ -71,10 +73,12 @@ class Batch:
         """The actions open in each game, as they were last shown."""
         self.rewards = np.zeros((n, 2))
         """What the step under way has paid each seat."""
+        self.results = np.zeros(n, RESULT)
+        """How the last episode of each game ended."""
         self.all = np.arange(n)
         self.seed = np.uint64(0)
         self.ready = False
-        """Whether there is something to step: not before a reset, nor after a step that failed."""
+        """Whether there is something to step: not before a reset, nor after one that failed."""
         self._begun = False
         self._led_to = np.zeros(n, np.int8)
         self._views = np.zeros(2, VIEW)
@@ -93,39 +97,66 @@ class Batch:
         seats: Array,
         fixed_seat: int = 0,
         wishes: Mapping[str, Any] | None = None,
-    ) -> None:
+        known: tuple[str, ...] = RESET_OPTIONS,
+    ) -> Array:
         """Begin every game with a seed's first deals; without a seed, go on to the next ones.
 
-        `wishes` are the options of a reset, for a batch of one: `number`, the deal of
-        the seed; `deal` and `dealer`, a deal that is given.
+        `wishes` are the options of a reset, by names of `known`: `number`, the deal of
+        the seed; `deal` and `dealer`, a deal that is given, for a batch of one;
+        `reset_mask`, the games to begin. Returns those games; what can not be done is
+        refused before anything has changed, but then there is nothing to step.
         """
-        check_reset_options(wishes)
+        was_ready, self.ready = self.ready, False
+        check_reset_options(wishes, known)
         wishes = {} if wishes is None else wishes
+        where = self.all
+        if wishes.get("reset_mask") is not None:
+            where = self._checked_mask(wishes["reset_mask"], seed, was_ready)
+        given = self._given_deal(wishes.get("deal"), wishes.get("dealer"))
+        number, next_seed = wishes.get("number"), self.seed
         if seed is None and self._begun:
             numbers = self.records["number"] + np.uint64(self.n)
         else:
-            self.seed = np.uint64(fresh_seed() if seed is None else checked_seed(seed))
+            next_seed = np.uint64(fresh_seed() if seed is None else checked_seed(seed))
             numbers = self.all.astype(np.uint64)
-        number = wishes.get("number")
         if number is not None:
             numbers = np.uint64(checked_seed(number, "number")) + self.all.astype(np.uint64)
-        self.ready = False
+        self.seed = next_seed
         self._begun = True
         self.rewards[:] = 0
-        self.begin(self.all, numbers, seats, fixed_seat)
-        if wishes.get("deal") is not None or wishes.get("dealer") is not None:
-            self._deal_as_wished(wishes.get("deal"), wishes.get("dealer"))
+        self.begin(where, numbers, seats, fixed_seat)
+        if given is not None:
+            if wishes.get("deal") is None:
+                given.deal_cards(self.records["deal"][0, : len(self.rules.deck)], given.dealer)
+            given.record["number"] = self.records["number"]
+            self.records[:] = given.record
         self.ready = True
+        return where
 
-    def _deal_as_wished(self, deal: Any, dealer: Any) -> None:
+    def _checked_mask(self, mask: object, seed: int | None, was_ready: bool) -> Array:
+        """The games of a `reset_mask`."""
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.n,):
+            raise ValueError(f"reset_mask is {mask!r}: it has to be {self.n} booleans in an array")
+        if not mask.any():
+            raise ValueError("reset_mask holds no True: it has to name a game to reset")
+        if seed is not None:
+            raise ValueError(
+                f"seed is {seed} beside a reset_mask: games of one batch share a seed, so give it "
+                "to a reset of them all"
+            )
+        if not was_ready:
+            raise ValueError("reset_mask names some games, but nothing is dealt: reset them all")
+        return np.flatnonzero(mask)
+
+    def _given_deal(self, deal: Any, dealer: Any) -> Game | None:
+        """A game with a deal that is given, or of a dealer that is; None if neither is."""
+        if deal is None and dealer is None:
+            return None
         if self.n != 1:
             raise ValueError(f"a deal can be given to one game, not to a batch of {self.n}")
-        if deal is None:
-            deal = self.records["deal"][0, : len(self.rules.deck)].tolist()
         game = Game(self.rules, match=self.options.match)
-        game.deal_cards(deal, 0 if dealer is None else dealer)
-        game.record["number"] = self.records["number"]
-        self.records[:] = game.record
+        game.deal_cards(self.rules.deck if deal is None else deal, 0 if dealer is None else dealer)
+        return game
 
     def begin(self, indices: Array, numbers: Array, seats: Array, fixed_seat: int = 0) -> None:
         """Begin episodes with the deals of these numbers (one for each game of the batch)."""
@@ -155,12 +186,28 @@ class Batch:
         )
         if not events:
             return self.all[:0], self.all[:0]
-        endings = indices[led_to == ENDING]
-        if len(endings):
-            best = best_tricks(self.records[endings])
-            close_all(*self._tables, self.records, endings, best, self.rewards)
         ended = led_to >= ENDED
-        return indices[ended], indices[(led_to != 0) & ~ended]
+        where = indices[ended]
+        if len(where):
+            self.close(where, led_to[ended] == ENDING, self.rewards)
+        return where, indices[(led_to != 0) & ~ended]
+
+    def close(self, indices: Array, endings: Array, rewards: Array) -> None:
+        """Enter the results of episodes that are over, and pay for endings that are not played."""
+        best = np.zeros(len(indices), np.int64)
+        if endings.any():
+            best = best_tricks(self.records[indices])
+            close_all(*self._tables, self.records, indices, best, rewards)
+        rules, _, setting = self._tables
+        wins = self.options.win_record
+        write_results(rules, wins, setting, self.records, indices, best, self.results)
+
+    def abandon(self, seat: int) -> None:
+        """Stop the one game where it stands, lost by this seat."""
+        result, record = self.results, self.records
+        result["tricks"], result["points"] = record["tricks"], record["points"]
+        result["won"], result["deal"] = (-1 if seat == 0 else 1), record["number"]
+        record["phase"] = OVER
 
     # -- showing
 
@@ -212,20 +259,29 @@ class Batch:
 
     def game(self, index: int = 0) -> Game:
         """A copy of one game as it stands, both hands and the stock open."""
-        game = Game(self.rules, match=self.options.match)
-        game.record[:] = self.records[index : index + 1]
-        return game
+        record = self.records[self._checked_index(index)]
+        return Game.of_record(self.rules, record, match=self.options.match, seed=int(self.seed))
 
     def view(self, index: int, seat: int) -> View:
         """All that a seat of one game may know."""
-        return self.game(index).view(seat)
+        view = np.zeros(1, VIEW)
+        seats = np.full(1, checked_seat(seat), np.uint8)
+        write_views(self._tables[0], self.records[self._checked_index(index)], seats, view)
+        return View(self.rules, view)
+
+    def _checked_index(self, index: int) -> slice:
+        if not 0 <= index < self.n:
+            raise IndexError(f"there is no game {index}: games run from 0 to {self.n - 1}")
+        return slice(index, index + 1)
 
     # -- checking
 
-    def checked_actions(self, actions: Any) -> Array:
-        """The actions of every game, refused with a sentence unless all are legal."""
-        if not self.ready:
-            raise IllegalAction("there is nothing to step yet: call reset() first")
+    def checked_actions(self, actions: Any, where: Array | None = None) -> Array:
+        """The actions of every game, or of those of `where`, refused unless they are legal.
+
+        There is one for each game in any case.
+        """
+        self.check_ready()
         chosen = np.asarray(actions)
         if chosen.shape != (self.n,):
             raise IllegalAction(
@@ -234,10 +290,19 @@ class Batch:
         if chosen.dtype.kind not in "iu":
             raise IllegalAction(f"actions are {chosen.dtype}: they have to be whole numbers")
         chosen = np.ascontiguousarray(chosen, np.int64)
-        wrong = first_illegal(self.legal, chosen)
+        legal = self.legal
+        if where is not None:
+            chosen, legal = chosen[where], legal[where]
+        wrong = first_illegal(legal, chosen)
         if wrong >= 0:
-            raise IllegalAction(self._why_illegal(int(wrong), int(chosen[wrong])))
+            index = wrong if where is None else where[wrong]
+            raise IllegalAction(self._why_illegal(int(index), int(chosen[wrong])))
         return chosen
+
+    def check_ready(self) -> None:
+        """Refuse to go on where nothing is dealt."""
+        if not self.ready:
+            raise IllegalAction("there is nothing to step yet: call reset() first")
 
     def _why_illegal(self, index: int, action: int) -> str:
         named = str(action)

@@ -70,6 +70,9 @@ for that step, as that wrapper has it; `truncation` is then set too. `raw_env()`
 `IllegalAction` with a sentence and stays as it was. What is no action at all (a float, a
 number out of range) is refused with a sentence by both.
 
+Then `infos[agent]["result"]` says how it went, as that agent sees it: `tricks` and `points`,
+its own and the other's, `won` (1, 0 or -1) and `deal`, the deal's number.
+
 ### Options
 
 | option | values |
@@ -110,11 +113,10 @@ from ..engine.game import Game, IllegalAction
 from ..engine.history import HISTORY_ABOUT
 from ..engine.layout import LAYOUT
 from ..engine.rules import Match, Rules
-from ..engine.state import OVER, VIEW
+from ..engine.state import VIEW
 from ..engine.view import View
 from .batch import Batch, actions_text, checked_action
-from .endings import best_tricks
-from .kernels import ENDED, ENDING, close_one, show_one, step_one
+from .kernels import ENDED, ENDING, show_one, step_one
 from .options import (
     RENDER_MODES,
     Options,
@@ -125,6 +127,7 @@ from .options import (
     options_from,
 )
 from .painter import OPEN, Painter, warn_without_render_mode
+from .results import result_seen, results_seen
 from .typed_aec import Observation, TypedAEC
 
 AGENTS = ("player_0", "player_1")
@@ -171,12 +174,13 @@ class IllegalActionLoses(TerminateIllegalWrapper[str, Any, Any]):
     def step(self, action: Any) -> None:
         """Play, or end the episode; what is no action at all raises a sentence."""
         raw = self._raw
-        if action is not None or not raw.is_over:
+        mover, was_over = raw.agent_selection, raw.is_over
+        if action is not None or not was_over:
             raw.check_action(action)
-            self._illegal_value = -raw.worst - max(raw.paid_to(raw.agent_selection), 0.0)
+            self._illegal_value = -raw.worst - max(raw.paid_to(mover), 0.0)
         super().step(action)
-        if self._terminated:
-            raw.abandon()
+        if self._terminated and not was_over:
+            raw.abandon(mover)
 
 
 class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
@@ -263,9 +267,9 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         if options is not None:
             # PettingZoo's own test of the API passes this name, which means nothing.
             options = {name: value for name, value in options.items() if name != "options"}
-        self._batch.start(seed, self._seats, wishes=options)
-        self._seed = self._batch.seed
+        self._ready = None
         self.agents = list(AGENTS)
+        self.agent_selection = AGENTS[0]
         self.rewards: dict[str, float] = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self.terminations: dict[str, bool] = dict.fromkeys(AGENTS, False)
@@ -274,6 +278,8 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._skip_agent_selection = None
         self._paid = [0.0, 0.0]
         self.is_over = False
+        self._batch.start(seed, self._seats, wishes=options)
+        self._seed = self._batch.seed
         observation, mask = self._room()
         turn = int(self._records["turn"][0])
         show_one(
@@ -296,7 +302,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def step(self, action: Any) -> None:
         """Play an action of the agent to move, or, with None, take a finished agent out."""
-        if not self.agents:
+        if not self.agents or not self._batch.ready:
             self._complain_of_no_agents()
         agent = self.agent_selection
         if self.is_over:
@@ -327,7 +333,8 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         led_to = code & 7
         self._cumulative_rewards[agent] = 0.0
         if led_to >= ENDED:
-            self._end(led_to, agent)
+            self._batch.close(self._batch.all, np.array([led_to == ENDING]), paid[None])
+            self._end(agent)
         else:
             self._ready = (observation, mask)
             self.agent_selection = AGENTS[code >> 3]
@@ -346,20 +353,24 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._paid[0] += first
             self._paid[1] += second
 
-    def _end(self, led_to: int, agent: str) -> None:
-        if led_to == ENDING:
-            best = best_tricks(self._records)
-            close_one(self._rules, self._pays, self._setting, self._records, best, self._paid_now)
+    def _end(self, agent: str) -> None:
         self.is_over = True
         self._ready = None
         self.terminations = dict.fromkeys(AGENTS, True)
         self.agent_selection = AGENTS[1 - AGENTS.index(agent)]
+        self._tell_result()
 
-    def abandon(self) -> None:
-        """Stop the game where it is, as after an illegal action: nobody is to move any more."""
-        self._records["phase"] = OVER
+    def abandon(self, offender: str) -> None:
+        """Stop the game where it is, lost by whoever acted illegally: nobody is to move now."""
+        self._batch.abandon(AGENTS.index(offender))
         self.is_over = True
         self._ready = None
+        self._tell_result()
+
+    def _tell_result(self) -> None:
+        for seat, agent in enumerate(AGENTS):
+            seen = results_seen(self._batch.results, np.full(1, seat))
+            self.infos[agent] = {"result": result_seen(seen)}
 
     def paid_to(self, agent: str) -> float:
         """What this episode has paid an agent so far."""
@@ -396,10 +407,14 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def view(self, agent: str) -> View:
         """All that an agent may know, as a `View`."""
-        return self.game().view(self._seat(agent))
+        self._check_dealt()
+        return self._batch.view(0, self._seat(agent))
 
     def game(self) -> Game:
-        """A copy of the game as it stands, both hands and the stock open."""
+        """A copy of the game as it stands, both hands and the stock open.
+
+        It is a `Game` as if it had been played there: it goes on, and back, by itself.
+        """
         self._check_dealt()
         return self._batch.game()
 
@@ -420,6 +435,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def check_action(self, action: object) -> None:
         """Refuse, with a sentence, what is no action of this environment at all."""
+        self._check_dealt()
         if self.is_over:
             return
         number = checked_action(action)

@@ -16,13 +16,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..agents.base import Agent
-from ..engine.game import IllegalAction
 from ..engine.rules import Match, Rules
 from ..engine.view import View
 from .against import RANDOM_SEAT, Against, Outcome
 from .batch import checked_action
 from .options import (
     RENDER_MODES,
+    VECTOR_RESET_OPTIONS,
     Options,
     RulesLike,
     checked_render_mode,
@@ -31,10 +31,22 @@ from .options import (
     options_from,
 )
 from .painter import OPEN, SEAT, Painter, warn_without_render_mode
+from .results import result_seen
 
 
 def _space(options: Options, mask_in_observation: bool) -> gymnasium.Space[Any]:
     return options.dict_space() if mask_in_observation else options.observation_box()
+
+
+def _checked_mode(mode: object) -> AutoresetMode:
+    known = {each.value: each for each in AutoresetMode}
+    if isinstance(mode, AutoresetMode):
+        return mode
+    if isinstance(mode, str) and mode in known:
+        return known[mode]
+    raise ValueError(
+        f"autoreset_mode is {mode!r}: it has to be an AutoresetMode or one of {', '.join(known)}"
+    )
 
 
 class GermanWhistEnv(gymnasium.Env[Any, Any]):
@@ -76,7 +88,7 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
             match=match,
         )
         self.rules: Rules = self.options.rules
-        self._against = Against(self.options, 1, opponent, seat, deal_anew=False)
+        self._against = Against(self.options, 1, opponent, seat, autoreset=AutoresetMode.DISABLED)
         self._mask_in_observation = mask_in_observation
         self.observation_space: spaces.Space[Any] = _space(self.options, mask_in_observation)
         self.action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -85,7 +97,6 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         self.render_mode: str | None = checked_render_mode(render_mode)
         self._render_view = checked_render_view(render_view, (SEAT, OPEN))
         self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
-        self._over = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -94,21 +105,19 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
 
         `options` are those of `german_whist_v0`: `deal` and `dealer`, or `number`.
         """
-        super().reset(seed=seed)
         self._against.reset(seed, options)
-        self._over = False
+        super().reset(seed=None if seed is None else int(seed))
         self._show_people()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play a card; the opponent answers until it is the learner's turn again."""
-        if self._over:
-            raise IllegalAction("the episode is over: call reset() to deal again")
         outcome = self._against.step(np.reshape(checked_action(action), 1))
-        self._over = bool(outcome.ended[0])
         self._show_people()
-        reward = float(outcome.rewards[0])
-        return self._observation(), reward, self._over, False, self._info()
+        over, info = bool(outcome.ended[0]), self._info()
+        if over:
+            info["result"] = result_seen(outcome.results)
+        return self._observation(), float(outcome.rewards[0]), over, False, info
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions as booleans, as MaskablePPO asks for them."""
@@ -162,8 +171,10 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
     """Many games against an agent, stepped at once over one batch.
 
     The options are those of `GermanWhistEnv`; `copy=False` hands out the same arrays
-    step after step instead of fresh ones. Episodes that end are dealt anew in the
-    same step; `info["final_obs"]` and `info["final_info"]` keep their last sight.
+    step after step instead of fresh ones. `autoreset_mode` says, as an `AutoresetMode`
+    or its value, when an episode that ends is followed by the next: `SameStep`, and
+    `info["final_obs"]` and `info["final_info"]` keep its last sight; `NextStep`, whatever
+    the next action; `Disabled`, by `reset(options={"reset_mask": terminations})`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
@@ -182,6 +193,7 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         seat: int | str = RANDOM_SEAT,
         mask_in_observation: bool = False,
         copy: bool = True,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         reward: str = "points",
         layout: str = "raw",
         horizon: str = "hand",
@@ -199,7 +211,10 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
             match=match,
         )
         self.rules: Rules = self.options.rules
-        self._against = Against(self.options, num_envs, opponent, seat, copy=copy)
+        mode = _checked_mode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": mode}
+        self._copy = copy
+        self._against = Against(self.options, num_envs, opponent, seat, copy=copy, autoreset=mode)
         self.num_envs: int = self._against.n
         self.render_mode: str | None = checked_render_mode(render_mode)
         self._render_view = checked_render_view(render_view, (SEAT, OPEN))
@@ -217,18 +232,24 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
-        super().reset(seed=seed)
-        self._against.reset(seed, options)
+        """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed.
+
+        With `options={"reset_mask": mask}` only the games where it is True go on to their
+        next deal.
+        """
+        self._against.reset(seed, options, VECTOR_RESET_OPTIONS)
+        super().reset(seed=None if seed is None else int(seed))
         return self._observations(), self._info()
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Play an action in every game; the opponents answer until the learner is to move."""
-        seats = self._against.seats.copy()
         outcome = self._against.step(actions)
         info = self._info()
         if len(outcome.ended_indices):
-            self._add_final(info, outcome, seats)
+            if self._against.autoreset is AutoresetMode.SAME_STEP:
+                self._add_final(info, outcome)
+            else:
+                self._add_result(info, outcome)
         truncations = np.zeros(self.num_envs, np.bool_)
         return self._observations(), outcome.rewards, outcome.ended, truncations, info
 
@@ -263,19 +284,29 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
     def _observations(self) -> Any:
         if self._mask_in_observation:
             against = self._against
-            return {"observation": against.observations, "action_mask": against.masks}
+            masks = against.masks.copy() if self._copy else against.masks
+            return {"observation": against.observations, "action_mask": masks}
         return self._against.observations
 
     def _info(self) -> dict[str, Any]:
         everywhere = np.ones(self.num_envs, np.bool_)
         return {
-            "action_mask": self._against.masks,
+            "action_mask": self._against.masks.copy() if self._copy else self._against.masks,
             "_action_mask": everywhere,
             "seat": self._against.seats.copy(),
             "_seat": everywhere.copy(),
         }
 
-    def _add_final(self, info: dict[str, Any], outcome: Outcome, seats: Any) -> None:
+    def _add_result(self, info: dict[str, Any], outcome: Outcome) -> None:
+        """How the episodes that ended did, as Gymnasium keeps nested infos."""
+        result: dict[str, Any] = {}
+        for name, seen in outcome.results.items():
+            rows = np.zeros((self.num_envs, *seen.shape[1:]), seen.dtype)
+            rows[outcome.ended_indices] = seen
+            result[name], result[f"_{name}"] = rows, outcome.ended.copy()
+        info["result"], info["_result"] = result, outcome.ended.copy()
+
+    def _add_final(self, info: dict[str, Any], outcome: Outcome) -> None:
         """The last observations and infos of episodes that ended, as Gymnasium keeps them."""
         no_actions = np.zeros((self.num_envs, self.rules.actions), np.int8)
         last = np.full(self.num_envs, None, object)
@@ -289,7 +320,8 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         info["final_info"] = {
             "action_mask": no_actions,
             "_action_mask": ended.copy(),
-            "seat": np.where(ended, seats, 0),
+            "seat": np.where(ended, outcome.seats, 0),
             "_seat": ended.copy(),
         }
+        self._add_result(info["final_info"], outcome)
         info["_final_info"] = ended.copy()

@@ -95,12 +95,18 @@ def advance(
 
 
 @jit
+def ending_of_first(rules: Record, game: Record, best: int) -> int:
+    """What seat 0 takes of an ending in which the player to lead takes `best` tricks."""
+    return best if game.turn == 0 else np.int64(rules.hand) - best
+
+
+@jit
 def close_ending(
     rules: Record, pays: Record, setting: Record, game: Record, best: int, rewards: np.ndarray
 ) -> None:
     """End an episode with the foreplay: the player to lead takes `best` tricks of the rest."""
     rest = np.int64(rules.hand)
-    first = best if game.turn == 0 else rest - best
+    first = ending_of_first(rules, game, best)
     low = np.int64(game.low)
     if setting.reward == TRICKS:
         taken = 2 * first - rest
@@ -130,8 +136,8 @@ def show(
     """
     if setting.history == 1:
         write_view(rules, game, seat, view)
-        history_suits(rules, view, setting.trumps_first == 1, scratch, order)
         rows = observation.reshape((len(observation) // HISTORY_COLUMNS, HISTORY_COLUMNS))
+        history_suits(rules, view, setting.trumps_first == 1, scratch, order, rows)
         write_history(rules, view, order, setting.horizon == MATCH, rows)
     else:
         write_position(rules, game, seat, view)
@@ -204,20 +210,6 @@ def step_one(
         views_0, views_1 = row(views, 0), row(views, 1)
         show(first, row(setting, 0), game, seat, views_0, views_1, order, observation, mask)
     return led_to + 8 * seat
-
-
-@jit
-def close_one(
-    rules: np.ndarray,
-    pays: np.ndarray,
-    setting: np.ndarray,
-    games: np.ndarray,
-    best: np.ndarray,
-    rewards: np.ndarray,
-) -> None:
-    """`close_ending` for the batch of one."""
-    first, game = row(rules, 0), row(games, 0)
-    close_ending(first, row(pays, 0), row(setting, 0), game, best[0], rewards)
 
 
 # -- batches
@@ -319,6 +311,40 @@ def close_all(
     for place in range(len(indices)):
         index = indices[place]
         close_ending(first, paid, options, row(games, index), best[place], rewards[index])
+
+
+@jit
+def write_results(
+    rules: np.ndarray,
+    wins: np.ndarray,
+    setting: np.ndarray,
+    games: np.ndarray,
+    indices: np.ndarray,
+    best: np.ndarray,
+    results: np.ndarray,
+) -> None:
+    """How the episodes of `indices` ended; `best` is what the player to lead takes of an ending.
+
+    `wins` are the rules that pay 1 for winning a hand; `results` are of all games.
+    """
+    first = row(rules, 0)
+    horizon = np.int64(row(setting, 0).horizon)
+    for place in range(len(indices)):
+        game, result = row(games, indices[place]), row(results, indices[place])
+        mine, others = np.int64(game.tricks[0]), np.int64(game.tricks[1])
+        if horizon == FOREPLAY:
+            taken = ending_of_first(first, game, best[place])
+            mine += taken
+            others += np.int64(first.hand) - taken
+        result.tricks[0] = mine
+        result.tricks[1] = others
+        result.points[0] = game.points[0]
+        result.points[1] = game.points[1]
+        if horizon == MATCH:
+            result.won = _match_winner(first, game)
+        else:
+            result.won = pay_for(row(wins, 0), np.int64(game.low), mine, others)
+        result.deal = game.number
 
 
 @jit

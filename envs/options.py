@@ -20,7 +20,7 @@ from gymnasium import spaces
 from ..engine.endgame.layout import MOST_CARDS
 from ..engine.history import HISTORY_COLUMNS, history_rows
 from ..engine.layout import LAYOUTS, OBSERVATION_SIZE
-from ..engine.rules import Match, Rules, load_rules
+from ..engine.rules import Match, Pay, Rules, load_rules
 from ..engine.words import meant
 
 REWARDS = ("points", "win", "margin", "tricks")
@@ -47,8 +47,9 @@ RulesLike = str | Path | Rules | Mapping[str, Any]
 _Taken = ParamSpec("_Taken")
 _Made = TypeVar("_Made")
 
-# What the `options` of a reset may hold.
+# What the `options` of a reset may hold, and what else those of a vector may.
 RESET_OPTIONS = ("deal", "dealer", "number")
+VECTOR_RESET_OPTIONS = (*RESET_OPTIONS, "reset_mask")
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,14 @@ class Options:
         """The same rules with the pay that the reward asks for."""
         if self.reward == "points":
             return self.rules_record
-        pay = "win" if self.reward == "win" else "margin"
+        return self.win_record if self.reward == "win" else self._paying("margin")
+
+    @cached_property
+    def win_record(self) -> np.ndarray[Any, Any]:
+        """The same rules, paying 1 for winning a hand."""
+        return self._paying("win")
+
+    def _paying(self, pay: Pay) -> np.ndarray[Any, Any]:
         return replace(self.rules, pay=pay, book=None, slam_pay=None).record(self.match)
 
     @property
@@ -198,13 +206,15 @@ def named_options(function: Callable[_Taken, _Made]) -> Callable[_Taken, _Made]:
     return checked
 
 
-def check_reset_options(options: Mapping[str, Any] | None) -> None:
-    """Refuse names that no reset knows."""
+def check_reset_options(
+    options: Mapping[str, Any] | None, known: tuple[str, ...] = RESET_OPTIONS
+) -> None:
+    """Refuse names that the reset does not know."""
     for name in {} if options is None else options:
-        if name not in RESET_OPTIONS:
-            hint = meant(name, RESET_OPTIONS, listed=False)
+        if name not in known:
+            hint = meant(name, known, listed=False)
             raise ValueError(
-                f"reset has no option {name!r}: its options are {', '.join(RESET_OPTIONS)}{hint}"
+                f"reset has no option {name!r}: its options are {', '.join(known)}{hint}"
             )
 
 
@@ -242,6 +252,7 @@ __all__ = [
     "REWARDS",
     "SETTING",
     "TRICKS",
+    "VECTOR_RESET_OPTIONS",
     "WIN",
     "Options",
     "RulesLike",

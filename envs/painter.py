@@ -51,6 +51,10 @@ class Painter:
         self._window.show(scene)
         return None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy opens a window of its own.
+        return {**self.__dict__, "_window": None}
+
     def close(self) -> None:
         """Close the window, if there is one."""
         if self._window is not None:

@@ -27,6 +27,7 @@ from .options import (
     options_from,
 )
 from .painter import OPEN, SEAT, Painter
+from .results import result_seen
 
 # What `get_attr` finds; the environments of a batch have these in common.
 _ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "spec")
@@ -83,10 +84,21 @@ class GermanWhistVecEnv(VecEnv):
     # -- stepping
 
     def reset(self) -> Any:
-        """Deal every game, with the seed given to `seed` if there was one."""
-        self._against.reset(self._seeds[0], self._options[0])
+        """Deal every game, with the seed given to `seed` if there was one.
+
+        What `set_options` was given is one for all games, as their seed is.
+        """
+        seed, wishes = self._seeds[0], self._options[0]
+        differ = any(each != wishes for each in self._options)
         self._reset_seeds()
         self._reset_options()
+        if differ:
+            self._against.batch.ready = False
+            raise ValueError(
+                "set_options was given other options for some games than for others: a batch "
+                "takes one dictionary for all of them"
+            )
+        self._against.reset(seed, wishes)
         self._returns[:] = 0
         self._lengths[:] = 0
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -126,6 +138,7 @@ class GermanWhistVecEnv(VecEnv):
             infos[index] = {
                 "episode": {"r": returns[place], "l": lengths[place], "t": elapsed},
                 "terminal_observation": self._last(outcome.final_observations[place]),
+                "result": result_seen(outcome.results, place),
                 "TimeLimit.truncated": False,
             }
         self._returns[where] = 0

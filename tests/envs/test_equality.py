@@ -16,6 +16,7 @@ from german_whist.envs.sb3 import GermanWhistVecEnv
 
 Array = np.ndarray[Any, Any]
 SEED = 11
+RESULT = ("tricks", "points", "won", "deal")
 
 
 def answer(agent: Agent, views: Array, number: int) -> int:
@@ -57,6 +58,9 @@ def test_all_environments_play_the_same(options: dict[str, Any]) -> None:
             if ended[index]:
                 np.testing.assert_array_equal(last, info["final_obs"][index])
                 np.testing.assert_array_equal(last, sb3_infos[index]["terminal_observation"])
+                final = info["final_info"]["result"]
+                walker.compare_results({name: final[name][index] for name in RESULT})
+                walker.compare_results(sb3_infos[index]["result"])
                 walker.begin(info["seat"][index])
 
 
@@ -100,13 +104,20 @@ class Walker:
         np.testing.assert_array_equal(self.gym_seen, observation)
         np.testing.assert_array_equal(self.gym.action_masks(), mask)
 
+    def compare_results(self, result: dict[str, Any]) -> None:
+        """What an episode came to is what the AEC and the single environment say."""
+        for other in (self.aec.infos[self.learner]["result"], self.gym_info["result"]):
+            assert other.keys() == result.keys() == set(RESULT)
+            for name in RESULT:
+                np.testing.assert_array_equal(other[name], result[name])
+
     def step(self, action: int, reward: float, ended: bool) -> Array:
         """Follow a step; returns the observation after it, before anything is dealt anew."""
         self.paid = 0.0
         self.aec.step(action)
         self.paid += self.aec.rewards[self.learner]
         self.let_random_play()
-        self.gym_seen, gym_reward, over, _, _ = self.gym.step(action)
+        self.gym_seen, gym_reward, over, _, self.gym_info = self.gym.step(action)
         assert self.paid == gym_reward == reward
         assert self.aec.is_over == over == ended
         if ended:

@@ -116,30 +116,6 @@ def test_the_vector_entry_point_declares_its_autoreset() -> None:
     vector.close()
 
 
-def test_the_native_vector_is_like_gymnasiums_own_over_single_environments() -> None:
-    native = gymnasium.make_vec(ID, num_envs=2, rules="small-last", mask_in_observation=True)
-    own = gymnasium.make_vec(
-        ID,
-        num_envs=2,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP},
-        rules="small-last",
-        mask_in_observation=True,
-    )
-    assert native.observation_space == own.observation_space
-    assert native.action_space == own.action_space
-    (first, info), (second, own_info) = native.reset(seed=1), own.reset(seed=1)
-    for _ in range(14):
-        assert first.keys() == second.keys()
-        assert info.keys() == own_info.keys()
-        first, *_, info = native.step(first["action_mask"].argmax(axis=1))
-        second, *_, own_info = own.step(second["action_mask"].argmax(axis=1))
-    assert info.keys() == own_info.keys()
-    assert info["final_info"].keys() == own_info["final_info"].keys()
-    for key in info["final_info"]:
-        assert info["final_info"][key].shape == own_info["final_info"][key].shape
-
-
 @pytest.mark.parametrize("in_observation", [False, True])
 def test_arrays_kept_from_one_step_stay_as_they_were(in_observation: bool) -> None:
     vector = GermanWhistVectorEnv(5, "small-last", mask_in_observation=in_observation)

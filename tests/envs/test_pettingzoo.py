@@ -81,13 +81,16 @@ def test_rewards_are_what_the_engine_pays(rules: str, reward: str) -> None:
     for seed in range(8):
         env.reset(seed=seed)
         game = Game(rules, seed=seed)
-        got = dict.fromkeys(env.agents, 0.0)
+        got, told = dict.fromkeys(env.agents, 0.0), {}
         for agent in env.agent_iter():
             seen, paid, over, _, _ = env.last()
             got[agent] += paid
             action = None if over else pick(seen["action_mask"], rng)
             if action is not None:
+                assert env.infos[agent] == {}
                 game.play(action)
+            else:
+                told[agent] = env.infos[agent]["result"]
             env.step(action)
         mine, others = game.counting_tricks
         sign = -1 if game.low else 1
@@ -100,6 +103,12 @@ def test_rewards_are_what_the_engine_pays(rules: str, reward: str) -> None:
             "tricks": sign * (mine - others),
         }[reward]
         assert got == {"player_0": expected, "player_1": -expected}
+        won = int(sign * np.sign(mine - others) * reached)
+        for seat, result in enumerate((told["player_0"], told["player_1"])):
+            assert result["tricks"].tolist() == list((mine, others)[:: 1 - 2 * seat])
+            assert result["points"].tolist() == [0, 0]
+            assert result["won"] == (won, -won)[seat]
+            assert result["deal"] == 0
 
 
 def test_a_reward_per_trick_comes_with_the_trick() -> None:

@@ -1,0 +1,41 @@
+"""How an episode ended: tricks, points, who won and which deal it was, for `info["result"]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+# One record for each game, by seats.
+RESULT = np.dtype(
+    [
+        ("tricks", "i8", (2,)),
+        ("points", "i8", (2,)),
+        ("won", "i8"),  # 1: by seat 0, -1: by seat 1
+        ("deal", "u8"),
+    ]
+)
+
+
+def results_seen(results: Array, seats: Array) -> dict[str, Array]:
+    """Results as a seat of each game sees them: fresh arrays with one row per game."""
+    first = seats == 0
+    mine_first = np.where(first[:, None], [0, 1], [1, 0])
+    return {
+        "tricks": np.take_along_axis(results["tricks"], mine_first, 1),
+        "points": np.take_along_axis(results["points"], mine_first, 1),
+        "won": np.where(first, results["won"], -results["won"]),
+        "deal": results["deal"].copy(),
+    }
+
+
+def result_seen(seen: dict[str, Array], place: int = 0) -> dict[str, Any]:
+    """One row of `results_seen`, sharing no memory with it."""
+    return {
+        "tricks": seen["tricks"][place].copy(),
+        "points": seen["points"][place].copy(),
+        "won": int(seen["won"][place]),
+        "deal": int(seen["deal"][place]),
+    }
