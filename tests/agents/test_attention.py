@@ -13,6 +13,7 @@ from checkpoints import written
 from german_whist import named_rules
 from german_whist.agents.attention import EVENT_VECTORS, attention_parts, most_events
 from german_whist.agents.base import CannotPlay, Player, decision_streams
+from german_whist.agents.card import AttentionSize
 from german_whist.agents.checkpoint import CheckpointError
 from german_whist.agents.network import NetworkAgent
 from german_whist.engine.game import Game
@@ -207,3 +208,10 @@ def test_what_does_not_fit_is_refused(size: Any, told: str, tmp_path: Path) -> N
     path = written(tmp_path / "player", weights(), card(attention=size))
     with pytest.raises((CheckpointError, CannotPlay), match=told):
         NetworkAgent("classic", path)
+
+
+def test_networks_of_earlier_histories_are_read_as_their_rows_are_the_same() -> None:
+    for version in range(1, HISTORY_VERSION + 1):
+        assert AttentionSize(2, 2, 12, version).history_version == version
+    with pytest.raises(ValueError, match="histories of version 9, and this version writes"):
+        AttentionSize(2, 2, 12, 9)
