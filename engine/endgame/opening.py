@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copyreg
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +32,18 @@ def tables(trumps: bool = True, low: bool = False) -> Tables:
         if kind not in _opened:
             _opened[kind] = _all_there(kind)
         return _opened[kind]
+
+
+def _told_to_another(known: Tables) -> tuple[Any, ...]:
+    """How tables are copied and pickled: those of this process are no gigabytes, but a kind."""
+    for kind, opened in _opened.items():
+        if opened is known:
+            return tables, (kind.trumps, kind.low)
+    return Tables, tuple(known)
+
+
+# Here, as a table does not know where it came from.
+copyreg.pickle(Tables, _told_to_another)
 
 
 def no_tables(trumps: bool = True, low: bool = False) -> Tables:

@@ -110,6 +110,30 @@ def test_episodes_report_their_monitor_statistics_and_last_observation() -> None
             total[index] = 0
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_monitor_statistics_begin_anew_with_a_reset(fails: bool) -> None:
+    env = GermanWhistVecEnv(4, "all-tricks", reward="tricks")
+    env.seed(4)
+    env.reset()
+    rng = np.random.default_rng(0)
+    for _ in range(17):
+        _, rewards, *_ = env.step(picks(np.array(env.env_method("action_masks")), rng))
+    assert env._returns.any()
+    if fails:
+        with pytest.raises(IllegalAction):
+            env.step(np.full(4, 99))
+    env.reset()
+    total, infos = np.zeros(4), []
+    for _ in range(26):
+        _, rewards, _, infos = env.step(picks(np.array(env.env_method("action_masks")), rng))
+        total += rewards
+    assert [info["episode"]["r"] for info in infos] == total.tolist()
+    assert [info["episode"]["l"] for info in infos] == [26] * 4
+    for info, paid in zip(infos, total, strict=True):
+        mine, others = info["result"]["tricks"]
+        assert mine - others == paid
+
+
 def test_seeds_reproduce_and_differ() -> None:
     env = GermanWhistVecEnv(4, "classic")
     env.seed(7)

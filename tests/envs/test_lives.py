@@ -1,0 +1,527 @@
+"""The lives of environments: resets that fail, copies and forks, and what is handed out."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.vec_env import SubprocVecEnv
+from walks import NAMES, OPTIONS, label, pick, picks
+
+from german_whist import Game, german_whist_v0
+from german_whist.agents import Agent
+from german_whist.engine.endgame import tables
+from german_whist.engine.endgame.opening import no_tables
+from german_whist.engine.game import IllegalAction
+from german_whist.engine.view import View
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs.options import HORIZONS, OBSERVATIONS, REWARDS
+from german_whist.envs.sb3 import GermanWhistVecEnv
+
+Array = np.ndarray[Any, Any]
+
+
+class Walked:
+    """An environment of any kind, walked at random; what it shows is kept as bytes."""
+
+    def __init__(self, env: Any, seed: int = 0) -> None:
+        self.env = env
+        self.rng = np.random.default_rng(seed)
+        self.handed_out: list[Any] = []
+        self.ends: list[Any] = []
+
+    def reset(self, **how: Any) -> None:
+        """Begin anew."""
+        if isinstance(self.env, GermanWhistVecEnv):
+            if "seed" in how:
+                self.env.seed(how["seed"])
+            self.handed_out = [self.env.reset()]
+        else:
+            self.handed_out = [self.env.reset(**how)]
+
+    def masks(self) -> Array:
+        """The legal actions of every game, as a fresh array."""
+        if isinstance(self.env, SelfPlayEnv):
+            shown = self.env._batch.show(self.env._batch.all, self.env._batch.turns(), keep=False)
+            return shown[1]
+        return np.atleast_2d(self.env.action_masks())
+
+    def step(self) -> None:
+        """Any legal actions, and another reset where an episode has to be begun."""
+        env = self.env
+        if isinstance(env, german_whist_v0.raw_env) or hasattr(env, "agent_iter"):
+            if not env.agents:
+                env.reset()
+            seen, _, over, cut, info = env.last()
+            action = None if over or cut else pick(seen["action_mask"], self.rng)
+            env.step(action)
+            # What is in `infos` is an attribute of the environment, by PettingZoo's API.
+            self.handed_out = [seen]
+            self.ends += [info["result"]] if "result" in info else []
+            return
+        masks = self.masks()
+        legal = masks.any(axis=1)
+        masks[~legal] = 1
+        actions = picks(masks, self.rng)
+        found = env.step(int(actions[0]) if isinstance(env, GermanWhistEnv) else actions)
+        self.handed_out = [found, masks]
+        if isinstance(env, GermanWhistEnv) and found[2]:
+            self.handed_out.append(env.reset())
+        mode = getattr(env, "metadata", {}) or {}
+        if mode.get("autoreset_mode") is AutoresetMode.DISABLED and found[2].any():
+            self.handed_out.append(env.reset(options={"reset_mask": found[2].copy()}))
+
+    def story(self, steps: int) -> list[bytes]:
+        """What it shows over some steps."""
+        told = []
+        for _ in range(steps):
+            self.step()
+            told += [each.tobytes() for each in arrays_in(self.handed_out)]
+        return told + [each.tobytes() for each in arrays_in(self.ends)]
+
+
+def arrays_in(found: Any) -> list[Array]:
+    """Every array in what an environment hands out."""
+    if isinstance(found, np.ndarray) and found.dtype == object:
+        return arrays_in(list(found))
+    if isinstance(found, np.ndarray):
+        return [found]
+    if isinstance(found, dict):
+        return arrays_in([value for key, value in found.items() if key != "episode"])
+    if isinstance(found, (list, tuple)):
+        return [array for each in found for array in arrays_in(each)]
+    return [] if found is None else [np.asarray(found)]
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "raw_env": german_whist_v0.raw_env,
+    "env": german_whist_v0.env,
+    "gymnasium": lambda rules, **how: GermanWhistEnv(rules, opponent="threshold", **how),
+    "self-play": lambda rules, **how: SelfPlayEnv(3, rules, **how),
+    "sb3": lambda rules, **how: GermanWhistVecEnv(3, rules, opponent="threshold", **how),
+    **{
+        f"vector {mode.value}": lambda rules, mode=mode, **how: GermanWhistVectorEnv(
+            3, rules, opponent="threshold", autoreset_mode=mode, **how
+        )
+        for mode in AutoresetMode
+    },
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def some_step(env: Any) -> None:
+    """A step with an action that might be legal."""
+    n = getattr(env, "num_envs", None)
+    env.step(0 if n is None else np.zeros(n, int))
+
+
+BAD: list[dict[str, Any]] = [
+    {"seed": -1},
+    {"seed": 1.5},
+    {"seed": True},
+    {"seed": 2**64},
+    {"options": {"nmber": 1}},
+    {"options": {"number": -1}},
+    {"options": {"number": "x"}},
+    {"seed": 3, "options": {"deal": "AS KD"}},
+    {"options": {"dealer": 2}},
+]
+
+
+@every_kind
+@pytest.mark.parametrize("steps", [None, 0, 5, 31])
+def test_a_reset_that_is_refused_leaves_nothing_to_step(kind: str, steps: int | None) -> None:
+    for bad in BAD:
+        if kind == "self-play" and "options" in bad:
+            continue
+        env = KINDS[kind]("small-last")
+        walked, twin = Walked(env), Walked(KINDS[kind]("small-last"))
+        for each in (walked, twin):
+            if steps is not None:
+                each.reset(seed=7)
+                each.story(steps)
+        with pytest.raises((ValueError, gymnasium.error.Error)):
+            refused_reset(env, bad)
+        if not (kind == "env" and not env.unwrapped.agents):
+            with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
+                some_step(env)
+        if kind in ("env", "raw_env"):
+            for asked in (
+                env.last,
+                env.unwrapped.game,
+                lambda env=env: env.unwrapped.view("player_0"),
+            ):
+                with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
+                    asked()
+        # The deals go on as if it had not been asked for.
+        for each in (walked, twin):
+            each.reset(**({"seed": 7} if steps is None else {}))
+        assert walked.story(20) == twin.story(20)
+
+
+def refused_reset(env: Any, bad: dict[str, Any]) -> None:
+    if not isinstance(env, GermanWhistVecEnv):
+        env.reset(**bad)
+        return
+    env._seeds = [bad.get("seed")] * env.num_envs
+    env.set_options(bad.get("options"))
+    env.reset()
+
+
+def test_options_of_sb3_are_for_all_games_alike() -> None:
+    env = GermanWhistVecEnv(3, "small-last")
+    env.seed(4)
+    env.set_options({"number": 6})
+    env.reset()
+    assert env._against.batch.records["number"].tolist() == [6, 7, 8]
+    env.set_options([{"number": 6}, {}, {}])
+    with pytest.raises(ValueError, match="one dictionary for all"):
+        env.reset()
+    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
+        env.step(np.zeros(3, int))
+    env.reset()
+    assert env._against.batch.records["number"].tolist() == [9, 10, 11]
+
+
+# -- copies, pickles, forks
+
+
+@every_kind
+@pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[4:7]], ids=label)
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_every_environment_is_copied_and_each_goes_its_own_way(
+    kind: str, options: dict[str, Any], again: Any
+) -> None:
+    how = dict(options)
+    walked = Walked(KINDS[kind](how.pop("rules"), **how))
+    walked.reset(seed=2)
+    walked.story(33)
+    other, third = Walked(again(walked.env)), Walked(again(walked.env))
+    walked.rng, other.rng, third.rng = (np.random.default_rng(5) for _ in range(3))
+    expected = other.story(40)
+    assert walked.story(40) == expected
+    assert third.story(40) == expected
+
+
+@pytest.mark.parametrize("opponent", ["threshold", "counting", "easy"])
+def test_tables_of_endings_stay_where_they_are_when_an_environment_is_copied(opponent: str) -> None:
+    env = GermanWhistEnv("small-last", opponent=opponent)
+    env.reset(seed=1)
+    assert len(pickle.dumps(env)) < 200_000
+    opened, empty = tables(True, False), no_tables(True, True)
+    assert copy.deepcopy(opened) is opened
+    assert pickle.loads(pickle.dumps(opened)) is opened
+    # Only those of this process are told by their kind.
+    other = pickle.loads(pickle.dumps(empty))
+    assert (other.cards, other.low, other.base.tolist()) == (0, 1, empty.base.tolist())
+
+
+def test_a_window_is_not_copied_with_its_environment() -> None:
+    env = GermanWhistEnv("small-last", render_mode="human")
+    env.reset(seed=1)
+    other = pickle.loads(pickle.dumps(env))
+    other.step(int(other.action_masks().argmax()))
+    assert other._painter._window is not env._painter._window
+    for each in (env, other):
+        each.close()
+
+
+def make_single() -> GermanWhistEnv:
+    """For workers."""
+    return GermanWhistEnv("small-last", opponent="threshold")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_workers_play_as_one_process_does() -> None:
+    workers = gymnasium.vector.AsyncVectorEnv([make_single] * 2, context="fork")
+    here = gymnasium.vector.SyncVectorEnv([make_single] * 2)
+    try:
+        _, info = workers.reset(seed=1)
+        _, same = here.reset(seed=1)
+        for _ in range(20):
+            np.testing.assert_array_equal(info["action_mask"], same["action_mask"])
+            actions = info["action_mask"].argmax(axis=1)
+            found, expected = workers.step(actions), here.step(actions)
+            for one, two in zip(found[:4], expected[:4], strict=True):
+                np.testing.assert_array_equal(one, two)
+            info, same = found[4], expected[4]
+    finally:
+        workers.close()
+    subprocesses = SubprocVecEnv([make_single] * 2, start_method="fork")
+    try:
+        subprocesses.seed(1)
+        subprocesses.reset()
+        for _ in range(15):
+            masks = np.array(subprocesses.env_method("action_masks"))
+            subprocesses.step(masks.argmax(axis=1))
+    finally:
+        subprocesses.close()
+
+
+# -- what is handed out
+
+
+@every_kind
+@pytest.mark.parametrize("in_observation", [False, True])
+def test_writing_into_what_was_handed_out_changes_nothing(kind: str, in_observation: bool) -> None:
+    how = {} if kind in ("raw_env", "env", "self-play") else {"mask_in_observation": in_observation}
+    scribbled, twin = (Walked(KINDS[kind]("small-last", reward="tricks", **how)) for _ in range(2))
+    for each in (scribbled, twin):
+        each.reset(seed=3)
+    for _ in range(50):
+        for array in arrays_in(scribbled.handed_out):
+            if array.flags.writeable and array.ndim:
+                array[...] = 1 - array if array.dtype != np.bool_ else ~array
+        if kind == "sb3" or kind.startswith("vector"):
+            scribbled.env.action_masks()[:] = 0
+        if kind == "self-play":
+            scribbled.env.views()["hand"] = 0
+        scribbled.step()
+        twin.step()
+        found, expected = arrays_in(scribbled.handed_out), arrays_in(twin.handed_out)
+        assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
+
+
+@every_kind
+def test_no_two_steps_hand_out_the_same_memory(kind: str) -> None:
+    walked = Walked(KINDS[kind]("small-last"))
+    walked.reset(seed=3)
+    before = arrays_in(walked.handed_out)
+    for _ in range(32):
+        walked.step()
+        now = arrays_in(walked.handed_out)
+        for one, two in itertools.product(now, before):
+            assert not np.shares_memory(one, two)
+        for one, two in itertools.combinations(now, 2):
+            assert not np.shares_memory(one, two)
+        before = now
+
+
+# -- the game behind an environment
+
+
+@pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
+def test_the_game_of_an_environment_is_a_game_in_every_way(options: dict[str, Any]) -> None:
+    env = german_whist_v0.raw_env(**options)
+    match = env.options.match
+    rng = np.random.default_rng(3)
+    env.reset(seed=8)
+    twin = Game(env.rules, seed=8, match=match)
+    hands = 0
+    while not env.is_over and hands < 3:
+        mask = env.observe(env.agent_selection)["action_mask"]
+        given = env.game()
+        same_games(given, twin)
+        given.play(given.legal()[0])
+        shown = pick(mask, rng)
+        order = env._order.tolist()
+        real = shown if shown == 52 else 13 * order[shown // 13] + shown % 13
+        env.step(real if env.options.layout == "raw" else shown)
+        twin.play(real)
+        if twin.over and not env.is_over:
+            same_points = env.game().points
+            twin.deal_next()
+            assert same_points == twin.points
+            hands += 1
+    given = env.game()
+    same_games(given, twin)
+    if env.options.horizon == "foreplay":
+        assert not given.over
+        assert given.phase == "lead"
+    elif env.is_over:
+        assert given.pays == twin.pays
+        assert given.match_over
+    while twin.actions:
+        twin.undo()
+        given.undo()
+        same_games(given, twin)
+    with pytest.raises(IllegalAction, match="nothing to take back"):
+        given.undo()
+    while not given.over:
+        given.play(given.legal()[-1])
+
+
+def same_games(one: Game, other: Game) -> None:
+    """All that anybody may ask of two games."""
+    for name in ("over", "turn", "phase", "seed", "number", "match", "actions", "points", "hands"):
+        assert getattr(one, name) == getattr(other, name), name
+    for name in ("dealer", "trump", "low", "trick", "led", "upcards", "stock", "cards_dealt"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert one.legal() == other.legal()
+    assert [one.view(seat) for seat in (0, 1)] == [other.view(seat) for seat in (0, 1)]
+
+
+@pytest.mark.filterwarnings("ignore:.*Illegal move made")
+def test_the_game_of_an_episode_that_was_given_up_is_as_it_stood() -> None:
+    env = german_whist_v0.env(rules="classic")
+    env.reset(seed=8)
+    game = Game("classic", seed=8)
+    for _ in range(33):
+        action = int(env.last()[0]["action_mask"].argmax())
+        game.play(action)
+        env.step(action)
+    offender = env.agent_selection
+    env.step(int(env.last()[0]["action_mask"].argmin()))
+    same_games(env.unwrapped.game(), game)
+    for agent in env.agents:
+        result = env.infos[agent]["result"]
+        seat = env.possible_agents.index(agent)
+        assert result["won"] == (-1 if agent == offender else 1)
+        assert result["deal"] == 0
+        assert result["tricks"].tolist() == list(game.counting_tricks)[:: 1 - 2 * seat]
+    assert env.unwrapped.view(offender).phase == "over"
+    for _ in range(2):
+        env.step(None)
+    assert not env.agents
+
+
+# -- given deals
+
+
+def test_a_given_deal_keeps_the_number_that_it_stands_for() -> None:
+    cards = Game("small-last", seed=77).cards_dealt
+    wishes = {"deal": cards, "dealer": 1, "number": 5}
+    aec = german_whist_v0.raw_env("small-last")
+    aec.reset(seed=1, options=wishes)
+    assert aec.game().number == 5
+    assert aec.game().cards_dealt == cards
+    assert aec.game().dealer == 1
+    single = GermanWhistEnv("small-last")
+    single.reset(seed=1, options=wishes)
+    vector = GermanWhistVectorEnv(1, "small-last")
+    vector.reset(seed=1, options=wishes)
+    sb3 = GermanWhistVecEnv(1, "small-last")
+    sb3.seed(1)
+    sb3.set_options(wishes)
+    sb3.reset()
+    batches = [aec._batch, single._against.batch, vector._against.batch, sb3._against.batch]
+    for batch in batches:
+        assert batch.records["deal"][0, :28].tolist() == cards
+        assert batch.records["number"].tolist() == [5]
+    while not aec.is_over:
+        aec.step(int(aec.observe(aec.agent_selection)["action_mask"].argmax()))
+    assert aec.infos["player_0"]["result"]["deal"] == 5
+    for env in (aec, single, vector, sb3):
+        env.reset()
+    for batch in batches:
+        assert batch.records["number"].tolist() == [6]
+        expected = Game("small-last", seed=1, number=6)
+        assert batch.records["deal"][0, :28].tolist() == expected.cards_dealt
+
+
+def test_a_given_dealer_deals_the_seeds_cards() -> None:
+    for dealer in (0, 1):
+        env = german_whist_v0.raw_env("quick")
+        env.reset(seed=4, options={"dealer": dealer, "number": 2})
+        assert env.game().dealer == dealer
+        assert env.game().cards_dealt == Game("quick", seed=4, number=2).cards_dealt
+
+
+# -- opponents that remember
+
+
+class Watchful(Agent):
+    """Notices when a hand begins that it was not told of, or one is begun that goes on."""
+
+    name = "watchful"
+    keeps_state = True
+
+    def __init__(self, rules: Any, *, match: Any = None) -> None:
+        super().__init__(rules, match=match)
+        self.seen: dict[int, tuple[int, int]] = {}
+        self.resets = np.zeros(64, int)
+
+    def reset(self, indices: Array) -> None:
+        """A new hand in these games."""
+        assert len(set(indices.tolist())) == len(indices)
+        self.resets[indices] += 1
+        for index in indices.tolist():
+            self.seen.pop(index, None)
+
+    def act(self, views: Array, rng: Array, indices: Any = None) -> Array:
+        """The first legal card."""
+        actions = np.zeros(len(views), np.int64)
+        for place, index in enumerate(indices.tolist()):
+            view = views[place]
+            cards = int(view["hand"]) | int(view["played"][0])
+            dealt, trick = self.seen.get(index, (cards, -1))
+            # Cards are drawn and none is lost, so those of a hand once seen stay.
+            assert cards & dealt == dealt, "a new hand began and nobody said so"
+            assert int(view["trick"]) >= trick
+            if index not in self.seen:
+                assert int(view["trick"]) == 0, "told of a new hand in the middle of one"
+            self.seen[index] = cards, int(view["trick"])
+            actions[place] = View(self.rules, views[place : place + 1].copy()).legal()[0]
+        return actions
+
+
+@pytest.mark.parametrize("kind", ["gymnasium", "sb3", *(k for k in KINDS if "vector" in k)])
+@pytest.mark.parametrize("horizon", ["hand", "foreplay", "match"])
+def test_a_stateful_opponent_is_told_of_every_hand_and_of_nothing_else(
+    kind: str, horizon: str
+) -> None:
+    how: dict[str, Any] = {"horizon": horizon, **({"match": 4} if horizon == "match" else {})}
+    walked = Walked(KINDS[kind]("small-last", **how))
+    walked.env.opponent = Watchful
+    opponent = walked.env.opponent
+    assert opponent.resets[0] == 1
+    walked.reset(seed=1)
+    begun = opponent.resets.copy()
+    hands, batch = 0, walked.env._against.batch
+    before = batch.records["number"].copy()
+    for _ in range(120):
+        walked.step()
+        # Each hand has a deal of its own.
+        hands += int((batch.records["number"] != before).sum())
+        before = batch.records["number"].copy()
+    assert hands > 5
+    assert (opponent.resets - begun).sum() == hands
+
+
+# -- every option with every other
+
+
+@pytest.mark.parametrize("horizon", HORIZONS)
+@pytest.mark.parametrize("reward", REWARDS)
+def test_rewards_add_up_to_the_result(reward: str, horizon: str) -> None:
+    rng = np.random.default_rng(1)
+    for rules, layout, observation in itertools.product(
+        ("small-last", "small-all", "colour"), ("raw", "trump-first"), OBSERVATIONS
+    ):
+        env = german_whist_v0.raw_env(
+            rules, reward=reward, layout=layout, horizon=horizon, observation=observation,
+            match=3 if horizon == "match" else None,
+        )  # fmt: skip
+        env.reset(seed=2)
+        total = np.zeros(2)
+        points = np.zeros(2, int)
+        while not env.is_over:
+            env.step(pick(env.observe(env.agent_selection)["action_mask"], rng))
+            total += list(env.rewards.values())
+        points[:] = env.game().points
+        low, record = env.game().low, env.options.rules
+        for seat in (0, 1):
+            result = env.infos[f"player_{seat}"]["result"]
+            mine, others = result["tricks"].tolist()
+            assert mine + others == record.counting_tricks
+            assert result["points"].tolist() == points[[seat, 1 - seat]].tolist()
+            if horizon == "match":
+                worth = {"points": points[seat] - points[1 - seat], "win": result["won"]}
+                assert result["won"] == np.sign(points[seat] - points[1 - seat])
+            else:
+                margin = (others - mine) if low else (mine - others)
+                assert result["won"] == np.sign(margin)
+                worth = {"margin": margin, "tricks": margin, "win": result["won"]}
+                if rules == "small-all":
+                    paid = max(mine, others) - 6 if mine != others else 0
+                    worth["points"] = paid * np.sign(margin)
+            if reward in worth:
+                assert total[seat] == worth[reward]
+        assert (total >= -env.worst).all()
