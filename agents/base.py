@@ -2,8 +2,8 @@
 
 An agent is made for a rule set and gets arrays of `VIEW` records, which hold what
 a player may know and share no memory with any game. Its random numbers come from
-streams keyed by seed, deal, seat and decision, so what it plays depends neither on
-the size of a batch nor on the number of workers.
+streams keyed by deal, seat and decision under a secret, so what it plays depends
+neither on the size of a batch nor on the number of workers, and they tell nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..engine.compiled import jit
 from ..engine.play import Record, row
 from ..engine.rules import Match, Rules, load_rules
 from ..engine.state import VIEW
-from ..engine.streams import keyed
+from ..engine.streams import Key, key_of_seed, siphash
 from ..engine.view import View
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-# Keeps the streams of agents apart from those of deals, which a seed keys as well.
-_AGENTS = 0x6167656E7473
+# Keeps the key of agents apart from others that come from the same seed.
+_PURPOSE = "agents"
 
 
 class CannotPlay(ValueError):
@@ -135,36 +135,38 @@ def as_agent(
 # -- random streams
 
 
-@jit
-def agent_key(seed: np.uint64) -> np.uint64:
-    """The key of a seed from which the streams of agents start."""
-    return keyed(seed, np.uint64(_AGENTS))
+def agent_key(seed: int) -> Key:
+    """The key of a seed from which the streams of agents start, where a seed decides everything."""
+    return key_of_seed(seed, _PURPOSE)
 
 
 @jit
-def decision_stream(key: np.uint64, number: np.uint64, view: Record) -> np.uint64:
-    """Where the random stream of one decision starts: by deal, seat, trick and phase."""
+def decision_stream(key: np.ndarray, number: np.uint64, view: Record) -> np.uint64:
+    """Where the random stream of one decision starts: by deal, seat, trick and phase.
+
+    No agent can tell any of them, nor the key, from what it is given.
+    """
     trick_and_phase = 4 * np.int64(view.trick) + np.int64(view.phase)
-    return keyed(keyed(key, number), np.uint64(128 * np.int64(view.seat) + trick_and_phase))
+    return siphash(key, number, np.uint64(128 * np.int64(view.seat) + trick_and_phase))
 
 
 @jit
-def write_decision_streams(
-    seed: np.uint64, numbers: np.ndarray, views: np.ndarray, rng: np.ndarray
+def _write_decision_streams(
+    key: np.ndarray, numbers: np.ndarray, views: np.ndarray, rng: np.ndarray
 ) -> None:
     """`decision_stream` for each view of an array."""
-    key = agent_key(seed)
     for index in range(len(views)):
         rng[index] = decision_stream(key, numbers[index], row(views, index))
 
 
-def decision_streams(seed: int, numbers: Array, views: Array) -> Array:
+def decision_streams(key: Key, numbers: Array, views: Array) -> Array:
     """The random streams with which an agent decides in these views.
 
-    `numbers` are the numbers of the deals that the views belong to.
+    `key` is a secret, or `agent_key` of a seed; `numbers` are the numbers of the deals
+    that the views belong to.
     """
     rng = np.zeros(len(views), np.uint64)
-    write_decision_streams(np.uint64(seed), np.ascontiguousarray(numbers, np.uint64), views, rng)
+    _write_decision_streams(key, np.ascontiguousarray(numbers, np.uint64), views, rng)
     return rng
 
 
@@ -212,14 +214,14 @@ class Player:
         if rules is None:
             rules = agent.rules if isinstance(agent, Agent) else "classic"
         self.agent: Agent = as_agent(agent, rules, match=getattr(agent, "match", None))
-        self.seed = seed
+        self._key = agent_key(seed)
 
     def choose(self, view: View, deal: int = 0) -> int:
         """The action for a view of a player to move, in deal number `deal` of the seed."""
         views = np.array(view.record, VIEW)
         if not views["to_move"][0]:
             raise ValueError(f"seat {view.seat} is not to move in this view, so it can not choose")
-        rng = decision_streams(self.seed, np.array([deal], np.uint64), views)
+        rng = decision_streams(self._key, np.array([deal], np.uint64), views)
         if self.agent.keeps_state:
             answer = self.agent.act(views, rng, indices=np.zeros(1, np.int64))  # type: ignore[call-arg]
         else:
@@ -251,5 +253,4 @@ __all__ = [
     "decision_streams",
     "no_rng",
     "no_views",
-    "write_decision_streams",
 ]

@@ -17,7 +17,7 @@ from ..engine.rules import Match
 from ..engine.state import VIEW
 from ..engine.view import View, legal_in_view
 from ..engine.worlds import METHODS
-from .base import Agent, Array, decision_streams
+from .base import Agent, Array, agent_key, decision_streams
 from .endgame import EndgamePlayer, is_open
 from .endings import known_endings
 
@@ -162,7 +162,7 @@ class SearchAgent(Agent):
         count = min(_BATCHES, worlds)
         each = self._samples(worlds // count, len(actions))
         known = next(known for known in self._known if known.low == int(view.low))
-        streams = decision_streams(seed, np.zeros(1, np.uint64), views)
+        streams = decision_streams(agent_key(seed), np.zeros(1, np.uint64), views)
         room, played = self._room(), np.empty(1, np.int64)
         sums = np.zeros((count + 1, len(actions)))
         for batch in range(count):

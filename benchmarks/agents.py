@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from german_whist.agents import Agent, Player, decision_streams, make_agent
+from german_whist.agents import Agent, Player, agent_key, decision_streams, make_agent
 from german_whist.engine.endgame import tables
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
@@ -25,7 +25,7 @@ def foreplay_views(deals: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     views, streams = [], []
     for _ in range(26):
         views.append(games.views())
-        streams.append(decision_streams(seed, games.records["number"], views[-1]))
+        streams.append(decision_streams(agent_key(seed), games.records["number"], views[-1]))
         games.step(agent.act(views[-1], streams[-1]), copy=False)
     return np.concatenate(views), np.concatenate(streams)
 

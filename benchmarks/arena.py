@@ -10,24 +10,25 @@ from german_whist.training.arena.play import Setting, play_chunk, warm_up_arena
 from .measure import Row, rate
 
 # As the arena itself cuts its runs.
-PAIRS = 256
-CHUNKS = 16
+PAIRS = 512
+CHUNKS = 8
 
 
 def run() -> list[Row]:
     rules = load_rules("classic")
     opponent = "value:13" if "value" in agent_names() else "random-exact"
     players = (make_agent("threshold", rules), make_agent(opponent, rules))
+    halves = (players, players)
     note = f"one core, endings of up to {tables().cards} cards from the table"
     rows = []
     for title, play_out, target in (("exact endings", False, 10_000), ("played out", True, None)):
         setting = Setting(rules, seed=1, play_out=play_out)
-        warm_up_arena(players, setting)
+        warm_up_arena(halves, setting)
         chunk = iter(range(1 << 30))
 
         def work(setting: Setting = setting, chunk=chunk) -> float:
             for _ in range(CHUNKS):
-                play_chunk(players, setting, next(chunk) * PAIRS, PAIRS)
+                play_chunk(halves, setting, next(chunk) * PAIRS, PAIRS, (True, True))
             return 2 * PAIRS * CHUNKS
 
         name = f"threshold – {opponent}, classic, {title}"

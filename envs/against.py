@@ -179,7 +179,7 @@ class Against:
             count = waiting(
                 batch.options.rules_record,
                 batch.records,
-                batch.seed,
+                batch.agent_key,
                 where,
                 self.seats,
                 self.opponent.reads_tricks,
@@ -196,7 +196,8 @@ class Against:
 
     def _answer(self, where: Array) -> Array:
         count = len(where)
-        views, rng = self._opponent_views[:count], self._rng[:count]
+        # Copies, and nothing beside them: an array tells of the larger one that it is a part of.
+        views, rng = self._opponent_views[:count].copy(), self._rng[:count].copy()
         opponent = self.opponent
         if opponent.keeps_state:
             answer = opponent.act(views, rng, indices=where)  # type: ignore[call-arg]

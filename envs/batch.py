@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.base import action_text
+from ..agents.base import action_text, agent_key
 from ..engine.compiled import warm_up
 from ..engine.game import Game, IllegalAction
 from ..engine.state import GAME, OVER, VIEW
@@ -77,6 +77,8 @@ class Batch:
         """How the last episode of each game ended."""
         self.all = np.arange(n)
         self.seed = np.uint64(0)
+        self.agent_key = agent_key(0)
+        """Where the random streams of agents start."""
         self.ready = False
         """Whether there is something to step: not before a reset, nor after one that failed."""
         self._begun = False
@@ -122,6 +124,7 @@ class Batch:
         if number is not None:
             numbers = np.uint64(checked_seed(number, "number")) + self.all.astype(np.uint64)
         self.seed = next_seed
+        self.agent_key = agent_key(int(next_seed))
         self._begun = True
         self.rewards[:] = 0
         self.begin(where, numbers, seats, fixed_seat)

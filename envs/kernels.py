@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..agents.base import agent_key, decision_stream
+from ..agents.base import decision_stream
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.compiled import jit
 from ..engine.history import HISTORY_COLUMNS, history_suits, write_history
@@ -389,7 +389,7 @@ def turns(games: np.ndarray, seats: np.ndarray) -> None:
 def waiting(
     rules: np.ndarray,
     games: np.ndarray,
-    seed: np.uint64,
+    key: np.ndarray,
     indices: np.ndarray,
     seats: np.ndarray,
     whole: bool,
@@ -403,7 +403,6 @@ def waiting(
     order. Without `whole` the views leave out the tricks that are over.
     """
     first = row(rules, 0)
-    key = agent_key(seed)
     count = 0
     for index in indices:
         game = row(games, index)

@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..agents.attention import most_events, write_events
-from ..agents.base import Agent, checked_answer
+from ..agents.base import Agent, checked_answer, decision_streams
 from ..agents.card import HIDDEN_SIZE, AttentionSize, Count, NetworkCard
 from ..agents.registry import make_agent
 from ..engine.checking import converted
@@ -70,9 +70,10 @@ class Games(SelfPlayEnv):
         batch = self._batch
         write_events(batch.options.rules_record, batch.views(seats), batch.orders, out)
 
-    def actions_of(self, agent: Agent, where: Array, rng: Array) -> Array:
+    def actions_of(self, agent: Agent, where: Array) -> Array:
         """What an agent plays in some of the games, as it is shown there."""
-        views = self.views()[where]
+        batch, views = self._batch, self.views()[where]
+        rng = decision_streams(batch.agent_key, batch.records["number"][where], views)
         if agent.keeps_state:
             answer = agent.act(views, rng, indices=where)  # type: ignore[call-arg]
         else:
@@ -308,8 +309,7 @@ class PPO:
         buffers = self._buffers
         where = np.flatnonzero(~buffers.learns[step])
         if self.other is not None:
-            rng = self.random.integers(2**63, size=len(where), dtype=np.uint64)
-            actions = self.games.actions_of(self.other, where, rng)
+            actions = self.games.actions_of(self.other, where)
             place_actions(actions, buffers.shown[where])
             buffers.actions[step, where] = actions
             return

@@ -12,7 +12,7 @@ from checkpoints import written
 
 from german_whist import named_rules
 from german_whist.agents.attention import EVENT_VECTORS, attention_parts, most_events
-from german_whist.agents.base import CannotPlay, Player, decision_streams
+from german_whist.agents.base import CannotPlay, Player, agent_key, decision_streams
 from german_whist.agents.card import AttentionSize
 from german_whist.agents.checkpoint import CheckpointError
 from german_whist.agents.network import NetworkAgent
@@ -124,7 +124,7 @@ def test_it_plays_what_plain_numpy_computes(steps: int, path: Path) -> None:
 
 def test_it_plays_the_same_in_any_batch(path: Path) -> None:
     views = situations(100, 12)[0].views()
-    rng = decision_streams(1, np.arange(len(views)), views)
+    rng = decision_streams(agent_key(1), np.arange(len(views)), views)
     for words in ([], ["sample"]):
         agent = NetworkAgent("classic", path, *words)
         together = agent.act(views, rng.copy())

@@ -14,6 +14,7 @@ from german_whist.agents import (
     Agent,
     CannotPlay,
     Player,
+    agent_key,
     agent_names,
     as_agent,
     decision_streams,
@@ -38,7 +39,7 @@ def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tupl
             where = left[turns == seat]
             if len(where):
                 views = games.views(indices=where)
-                rng = decision_streams(seed, games.records["number"][where], views)
+                rng = decision_streams(agent_key(seed), games.records["number"][where], views)
                 step = games.step(agents[seat].act(views, rng), where)
                 paid[where] += step.rewards[where, 0]
         left = left[games.records["phase"][left] != OVER]
@@ -58,7 +59,7 @@ def test_what_an_agent_plays_does_not_depend_on_the_batch(name: str) -> None:
     games = Games("classic", 40, seed=2)
     for _ in range(30):
         views = games.views()
-        rng = decision_streams(2, games.records["number"], views)
+        rng = decision_streams(agent_key(2), games.records["number"], views)
         whole = agent.act(views.copy(), rng.copy())
         parts = [agent.act(views[i : i + 7].copy(), rng[i : i + 7].copy()) for i in range(0, 40, 7)]
         np.testing.assert_array_equal(whole, np.concatenate(parts))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from checkpoints import written
 
-from german_whist.agents.base import CannotPlay, Player, decision_streams
+from german_whist.agents.base import CannotPlay, Player, agent_key, decision_streams
 from german_whist.agents.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.closing import close_ranks
 from german_whist.agents.network import NetworkAgent
@@ -116,7 +116,7 @@ def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) ->
 
 def test_it_plays_the_same_in_any_batch(path: Path) -> None:
     views, _ = situations()
-    rng = decision_streams(1, np.arange(len(views)), views)
+    rng = decision_streams(agent_key(1), np.arange(len(views)), views)
     for words in ([], ["sample"]):
         agent = NetworkAgent("classic", path, *words)
         together = agent.act(views, rng.copy())
@@ -131,7 +131,7 @@ def test_sampling_follows_the_probabilities(path: Path) -> None:
     views, _ = situations(1)
     many = np.repeat(views, 20_000)
     agent = NetworkAgent("classic", path, "sample")
-    drawn = agent.act(many, decision_streams(3, np.arange(len(many)), many))
+    drawn = agent.act(many, decision_streams(agent_key(3), np.arange(len(many)), many))
     found = np.bincount(drawn, minlength=52) / len(many)
     assert np.abs(found - agent.probabilities(views)[0]).max() < 0.02
 

@@ -9,7 +9,7 @@ import pytest
 from test_base import RULES, play_all, with_other_hidden_cards
 
 from german_whist import Game, Games
-from german_whist.agents import Player, agent_names, decision_streams, make_agent
+from german_whist.agents import Player, agent_key, agent_names, decision_streams, make_agent
 from german_whist.cli import main
 
 RULE_PLAYERS = ["value:13", "counting", "easy", "medium"]
@@ -40,7 +40,7 @@ def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> Non
     games = Games("classic", 12, seed=2)
     for step in range(52):
         views = games.views()
-        rng = decision_streams(2, games.records["number"], views)
+        rng = decision_streams(agent_key(2), games.records["number"], views)
         whole = agent.act(views, rng)
         if step % 9 == 0:
             backwards = agent.act(views[::-1].copy(), rng[::-1].copy())[::-1]

@@ -9,7 +9,7 @@ import pytest
 from walks import NAMES, OPTIONS, label, picks
 
 from german_whist import Game, Games, german_whist_v0, load_rules
-from german_whist.agents import Agent, decision_streams, make_agent
+from german_whist.agents import Agent, agent_key, decision_streams, make_agent
 from german_whist.engine.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
@@ -21,7 +21,7 @@ RESULT = ("tricks", "points", "won", "deal")
 
 def answer(agent: Agent, views: Array, number: int) -> int:
     """What an agent answers in deal `number` of the seed."""
-    rng = decision_streams(SEED, np.array([number], np.uint64), views)
+    rng = decision_streams(agent_key(SEED), np.array([number], np.uint64), views)
     return int(agent.act(views, rng)[0])
 
 

@@ -30,6 +30,7 @@ from ...engine.play import (
     set_up,
 )
 from ...engine.state import LEAD, MOST_TRICKS, NO_TRUMP, OVER
+from ...engine.streams import below, siphash
 from ...engine.view import legal_in_view, write_position, write_tricks
 
 # What is counted over hands. A score is in halves: 2 for a win, 1 for a tie.
@@ -65,20 +66,44 @@ MATCH_DEALS = np.uint64(1 << 16)
 # Rules that never pay anybody would make a match without an end: it is drawn after so many.
 MOST_MATCH_HANDS = 60_000
 
+# What the key of a run is hashed with beside a number, apart from the decisions of agents (below
+# 256): to shuffle the halves of a chunk, and to draw who sits where first.
+_SHUFFLES = np.uint64(1 << 8)
+_FIRST_SEATS = np.uint64(1 << 9)
+
 _HIGH = np.uint64(sum(7 << (13 * suit + 10) for suit in range(4)))
 
 
 @jit
-def deal_pairs(
-    rules: np.ndarray, games: np.ndarray, seed: np.uint64, start: np.uint64, stride: np.uint64
+def deal_half(
+    rules: np.ndarray,
+    games: np.ndarray,
+    seed: np.uint64,
+    key: np.ndarray,
+    start: np.uint64,
+    stride: np.uint64,
+    half: int,
+    order: np.ndarray,
+    seats: np.ndarray,
 ) -> None:
-    """Deal each pair of games the same cards, from number `start * stride` in steps of `stride`."""
+    """Deal one half of some pairs, from number `start * stride` in steps of `stride`.
+
+    The key shuffles them, in each half anew: `order` becomes the pair behind each game.
+    It also draws in which half player one has which seat; `seats` becomes that.
+    """
     stream = np.zeros(1, np.uint64)
+    stream[0] = siphash(key, start, _SHUFFLES + np.uint64(half))
     for index in range(len(games)):
-        number = (start + np.uint64(index >> 1)) * stride
+        order[index] = index
+    for index in range(len(games) - 1, 0, -1):
+        other = below(stream, index + 1)
+        order[index], order[other] = order[other], order[index]
+    for index in range(len(games)):
+        pair = start + np.uint64(order[index])
         game = row(games, index)
         new_match(game)
-        deal_numbered(row(rules, 0), game, seed, number, stream)
+        deal_numbered(row(rules, 0), game, seed, pair * stride, stream)
+        seats[index] = (siphash(key, pair, _FIRST_SEATS) ^ np.uint64(half)) & ONE
 
 
 @jit
@@ -88,7 +113,7 @@ def collect(
     seats: np.ndarray,
     player: int,
     with_tricks: bool,
-    key: np.uint64,
+    key: np.ndarray,
     places: np.ndarray,
     views: np.ndarray,
     rng: np.ndarray,
@@ -153,10 +178,9 @@ def play_all(
 
 
 @jit
-def forfeit(rules: np.ndarray, games: np.ndarray, index: int) -> None:
-    """End a hand that the player to move loses by every counting trick."""
+def forfeit(rules: np.ndarray, games: np.ndarray, index: int, loser: int) -> None:
+    """End a hand that a seat loses by every counting trick."""
     first, game = row(rules, 0), row(games, index)
-    loser = np.int64(game.turn)
     takes_all = loser if game.low == 1 else 1 - loser
     game.tricks[takes_all] = np.int64(first.counting)
     game.tricks[1 - takes_all] = 0
@@ -231,10 +255,13 @@ def _thrown_by_each(
 
 @jit
 def _count_ending(
-    rules: Record, game: Record, seat: int, exact: bool, perfect: np.ndarray, sums: np.ndarray,
+    rules: Record, game: Record, seat: int, exact: bool, believed: np.ndarray, sums: np.ndarray,
     known: Any, scratch: Any, worth: np.ndarray, hands: np.ndarray, thrown: np.ndarray,
 ) -> None:  # fmt: skip
-    """Count what the endgame was worth as it began, and what was thrown away in it."""
+    """Count what the endgame was worth as it began, and what was thrown away in it.
+
+    Who is believed to be perfect in it has thrown nothing away.
+    """
     foreplay = np.int64(rules.stock) // 2
     sign = -1 if game.low == 1 else 1
     if exact:
@@ -254,13 +281,13 @@ def _count_ending(
     sums[ENDING_MARGIN] += sign * (2 * mine - size)
     thrown[0] = 0
     thrown[1] = 0
-    if perfect[0] and perfect[1]:
+    if believed[0] and believed[1]:
         return
-    if perfect[0] or perfect[1]:
+    if believed[0] or believed[1]:
         won = 0
         for trick in range(foreplay, np.int64(game.trick)):
             won += 1 if _winner(game, trick) == seat else 0
-        thrown[seat if perfect[1] else 1 - seat] = abs(mine - won)
+        thrown[seat if believed[1] else 1 - seat] = abs(mine - won)
     else:
         _thrown_by_each(game, foreplay, value, hands, known, scratch, worth, thrown)
     sums[THROWN_ONE] += thrown[seat]
@@ -292,7 +319,7 @@ def count_hands(
     forfeits: np.ndarray,
     solvable: bool,
     exact: bool,
-    perfect: np.ndarray,
+    believed: np.ndarray,
     sums: np.ndarray,
     course: np.ndarray,
     totals: np.ndarray,
@@ -327,7 +354,7 @@ def count_hands(
             if solvable:
                 known = known_low if game.low == 1 else known_high
                 _count_ending(
-                    first, game, seat, exact, perfect, sums, known, scratch, worth, hands, thrown
+                    first, game, seat, exact, believed, sums, known, scratch, worth, hands, thrown
                 )
         margin = np.int64(game.tricks[seat]) - np.int64(game.tricks[1 - seat])
         if game.low == 1:

@@ -1,26 +1,30 @@
 """A chunk of deals between two players, every deal played twice with the seats exchanged.
 
-Both players of a chunk are called once per round with the views of all games in
-which they are to move. A chunk is the same wherever and whenever it is played:
-deals and the agents' random streams are keyed by the seed, and its size does
-not depend on the number of workers.
+Each half of a chunk holds every deal once, and is played by itself: both players
+are called once per round with the views of all its games in which they are to
+move. Nothing they get tells which game of the other half has the same cards. A
+chunk is the same wherever and whenever it is played: deals are those of the seed,
+the order of the games and the agents' random streams follow from a secret key,
+and its size does not depend on the number of workers.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+import traceback
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ...agents.base import Agent, action_text, agent_key, checked_answer
+from ...agents.base import Agent, action_text, checked_answer
 from ...agents.registry import raised_at, told_error
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
 from ...engine.records import GameRecord, MatchScore, TrickRecord
 from ...engine.rules import Match, Rules
 from ...engine.state import GAME, NO_CARD, SEATS, VIEW
+from ...engine.streams import fresh_secret, key_of_bytes, siphash
 from . import kernels
 from .kernels import COURSE_ROWS, COURSE_TRICKS, MATCH_DEALS, SUMS, TOTALS
 
@@ -31,15 +35,23 @@ MOST_ENDING_CARDS = 13
 
 @dataclass(frozen=True)
 class Setting:
-    """What two players play: the rules, a match or single hands, and from which seed."""
+    """What two players play: the rules, a match or single hands, and from which seed and key."""
 
     rules: Rules
     match: Match | None = None
     seed: int = 0
+    """Of the deals."""
+    key: bytes = field(default_factory=fresh_secret, repr=False)
+    """Of all else that is drawn; no player knows it."""
     records: bool = False
     """Keep a record of every hand, for which endings are played out."""
     play_out: bool = False
     """Play endings out even where both players are perfect in them."""
+
+    @property
+    def plays_endings(self) -> bool:
+        """Whether endings are played out whoever plays."""
+        return self.play_out or self.records or not self.solvable
 
     @property
     def solvable(self) -> bool:
@@ -57,6 +69,8 @@ class Fault:
     """`illegal` or `raised`."""
     hands: int
     example: str
+    trace: str = ""
+    """Where the player's own code raised it."""
 
 
 @dataclass
@@ -71,6 +85,8 @@ class Tally:
     totals: Array = field(default_factory=lambda: np.zeros(TOTALS, np.int64))
     exact: bool = False
     """Whether endings were replaced by their values."""
+    failed: tuple[int, int] = (0, 0)
+    """Hands that a player forfeited in an ending."""
     seconds: tuple[float, float] = (0.0, 0.0)
     moves: tuple[int, int] = (0, 0)
     faults: list[Fault] = field(default_factory=list)
@@ -81,6 +97,7 @@ class Tally:
         for name in ("sums", "course", "moments", "totals"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.exact = self.exact or other.exact
+        self.failed = _both(self.failed, other.failed)
         self.seconds = _both(self.seconds, other.seconds)
         self.moves = _both(self.moves, other.moves)
         for fault in other.faults:
@@ -92,11 +109,22 @@ class Tally:
             if (known.player, known.kind) == (fault.player, fault.kind):
                 known.hands += fault.hands
                 return
-        self.faults.append(Fault(fault.player, fault.kind, fault.hands, fault.example))
+        self.faults.append(replace(fault))
+
+    def slips(self, player: int) -> int:
+        """What a player did that nobody does who plays endings perfectly."""
+        thrown = kernels.THROWN_TWO if player else kernels.THROWN_ONE
+        return int(self.sums[thrown]) + self.failed[player]
 
 
 def _both(mine: tuple[Any, Any], others: tuple[Any, Any]) -> tuple[Any, Any]:
     return mine[0] + others[0], mine[1] + others[1]
+
+
+Pair = tuple[Agent, Agent]
+Halves = tuple[Pair, Pair]
+"""The two players of each half. They may be the same objects; one that remembers what it saw
+in spite of `reset` knows then in the second half what it learnt in the first."""
 
 
 @dataclass
@@ -107,35 +135,76 @@ class Chunk:
     records: list[str] = field(default_factory=list)
 
 
-def play_chunk(players: tuple[Agent, Agent], setting: Setting, start: int, pairs: int) -> Chunk:
-    """Play pairs of games from the deal (or match) number `start` on."""
-    if players[0] is players[1] and players[0].keeps_state:
-        raise ValueError(
-            f"{players[0].name} remembers between its moves, so it can not sit on both sides: "
-            "make a second one"
-        )
-    return _Hall(players, setting, start, pairs).play()
+def play_chunk(
+    halves: Halves,
+    setting: Setting,
+    start: int,
+    pairs: int,
+    believed: tuple[bool, bool] = (False, False),
+    trial: bool = False,
+) -> Chunk:
+    """Play pairs of games from the deal (or match) number `start` on.
+
+    `believed` says which players' endings count as perfect: where both do, the exact
+    value of an ending takes its place. In a trial endings are played out all the same
+    and followed card by card; where nobody slips, nothing else comes of it.
+    """
+    for one, two in halves:
+        if one is two and one.keeps_state:
+            raise ValueError(
+                f"{one.name} remembers between its moves, so it can not sit on both sides: "
+                "make a second one"
+            )
+    exact = all(believed) and not setting.plays_endings
+    tally = Tally(pairs=pairs, exact=exact and not trial)
+    lines: list[tuple[int, int, str]] = []
+    both = np.zeros((pairs, TOTALS), np.int64)
+    trusted = (False, False) if trial else believed
+    for half, players in enumerate(halves):
+        hall = _Hall(players, setting, start, half, trusted, tally, lines)
+        hall.play()
+        both[hall.order] += hall.totals
+    tally.moments = both.T @ both
+    tally.totals = both.sum(axis=0)
+    if trial and exact and not any(tally.slips(player) for player in range(SEATS)):
+        _leave_out_endings(tally, setting.rules)
+    return Chunk(tally, [line for _, _, line in sorted(lines)])
+
+
+def _leave_out_endings(tally: Tally, rules: Rules) -> None:
+    """What was played perfectly is counted as if its exact value had taken its place."""
+    foreplay = rules.foreplay_tricks
+    tally.exact = True
+    tally.course[[kernels.PLAYED, kernels.WON], foreplay:] = 0
+    tally.course[[kernels.TRUMPS, kernels.HIGH_CARDS], foreplay + 1 :] = 0
 
 
 class _Hall:
-    """The games of one chunk while they are played."""
+    """The games of one half of a chunk while they are played; what they come to joins a tally."""
 
     def __init__(
-        self, players: tuple[Agent, Agent], setting: Setting, start: int, pairs: int
+        self,
+        players: Pair,
+        setting: Setting,
+        start: int,
+        half: int,
+        believed: tuple[bool, bool],
+        tally: Tally,
+        lines: list[tuple[int, int, str]],
     ) -> None:
         self.players = players
         self.setting = setting
-        self.perfect = np.array([each.perfect_endgame for each in players])
-        self.exact = bool(
-            setting.solvable and self.perfect.all() and not (setting.play_out or setting.records)
-        )
-        self.tally = Tally(pairs=pairs, exact=self.exact)
-        self.lines: list[str] = []
-        count = SEATS * pairs
+        self.believed = np.array(believed)
+        self.exact = tally.exact
+        self.tally = tally
+        self.lines = lines
+        count = tally.pairs
         self.rules = setting.rules.record(setting.match)
         self.games = np.zeros(count, GAME)
-        # Player one sits in seat 0 first, and in seat 1 when the deal comes again.
-        self.seats = np.arange(count, dtype=np.uint8) % SEATS
+        self.seats = np.zeros(count, np.uint8)
+        """Where player one sits."""
+        self.order = np.zeros(count, np.int64)
+        """The pair that each game belongs to, counted from the chunk's first."""
         self.counted = np.zeros(count, np.bool_)
         self.forfeits = np.zeros(count, np.int8)
         self.totals = np.zeros((count, TOTALS), np.int64)
@@ -146,12 +215,15 @@ class _Hall:
         self.dealt = np.zeros(count, np.int64)
         self.views = [_clean_views(count) for _ in players]
         self.seed = np.uint64(setting.seed)
-        self.key = np.uint64(agent_key(self.seed))
+        self.key = key_of_bytes(setting.key)
         self.known = _known(setting)
         stride = np.uint64(1) if setting.match is None else MATCH_DEALS
-        kernels.deal_pairs(self.rules, self.games, self.seed, np.uint64(start), stride)
+        kernels.deal_half(
+            self.rules, self.games, self.seed, self.key, np.uint64(start), stride, half,
+            self.order, self.seats,
+        )  # fmt: skip
 
-    def play(self) -> Chunk:
+    def play(self) -> None:
         """Play all games to their end."""
         self._tell_new_hands(np.arange(len(self.games)))
         left = len(self.games)
@@ -165,10 +237,6 @@ class _Hall:
             left -= self._count()
         if self.setting.match is not None:
             kernels.score_matches(self.rules, self.games, self.seats, self.totals)
-        both = self.totals[0::2] + self.totals[1::2]
-        self.tally.moments = both.T @ both
-        self.tally.totals = both.sum(axis=0)
-        return Chunk(self.tally, self.lines)
 
     def _move(self, player: int) -> None:
         """Let one player act in all games in which it is to move."""
@@ -196,14 +264,15 @@ class _Hall:
     def _ask(self, player: int, views: Array, part: slice, actions: Array) -> None:
         """Fill in a player's actions; where it raises, ask again by halves to find the hand."""
         agent = self.players[player]
-        rng = self.rng[part].copy()
+        # Copies, and nothing beside them: an array tells of the larger one that it is a part of.
+        seen, rng = views[part].copy(), self.rng[part].copy()
         answered = False
         try:
             if agent.keeps_state:
                 places = self.places[part].copy()
-                answer = agent.act(views[part], rng, indices=places)  # type: ignore[call-arg]
+                answer = agent.act(seen, rng, indices=places)  # type: ignore[call-arg]
             else:
-                answer = agent.act(views[part], rng)
+                answer = agent.act(seen, rng)
             answered = True
             actions[part] = checked_answer(agent, answer, part.stop - part.start)
         except (Exception, SystemExit) as error:
@@ -212,27 +281,44 @@ class _Hall:
                 self._ask(player, views, slice(part.start, middle), actions)
                 self._ask(player, views, slice(middle, part.stop), actions)
             else:
-                where = "" if answered else raised_at(error)
-                self._blame(player, "raised", part.start, told_error(error), where)
+                index = int(self.places[part.start])
+                self._blame_error(player, index, error, of_its_own=not answered)
 
     def _forfeit(self, player: int, place: int, action: int) -> None:
-        if action != _RAISED:
-            self._blame(player, "illegal", place, f"played {action_text(action)}")
         index = int(self.places[place])
-        self.forfeits[index] = player + 1
-        kernels.forfeit(self.rules, self.games, index)
+        if action != _RAISED:
+            self._blame(player, "illegal", index, f"played {action_text(action)}")
+        self._lose(player, index)
 
-    def _blame(self, player: int, kind: str, place: int, what: str, source: str = "") -> None:
-        game = self.games[self.places[place]]
-        where = f"deal {game['number']}, seat {game['turn']}, trick {int(game['trick']) + 1}"
+    def _lose(self, player: int, index: int) -> None:
+        """A player loses the hand of a game by forfeit."""
+        if self.games[index]["trick"] >= self.setting.rules.foreplay_tricks:
+            self.tally.failed = _both(self.tally.failed, (1, 0) if player == 0 else (0, 1))
+        self.forfeits[index] = player + 1
+        kernels.forfeit(self.rules, self.games, index, int(self.seats[index]) ^ player)
+
+    def _blame_error(self, player: int, index: int, error: BaseException, of_its_own: bool) -> None:
+        """Note what a player raised, and where if that was in code `of_its_own`."""
+        source, trace = "", ""
+        if of_its_own:
+            source = raised_at(error)
+            below = error.__traceback__ and error.__traceback__.tb_next
+            trace = "".join(traceback.format_exception(type(error), error, below))
+        self._blame(player, "raised", index, told_error(error), source, trace)
+
+    def _blame(
+        self, player: int, kind: str, index: int, what: str, source: str = "", trace: str = ""
+    ) -> None:
+        game, seat = self.games[index], int(self.seats[index]) ^ player
+        where = f"deal {game['number']}, seat {seat}, trick {int(game['trick']) + 1}"
         where += f"; {source}" if source else ""
-        self.tally.add_fault(Fault(player, kind, 1, f"{what} ({where})"))
+        self.tally.add_fault(Fault(player, kind, 1, f"{what} ({where})", trace))
 
     def _count(self) -> int:
         """Count what is over and deal on in matches; returns how many games have ended."""
         ended = kernels.count_hands(
             self.rules, self.games, self.seats, self.counted, self.forfeits,
-            self.setting.solvable, self.exact, self.perfect,
+            self.setting.solvable, self.exact, self.believed,
             self.tally.sums, self.tally.course, self.totals, self.listed, *self.known,
         )  # fmt: skip
         if not ended:
@@ -249,14 +335,33 @@ class _Hall:
         return ended - again
 
     def _tell_new_hands(self, indices: Array) -> None:
-        for agent in self.players:
-            if agent.keeps_state and len(indices):
-                agent.reset(indices.copy())
+        for player, agent in enumerate(self.players):
+            if agent.keeps_state:
+                self._reset(player, indices)
 
-    def _line(self, index: int) -> str:
+    def _reset(self, player: int, indices: Array) -> None:
+        """Tell a player of new hands; where it raises, by halves, to find those it forfeits."""
+        if not len(indices):
+            return
+        try:
+            self.players[player].reset(indices.copy())
+        except (Exception, SystemExit) as error:
+            if len(indices) > 1:
+                middle = len(indices) // 2
+                self._reset(player, indices[:middle])
+                self._reset(player, indices[middle:])
+            elif not self.forfeits[indices[0]]:
+                self._blame_error(player, int(indices[0]), error, of_its_own=True)
+                self._lose(player, int(indices[0]))
+
+    def _line(self, index: int) -> tuple[int, int, str]:
+        """The record of a hand, with what it is sorted by: its deal, and player one's seat."""
         names = [each.name for each in self.players]
-        seated = names if self.seats[index] == 0 else names[::-1]
-        return record_of_game(self.games[index], self.setting, seated).to_line()
+        seat = int(self.seats[index])
+        record = record_of_game(
+            self.games[index], self.setting, names if seat == 0 else names[::-1]
+        )
+        return int(self.games[index]["number"]), seat, record.to_line()
 
 
 # Stands for the action of a player that gave none.
@@ -348,7 +453,18 @@ def _score_before(game: Any, match: Match, pays: tuple[int, int]) -> MatchScore:
     )
 
 
-def warm_up_arena(players: tuple[Agent, Agent], setting: Setting) -> None:
-    """Compile and load everything by playing one pair that does not count."""
-    warm_up("arena", "training", lambda: play_chunk(players, setting, 0, 1))
-    play_chunk(players, setting, 0, 1)
+def warm_up_arena(halves: Halves, setting: Setting) -> None:
+    """Compile and load everything by playing one pair that does not count, of no deal that does."""
+    seed = siphash(key_of_bytes(setting.key), np.uint64(0), _WARM_UP)
+    elsewhere = replace(setting, seed=int(seed))
+    believed = tuple(each.perfect_endgame for each in halves[0])
+
+    def play() -> None:
+        play_chunk(halves, elsewhere, 0, 1, (believed[0], believed[1]))
+
+    warm_up("arena", "training", play)
+    play()
+
+
+# Beside it the key gives the seed of what is played to warm up.
+_WARM_UP = np.uint64(1 << 10)

@@ -34,7 +34,7 @@ class Stages:
     thrown: float | None
     """Tricks thrown away in the endgame against perfect play; None where endings have no value."""
     perfect: bool
-    """Perfect in open endgames, as the player itself says."""
+    """Perfect in open endgames, as the player itself says and a sample did not refute."""
     ms_a_move: float | None
     """Milliseconds for each decision asked of it."""
     moves: int
@@ -60,6 +60,8 @@ class Forfeit:
     kind: str
     hands: int
     example: str
+    trace: str = ""
+    """Where the first error was raised in the player's own code."""
 
     def __str__(self) -> str:
         did = "played an illegal card" if self.kind == "illegal" else "raised an error"
@@ -121,6 +123,8 @@ class Pairing:
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it; what depends on the machine stands under `timing`."""
         told = _plain(self)
+        for forfeit in told["forfeits"]:
+            del forfeit["trace"]  # it tells of one machine's folders
         told["timing"] = [
             {"ms_a_move": stage.pop("ms_a_move"), "moves": stage["moves"]}
             for stage in told["stages"]
@@ -149,6 +153,9 @@ class Result:
     rules: str
     match: str | None
     seed: int
+    """Of the deals."""
+    key: str
+    """Of all else that was drawn, in hexadecimal: seed and key make the same result again."""
     players: tuple[str, ...]
     pairings: tuple[Pairing, ...]
     ladder: Ladder | None = None
@@ -185,6 +192,7 @@ class Result:
             "rules": self.rules,
             "match": self.match,
             "seed": self.seed,
+            "key": self.key,
             "until": self.until,
             "complete": self.complete,
             "players": list(self.players),
@@ -256,7 +264,7 @@ def pairing_of(
         course=_course(setting, tally),
         exact_endings=tally.exact,
         forfeits=tuple(
-            Forfeit(names[fault.player], fault.kind, fault.hands, fault.example)
+            Forfeit(names[fault.player], fault.kind, fault.hands, fault.example, fault.trace)
             for fault in tally.faults
         ),
         score_variance=(SEATS * pairs * error) ** 2 if pairs > 1 else SEATS * pairs / 4,

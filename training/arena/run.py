@@ -3,6 +3,10 @@
 All pairings advance side by side, chunk by chunk, on the same deals. What counts
 of a pairing are its first chunks without a gap, and when it is done is decided on
 those alone, so that the number of workers changes nothing.
+
+Where both players say that they play endings perfectly, their exact value stands for
+playing them. A sample of every pairing's chunks is played out all the same: who slips
+there is believed no more, and the pairing is played again from its beginning.
 """
 
 from __future__ import annotations
@@ -15,18 +19,26 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...agents.base import Agent
 from ...agents.human import HumanAgent
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.state import SEATS
+from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
+from . import kernels as k
 from .play import Chunk, Setting, Tally
 from .results import Ladder, Pairing, Result, ladder_of, pairing_of, strongest_first
 from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
 
 DEFAULT_HANDS = 10_000
 # Pairs in a chunk: many are played faster, few stop sooner and spread better over workers.
-_MOST_CHUNK, _LEAST_CHUNK, _OPEN_CHUNK = 256, 8, 64
+_MOST_CHUNK, _LEAST_CHUNK, _OPEN_CHUNK = 512, 8, 64
 _CHUNKS = 64
+# A chunk in so many is a trial of what players say of their endings, and the first always is.
+_TRIALS = np.uint64(64)
+# What the key of a run is hashed with, beside a chunk's number, to draw them.
+_TRIAL_DRAWS = np.uint64(1 << 11)
 # A precision is not believed before so many pairs were played.
 _LEAST_PAIRS = 128
 _MOST_PAIRS = 1 << 40
@@ -40,11 +52,28 @@ Records = Callable[[str], object]
 class _Course:
     """How far a pairing is: what was given out, what came back, and what counts."""
 
+    believed: tuple[bool, bool]
+    """Whose endings count as perfect."""
+    attempt: int = 0
+    written: int = 0
+    """Chunks whose records are written."""
     tally: Tally = field(default_factory=Tally)
     given: int = 0
     counted: int = 0
     waiting: dict[int, Chunk] = field(default_factory=dict)
     done: bool = False
+
+    def anew(self, believed: tuple[bool, bool]) -> _Course:
+        """The same from its beginning, with fewer believed; what was written stays."""
+        return _Course(believed, self.attempt + 1, self.written)
+
+
+@dataclass
+class _Slip:
+    """A player that said its endings are perfect, and what it did in a sample of them."""
+
+    slips: int
+    endings: int
 
 
 class Arena:
@@ -54,7 +83,8 @@ class Arena:
     plays so many hands (matches, where a match is played), rounded up to an even
     number, since half of them have the seats exchanged; with `until` it stops as soon
     as half of the win rate's interval is no longer than that, and `hands` is the most
-    it plays.
+    it plays. `key`, 32 hexadecimal digits, stands for all that is drawn beside the
+    deals of the seed; without it a secret is drawn, and kept in the result.
     """
 
     def __init__(
@@ -67,6 +97,7 @@ class Arena:
         until: float | None = None,
         match: Match | None = None,
         seed: int = 0,
+        key: str | None = None,
         workers: int = 1,
         anchor: str | None = None,
         rated: bool = False,
@@ -75,6 +106,7 @@ class Arena:
     ) -> None:
         self.setting = Setting(
             load_rules(rules), match, _whole(seed, "seed", 0, 2**64 - 1),
+            fresh_secret() if key is None else _key_bytes(key),
             records=records is not None, play_out=play_out,
         )  # fmt: skip
         self.workers = _whole(workers, "workers", 1, 4096)
@@ -92,7 +124,7 @@ class Arena:
         self._specs = tuple((players[i], players[j]) for i, j in pairings)
         self._bench = Bench(self._specs, self.setting)
         # Made here as well: what can not play is told at once, and by its own name.
-        self._agents = [self._bench.pair(place) for place in range(len(pairings))]
+        self._agents = [self._bench.halves(place)[0] for place in range(len(pairings))]
         self.names = _names(players, pairings, self._agents)
         if any(isinstance(each, HumanAgent) for pair in self._agents for each in pair):
             raise ValueError(
@@ -113,7 +145,11 @@ class Arena:
             )
         self._write = records
         self._lines: dict[tuple[int, int], list[str]] = {}
-        self.courses = [_Course() for _ in pairings]
+        self.courses = [
+            _Course((one.perfect_endgame, two.perfect_endgame)) for one, two in self._agents
+        ]
+        self.slipped: dict[str, _Slip] = {}
+        """The players that are not perfect in the endgame and said so."""
         self._turn = 0
         self.complete = False
         self.replaced = 0
@@ -133,26 +169,73 @@ class Arena:
             start = course.given * self.chunk
             if course.done or start >= self.pairs:
                 continue
-            task = Task(place, course.given, start, min(self.chunk, self.pairs - start))
+            task = Task(
+                place, course.given, start, min(self.chunk, self.pairs - start), course.believed,
+                self._is_trial(course), course.attempt,
+            )  # fmt: skip
             course.given += 1
             self._turn = place + 1
             return task
         return None
 
+    def _is_trial(self, course: _Course) -> bool:
+        """Whether the next chunk shows if those who are believed deserve it."""
+        if not any(course.believed) or not self.setting.solvable:
+            return False
+        drawn = siphash(key_of_bytes(self.setting.key), np.uint64(course.given), _TRIAL_DRAWS)
+        return course.given == 0 or drawn % _TRIALS == 0
+
     def _take_in(self, task: Task, chunk: Chunk) -> None:
         """Count a chunk, and those that were waiting for it."""
-        course = self.courses[task.pairing]
+        place, course = task.pairing, self.courses[task.pairing]
+        if task.attempt != course.attempt:
+            return
         course.waiting[task.chunk] = chunk
         while not course.done and course.counted in course.waiting:
             arrived = course.waiting.pop(course.counted)
+            if self._caught(place, arrived.tally):
+                break
             course.counted += 1
             course.tally.add(arrived.tally)
-            if self._write is not None:
-                self._lines[course.counted - 1, task.pairing] = arrived.records
-            course.done = self._is_done(task.pairing)
+            if self._write is not None and course.counted > course.written:
+                self._lines[course.counted - 1, place] = arrived.records
+            course.done = self._is_done(place)
         if course.done:
             course.waiting.clear()
         self._write_records()
+
+    def _caught(self, place: int, tally: Tally) -> bool:
+        """Whether somebody slipped who was believed; the pairing is then begun anew."""
+        course = self.courses[place]
+        caught = [p for p in range(SEATS) if course.believed[p] and tally.slips(p)]
+        for player in caught:
+            name = self.names[self._places[place][player]]
+            slip = self.slipped.setdefault(name, _Slip(0, 0))
+            slip.slips += tally.slips(player)
+            slip.endings += int(tally.sums[k.ENDINGS]) + sum(tally.failed)
+        if caught:
+            self._begin_anew(place)
+        return bool(caught)
+
+    def _begin_anew(self, place: int) -> None:
+        """Play a pairing from its beginning, whoever slipped anywhere believed no more."""
+        course, (i, j) = self.courses[place], self._places[place]
+        one, two = (self.names[each] not in self.slipped for each in (i, j))
+        self.courses[place] = course.anew((course.believed[0] and one, course.believed[1] and two))
+        for key in [key for key in self._lines if key[1] == place]:
+            del self._lines[key]
+
+    def _doubtful(self) -> bool:
+        """Begin anew what is left that believes a player who slipped elsewhere; was there any?"""
+        doubtful = [
+            place
+            for place, course in enumerate(self.courses)
+            for player, believed in zip(self._places[place], course.believed, strict=True)
+            if believed and self.names[player] in self.slipped
+        ]
+        for place in dict.fromkeys(doubtful):
+            self._begin_anew(place)
+        return bool(doubtful)
 
     def _write_records(self, whatever_there_is: bool = False) -> None:
         """Write the records of chunks in one order, whoever played them first."""
@@ -167,6 +250,7 @@ class Arena:
                 return
             for line in self._lines.pop(key):
                 self._write(line)
+            self.courses[key[1]].written = key[0] + 1
 
     def _is_done(self, place: int) -> bool:
         tally = self.courses[place].tally
@@ -201,23 +285,29 @@ class Arena:
     @contextmanager
     def _played(self) -> Iterator[Iterator[tuple[Task, Chunk]]]:
         if self.workers == 1:
-            yield played_here(self._bench, self)
+            yield self._until_nobody_doubts(lambda: played_here(self._bench, self))
             return
         with Pool(self._specs, self.setting, self.workers) as self.pool:
             try:
-                yield self.pool.played(self)
+                yield self._until_nobody_doubts(lambda: self.pool.played(self))
             finally:
                 self.replaced = self.pool.replaced
+
+    def _until_nobody_doubts(
+        self, played: Callable[[], Iterator[tuple[Task, Chunk]]]
+    ) -> Iterator[tuple[Task, Chunk]]:
+        """What was played, until no pairing believes who slipped in another."""
+        yield from played()
+        while self._doubtful():
+            yield from played()
 
     # -- what there is
 
     def pairing(self, place: int) -> Pairing:
         """The figures of a pairing so far."""
         i, j = self._places[place]
-        first, second = self._agents[place]
-        perfect = first.perfect_endgame, second.perfect_endgame
-        names = self.names[i], self.names[j]
-        return pairing_of(names, perfect, self.setting, self.courses[place].tally)
+        course, names = self.courses[place], (self.names[i], self.names[j])
+        return pairing_of(names, course.believed, self.setting, course.tally)
 
     @property
     def hands(self) -> int:
@@ -245,6 +335,7 @@ class Arena:
             rules=self.setting.rules.name,
             match=str(self.setting.match) if self.setting.match else None,
             seed=self.setting.seed,
+            key=self.setting.key.hex(),
             players=self.names,
             pairings=pairings,
             ladder=found,
@@ -262,6 +353,12 @@ class Arena:
             yield (
                 "Where both players are perfect in the endgame it was not played: its exact value "
                 "took its place, which is what perfect play comes to."
+            )
+        for name, slip in self.slipped.items():
+            yield (
+                f"{name} says that it plays endings perfectly, and does not: in a sample of "
+                f"{slip.endings:,} it gave away {slip.slips:,} tricks. All of its endings were "
+                "played out."
             )
         if self.replaced:
             died = "A worker process" if self.replaced == 1 else f"{self.replaced} worker processes"
@@ -285,6 +382,20 @@ def _whole(value: object, name: str, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f"{name} is {value!r}: it has to be a whole number from {least} to {most}")
     return value
+
+
+def _key_bytes(text: str) -> bytes:
+    """The key that hexadecimal digits write."""
+    try:
+        found = bytes.fromhex(text)
+    except (TypeError, ValueError):
+        found = b""
+    if len(found) != KEY_BYTES:
+        raise ValueError(
+            f"key is {text!r}: it has to be {2 * KEY_BYTES} hexadecimal digits, as a result tells "
+            "it; leave it out for a new one"
+        )
+    return found
 
 
 def _names(

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from ...agents.base import Agent, as_agent
 from ...engine.output import lasting_streams
-from .play import Chunk, Setting, play_chunk, warm_up_arena
+from .play import Chunk, Halves, Pair, Setting, play_chunk, warm_up_arena
 
 PlayerSpec = Any
 """A player as it is given: a name, or for one process alone whatever `as_agent` takes."""
@@ -43,6 +43,12 @@ class Task:
     chunk: int
     start: int
     pairs: int
+    believed: tuple[bool, bool] = (False, False)
+    """Whose endings count as perfect."""
+    trial: bool = False
+    """Whether endings are played out to see if they are."""
+    attempt: int = 0
+    """How often the pairing was begun anew."""
 
 
 class TaskSource(Protocol):
@@ -54,44 +60,45 @@ class TaskSource(Protocol):
 
 
 class Bench:
-    """The players of a run in one process, made when first needed."""
+    """The players of a run in one process, made when first needed.
+
+    Those that are named are made anew for each pairing, each half of its deals, each side
+    and each attempt: none meets a deal twice, so none can know it from before.
+    """
 
     def __init__(
         self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting
     ) -> None:
         self._specs = players
         self._setting = setting
-        self._made: dict[tuple[int, Any], Agent] = {}
+        self._made: dict[int, tuple[int, Halves]] = {}
         self._warm: set[int] = set()
 
-    def pair(self, pairing: int) -> tuple[Agent, Agent]:
-        """The two players of a pairing."""
-        first, second = self._specs[pairing]
-        return self._agent(first, 0), self._agent(second, 1)
+    def halves(self, pairing: int, attempt: int = 0) -> Halves:
+        """The players of a pairing: those of the first half of its deals, and of the second."""
+        made_for, halves = self._made.get(pairing, (-1, None))
+        if halves is None or made_for != attempt:
+            halves = self._pair(pairing), self._pair(pairing)
+            self._made[pairing] = attempt, halves
+        return halves
 
-    def _agent(self, spec: PlayerSpec, side: int) -> Agent:
-        # One that remembers between its moves is made for each side of the table.
-        for known_side in (0, side):
-            known = self._made.get((known_side, _key_of(spec)))
-            if known is not None and (known_side == side or not known.keeps_state):
-                return known
+    def _pair(self, pairing: int) -> Pair:
+        first, second = self._specs[pairing]
+        return self._agent(first), self._agent(second)
+
+    def _agent(self, spec: PlayerSpec) -> Agent:
         agent = as_agent(spec, self._setting.rules, match=self._setting.match)
         if isinstance(spec, str):
             agent.name = spec
-        self._made[side, _key_of(spec)] = agent
         return agent
 
     def play(self, task: Task) -> Chunk:
         """Play a chunk."""
-        players = self.pair(task.pairing)
+        halves = self.halves(task.pairing, task.attempt)
         if task.pairing not in self._warm:
             self._warm.add(task.pairing)
-            warm_up_arena(players, self._setting)
-        return play_chunk(players, self._setting, task.start, task.pairs)
-
-
-def _key_of(spec: PlayerSpec) -> object:
-    return spec if isinstance(spec, str) else id(spec)
+            warm_up_arena(halves, self._setting)
+        return play_chunk(halves, self._setting, task.start, task.pairs, task.believed, task.trial)
 
 
 def played_here(bench: Bench, source: TaskSource) -> Iterator[tuple[Task, Chunk]]:
