@@ -20,7 +20,7 @@ from ..engine.compiled import jit
 from ..engine.play import Record, row
 from ..engine.rules import Match, Rules, load_rules
 from ..engine.state import VIEW
-from ..engine.streams import Key, key_of_seed, siphash
+from ..engine.streams import Key, key_of_bytes, secret_of_seed, siphash
 from ..engine.view import View
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def as_agent(
 
 def agent_key(seed: int) -> Key:
     """The key of a seed from which the streams of agents start, where a seed decides everything."""
-    return key_of_seed(seed, _PURPOSE)
+    return key_of_bytes(secret_of_seed(seed, _PURPOSE))
 
 
 @jit

@@ -146,15 +146,13 @@ def key_of_bytes(secret: bytes) -> Key:
     return np.frombuffer(secret, "<u8").astype(np.uint64)
 
 
-def key_of_seed(seed: int, purpose: str) -> Key:
-    """A key that follows from a seed, one for each purpose, by a hash (BLAKE2) that hides it.
+def secret_of_seed(seed: int, purpose: str) -> bytes:
+    """The bytes of a key that follows from a seed, one for each purpose, by BLAKE2.
 
     It is as secret as the seed: one that is small can be found by trying.
     """
-    digest = hashlib.blake2b(
-        int(seed).to_bytes(8, "little"), digest_size=KEY_BYTES, person=purpose.encode()
-    )
-    return key_of_bytes(digest.digest())
+    told = int(seed).to_bytes(8, "little")
+    return hashlib.blake2b(told, digest_size=KEY_BYTES, person=purpose.encode()).digest()
 
 
 def fresh_secret() -> bytes:

@@ -200,7 +200,7 @@ class Against:
         views, rng = self._opponent_views[:count].copy(), self._rng[:count].copy()
         opponent = self.opponent
         if opponent.keeps_state:
-            answer = opponent.act(views, rng, indices=where)  # type: ignore[call-arg]
+            answer = opponent.act(views, rng, indices=where.copy())  # type: ignore[call-arg]
         else:
             answer = opponent.act(views, rng)
         actions = checked_answer(opponent, answer, count)

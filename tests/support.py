@@ -40,6 +40,9 @@ from german_whist.engine.state import (
 )
 from plain_whist import HIDDEN, NAMED, PlainGame, PlainRules
 
+# A run of the arena is the same each time where a test names its key, which is otherwise drawn.
+KEY = "5ec2e70fa12ea0b3b17b05e1f4a9c6d8"
+
 # Rule sets that nobody would name, at the edges of what can be played.
 _ALL_CARDS = {"suits": 4, "ranks": 13}
 ODD: dict[str, dict[str, Any]] = {
@@ -442,3 +445,19 @@ def plain_history(view: Mapping[str, Any], order: Sequence[int]) -> list[tuple[i
         elif kind == "now" and event[1] == "lead":
             trick = sum(row[0] == FOLLOWED for row in rows)
     return rows
+
+
+def with_other_hidden_cards(game: Game, seat: int, rng: np.random.Generator) -> Game:
+    """The same game as a seat sees it, with the cards that it can not see exchanged."""
+    twin = game.clone()
+    record = twin.record[0]
+    unseen = [
+        card for card in game.rules.deck if int(game.view(seat).record["unseen"][0]) >> card & 1
+    ]
+    exchanged = dict(zip(unseen, rng.permutation(unseen).tolist(), strict=True))
+    hand = int(record["hand"][1 - seat])
+    cards = [card for card in range(52) if hand >> card & 1]
+    record["hand"][1 - seat] = sum(1 << exchanged.get(card, card) for card in cards)
+    dealt = len(game.rules.deck)
+    record["deal"][:dealt] = [exchanged.get(card, card) for card in record["deal"][:dealt].tolist()]
+    return twin

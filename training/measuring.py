@@ -11,12 +11,15 @@ from ..agents.checkpoint import checkpoints_in, read_card, read_checkpoint
 from ..agents.network import NetworkAgent
 from ..agents.registry import make_agent
 from ..engine.rules import Rules
+from ..engine.streams import secret_of_seed
 from .arena import evaluate
 from .checkpoint import Measured
 from .settings import Settings
 
 # Deals of measurements have a seed of their own, far from those that people give to trainings.
+# Their key follows from it, so that a resumed run measures as one that was not stopped.
 MEASURING_SEED = 0x6D656173757265
+MEASURING_KEY = secret_of_seed(MEASURING_SEED, "measuring").hex()
 ITSELF = "itself"
 
 
@@ -44,7 +47,9 @@ def measure(
     found = []
     for name, opponent in opponents:
         try:
-            result = evaluate(player, opponent, rules, hands=hands, seed=MEASURING_SEED)
+            result = evaluate(
+                player, opponent, rules, hands=hands, seed=MEASURING_SEED, key=MEASURING_KEY
+            )
         except CannotPlay as error:
             say(str(error))
             continue

@@ -22,7 +22,7 @@ from german_whist.agents import (
     register_agent,
 )
 from german_whist.engine.state import OVER, VIEW
-from support import ODD
+from support import ODD, with_other_hidden_cards
 
 NAMES = ["random", "random-exact", "threshold"]
 RULES = [*named_rules(), *ODD.values()]
@@ -84,22 +84,6 @@ def test_an_agent_does_not_see_what_is_hidden(rules: str, name: str) -> None:
             action = player.choose(view, deal=seed)
             assert player.choose(other.view(seat), deal=seed) == action
             game.play(action)
-
-
-def with_other_hidden_cards(game: Game, seat: int, rng: np.random.Generator) -> Game:
-    """The same game as a seat sees it, with the cards that it can not see exchanged."""
-    twin = game.clone()
-    record = twin.record[0]
-    unseen = [
-        card for card in game.rules.deck if int(game.view(seat).record["unseen"][0]) >> card & 1
-    ]
-    exchanged = dict(zip(unseen, rng.permutation(unseen).tolist(), strict=True))
-    hand = int(record["hand"][1 - seat])
-    cards = [card for card in range(52) if hand >> card & 1]
-    record["hand"][1 - seat] = sum(1 << exchanged.get(card, card) for card in cards)
-    dealt = len(game.rules.deck)
-    record["deal"][:dealt] = [exchanged.get(card, card) for card in record["deal"][:dealt].tolist()]
-    return twin
 
 
 def test_an_agent_against_itself_is_even_over_exchanged_seats() -> None:

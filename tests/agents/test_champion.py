@@ -15,6 +15,7 @@ from german_whist.agents.checkpoint import read_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.training.arena import evaluate
 from german_whist.training.settings import changed_settings, load_settings
+from support import KEY
 
 
 def test_it_is_small_and_tells_how_it_was_trained() -> None:
@@ -35,7 +36,7 @@ def test_it_is_small_and_tells_how_it_was_trained() -> None:
 def test_it_beats_the_rules_of_thumb_as_its_card_says() -> None:
     card = read_checkpoint(WEIGHTS).card
     told = next(each for each in card.measured if each.opponent == "threshold")
-    found = evaluate("champion", "threshold", hands=4_000, seed=11, workers=1).pairings[0]
+    found = evaluate("champion", "threshold", hands=4_000, seed=11, key=KEY).pairings[0]
     reach = found.win_rate.half_width + told.half_width
     assert abs(found.win_rate.value - told.win_rate) < 1.5 * reach
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from german_whist.training.arena import evaluate
+from support import KEY
 
 
 def win_rate(other: str, hands: int, rules: str = "classic") -> float:
-    found = evaluate("counting", other, rules, hands=hands, seed=8).pairings[0]
+    found = evaluate("counting", other, rules, hands=hands, seed=8, key=KEY).pairings[0]
     return found.win_rate.value
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_base import RULES, play_all, with_other_hidden_cards
+from test_base import RULES, play_all
 
 from german_whist import Game, Games
 from german_whist.agents import Player, agent_key, agent_names, decision_streams, make_agent
 from german_whist.cli import main
+from support import with_other_hidden_cards
 
 RULE_PLAYERS = ["value:13", "counting", "easy", "medium"]
 SEARCHES = [

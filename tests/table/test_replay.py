@@ -15,7 +15,7 @@ from german_whist.engine.records import GameRecord, RecordError, record_of
 from german_whist.table.replay import replay_of
 from german_whist.training.arena import evaluate
 from plain_whist import PlainGame
-from support import EVERY_SET, STYLES, chosen_action, engine_rules, plain_twin
+from support import EVERY_SET, KEY, STYLES, chosen_action, engine_rules, plain_twin
 
 
 def builtins(replay: Any) -> Any:
@@ -111,7 +111,7 @@ def test_a_hand_of_a_match_tells_its_score() -> None:
 
 def test_records_of_the_arena_open() -> None:
     lines: list[str] = []
-    evaluate("threshold", "random", hands=4, rules="draft", records=lines.append)
+    evaluate("threshold", "random", hands=4, rules="draft", key=KEY, records=lines.append)
     assert len(lines) == 4
     for line in lines:
         assert sorted(replay_of(GameRecord.from_line(line)).players) == ["random", "threshold"]

@@ -67,6 +67,7 @@ def evaluation() -> Result:
         rules="quick",
         match="best of 3",
         seed=5,
+        key="00112233445566778899aabbccddeeff",
         players=PLAYERS,
         pairings=(_pairing(0, 1, 0.6213), _pairing(0, 2, 0.4871)),
         notes=("carl <3> is slow",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,27 @@ from german_whist.agents import Agent, make_agent
 from german_whist.engine.endgame import moves
 from german_whist.engine.records import read_records, write_records
 from german_whist.engine.rules import Rules, load_rules
-from german_whist.training.arena import Arena, Result, evaluate, ladder
+from german_whist.training.arena import Arena, Result
+from german_whist.training.arena import evaluate as evaluate_in_secret
 from german_whist.training.arena import kernels as k
+from german_whist.training.arena import ladder as ladder_in_secret
 from german_whist.training.arena.play import Setting, Tally, play_chunk
+from support import KEY
 
 PLAYERS = "arena_players:"
 
+# A test is the same each time: it names the key that is otherwise drawn.
+evaluate = partial(evaluate_in_secret, key=KEY)
+ladder = partial(ladder_in_secret, key=KEY)
 
-def tally_of(players: tuple[str, str], rules: Rules, pairs: int = 60, **options: Any) -> Tally:
-    setting = Setting(rules, options.pop("match", None), options.pop("seed", 5), **options)
-    agents = tuple(make_agent(each, rules, match=setting.match) for each in players)
-    return play_chunk(agents, setting, 0, pairs).tally
+
+def tally_of(
+    players: tuple[str, str], rules: Rules, pairs: int = 60, *, trial: bool = False, **options: Any
+) -> Tally:
+    setting = Setting(rules, None, options.pop("seed", 5), bytes.fromhex(KEY), **options)
+    one, two = (make_agent(each, rules) for each in players)
+    believed = one.perfect_endgame, two.perfect_endgame
+    return play_chunk(((one, two), (one, two)), setting, 0, pairs, believed, trial).tally
 
 
 def told(result: Result) -> dict[str, Any]:
@@ -84,7 +95,7 @@ def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
 def test_tricks_thrown_away_are_those_of_the_moves_themselves(tmp_path: Path) -> None:
     lines: list[str] = []
     names = ["random", f"{PLAYERS}Counter"]
-    result = Arena(names, [(0, 1)], "small-last", hands=12, records=lines.append).play()
+    result = Arena(names, [(0, 1)], "small-last", hands=12, key=KEY, records=lines.append).play()
     (tmp_path / "hands.jsonl").write_text("\n".join(lines))
     thrown = dict.fromkeys(names, 0)
     for record in read_records(tmp_path / "hands.jsonl").records:
@@ -137,10 +148,10 @@ def test_chunks_of_any_size_add_up_to_the_same() -> None:
     rules = load_rules("classic")
     agents = (make_agent("random", rules), make_agent("threshold", rules))
     setting = Setting(rules, seed=9)
-    whole = play_chunk(agents, setting, 0, 50).tally
+    whole = play_chunk((agents, agents), setting, 0, 50).tally
     parts = Tally()
     for start in range(0, 50, 10):
-        parts.add(play_chunk(agents, setting, start, 10).tally)
+        parts.add(play_chunk((agents, agents), setting, start, 10).tally)
     assert parts.pairs == whole.pairs
     for name in ("sums", "course", "moments", "totals"):
         assert np.array_equal(getattr(parts, name), getattr(whole, name))
@@ -198,7 +209,7 @@ def test_who_remembers_is_told_of_every_new_hand() -> None:
 def test_one_who_remembers_can_not_sit_on_both_sides() -> None:
     agent = arena_players.Counter()
     with pytest.raises(ValueError, match="make a second one"):
-        play_chunk((agent, agent), Setting(load_rules("classic")), 0, 1)
+        play_chunk(((agent, agent),) * 2, Setting(load_rules("classic")), 0, 1)
 
 
 # -- records
@@ -212,7 +223,7 @@ def test_records_replay_to_the_same_results(
     lines: list[str] = []
     arena = Arena(
         ["threshold", "random"], [(0, 1)], rules, hands=8, match=match, seed=6,
-        records=lines.append,
+        key=KEY, records=lines.append,
     )  # fmt: skip
     pairing = arena.play().pairings[0]
     path = tmp_path / "hands.jsonl"

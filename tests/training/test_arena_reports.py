@@ -23,16 +23,17 @@ from german_whist.training.arena.options import match_of, precision_of
 from german_whist.training.arena.page import as_html
 from german_whist.training.arena.plots import parts_of_margin, round_steps
 from german_whist.training.arena.report import as_csv, as_markdown, as_text, signed
+from support import KEY
 
 
 @pytest.fixture(scope="module")
 def run() -> Result:
-    return evaluate("threshold", ["random", "random-exact"], hands=200, seed=1)
+    return evaluate("threshold", ["random", "random-exact"], hands=200, seed=1, key=KEY)
 
 
 @pytest.fixture(scope="module")
 def rungs() -> Result:
-    return ladder(["random", "random-exact", "threshold"], hands=200, seed=1)
+    return ladder(["random", "random-exact", "threshold"], hands=200, seed=1, key=KEY)
 
 
 def test_json_holds_the_whole_result(run: Result) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from german_whist.training.arena import evaluate
+from support import KEY
 
 SEED = 20_260
 
@@ -21,7 +22,7 @@ SEED = 20_260
 def test_known_win_rates_are_found(
     player: str, opponent: str, hands: int, truth: float, tolerance: float
 ) -> None:
-    found = evaluate(player, opponent, hands=hands, seed=SEED).pairings[0]
+    found = evaluate(player, opponent, hands=hands, seed=SEED, key=KEY).pairings[0]
     assert found.hands == hands
     assert found.win_rate.value == pytest.approx(truth, abs=tolerance)
 
@@ -39,7 +40,7 @@ def test_known_win_rates_are_found(
     ],
 )
 def test_an_agent_against_itself_wins_exactly_half(player: str, hands: int) -> None:
-    found = evaluate(player, player, hands=hands, seed=SEED).pairings[0]
+    found = evaluate(player, player, hands=hands, seed=SEED, key=KEY).pairings[0]
     assert found.win_rate.value == 0.5
     assert found.win_rate.half_width == 0
     assert found.margin.value == 0

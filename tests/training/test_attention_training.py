@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support import KEY
+
 pytest.importorskip("torch")
 
 import torch
@@ -191,7 +193,7 @@ def test_self_play_learns_a_small_deck() -> None:
     player = player_of(
         settings, trainer.player(), trainer.network_card(), "greedy", "endgame=network"
     )
-    result = evaluate(player, "random", settings.options.rules, hands=4000, seed=1)
+    result = evaluate(player, "random", settings.options.rules, hands=4000, seed=1, key=KEY)
     # The best there is against random wins 60.7 %.
     assert result.pairings[0].win_rate.value > 0.57
 

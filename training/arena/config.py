@@ -24,6 +24,8 @@ class LadderConfig:
     match: int | None = None
     best_of: int | None = None
     seed: int | None = None
+    key: str | None = None
+    """Of what is drawn beside the deals; left out, a new secret."""
     anchor: str | None = None
     """The player whose rating is set to 1000."""
     title: str = "Ladder"
@@ -31,7 +33,7 @@ class LadderConfig:
 
     def options(self) -> dict[str, Any]:
         """The options of the run that are set."""
-        found: dict[str, Any] = {"hands": self.hands, "seed": self.seed}
+        found: dict[str, Any] = {"hands": self.hands, "seed": self.seed, "key": self.key}
         if self.until is not None:
             found["until"] = self.until / 100
         if self.match is not None or self.best_of is not None:
@@ -66,7 +68,8 @@ def load_config(wanted: str | Path) -> LadderConfig:
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "rules": (str, dict), "hands": (int,), "until": (int, float), "match": (int,),
-    "best_of": (int,), "seed": (int,), "anchor": (str,), "title": (str,), "about": (str,),
+    "best_of": (int,), "seed": (int,), "key": (str,), "anchor": (str,), "title": (str,),
+    "about": (str,),
 }  # fmt: skip
 
 

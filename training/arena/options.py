@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...engine.files import check_writable, written_whole
+from ...engine.output import debugging
 from ...engine.rules import Match
 from .machine import machine_text, package_version
 from .page import as_html
@@ -42,7 +43,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--until", type=precision_of, metavar="PERCENT",
         help="go on until half of the win rate's 95 %% interval is no longer than this, as 0.5%%",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, metavar="S", help="of deals and players (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="S", help="of the deals (default: 0)")
+    parser.add_argument(
+        "--key", metavar="HEX",
+        help="of all else that is drawn, as a result tells it (default: a new secret)",
+    )  # fmt: skip
     parser.add_argument(
         "--workers", type=int, metavar="W", default=1,
         help="processes; they do not change the result (default: 1; 0: one per core)",
@@ -90,7 +95,7 @@ def run_options(arguments: argparse.Namespace, records: Records | None) -> dict[
     """The options as `Arena` takes them; what was not given is left out."""
     given = {
         name: getattr(arguments, name)
-        for name in ("hands", "until", "match", "seed")
+        for name in ("hands", "until", "match", "seed", "key")
         if getattr(arguments, name) is not None
     }
     workers = arguments.workers if arguments.workers != 0 else os.cpu_count() or 1
@@ -98,7 +103,7 @@ def run_options(arguments: argparse.Namespace, records: Records | None) -> dict[
 
 
 def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:
-    """The command that makes a result again."""
+    """The command that makes a result again, but for the key that was drawn."""
     parts = ["german-whist", name, *words]
     for option in ("rules", "hands", "match", "until", "seed", *_FILES):
         value = getattr(arguments, option)
@@ -157,6 +162,14 @@ def forfeited_all(result: Result) -> list[str]:
     return [name for name, count in hands.items() if count and forfeits[name] >= count]
 
 
+def _show_traces(result: Result) -> None:
+    """Where the players raised their first errors."""
+    for each in result.pairings:
+        for forfeit in each.forfeits:
+            if forfeit.trace:
+                print(f"\n{forfeit.player}:\n{forfeit.trace}", file=sys.stderr, end="")
+
+
 def play_and_tell(
     arena: Arena, arguments: argparse.Namespace, command: str, heading: str, about: str = ""
 ) -> tuple[Result, int]:
@@ -166,6 +179,7 @@ def play_and_tell(
         result = arena.play(progress)
     finally:
         progress.close()
+    command += f" --key {result.key}"
     result = replace(result, command=command, machine=machine_text(), version=package_version())
     status = 0 if result.complete else STOPPED if arena.interrupted else 1
     if not result.pairings:
@@ -186,6 +200,8 @@ def play_and_tell(
         if (path := getattr(arguments, name)) is not None
     ]
     print(as_text(result))
+    if debugging():
+        _show_traces(result)
     for line, _ in told:
         print(line, file=sys.stderr)
     if status == 0 and not all(written for _, written in told):

@@ -211,6 +211,7 @@ def as_text(result: Result) -> str:
     parts = [title_of(result)]
     parts += [_text_table(table) for table in tables_of(result)]
     parts += [f"Note: {note}" for note in result.notes]
+    parts.append(f"The same again: --seed {result.seed} --key {result.key}")
     return "\n\n".join(parts)
 
 
@@ -245,7 +246,7 @@ def origin_of(result: Result) -> list[str]:
     lines = []
     if result.command:
         lines.append(f"- Command: `{result.command}`")
-    lines.append(f"- Seed: {result.seed}; version {result.version}")
+    lines.append(f"- Seed: {result.seed}; key: {result.key}; version {result.version}")
     if result.machine:
         lines.append(f"- Machine: {result.machine}")
     processes = "1 process" if result.workers == 1 else f"{result.workers} processes"
@@ -273,7 +274,7 @@ def _markdown_table(table: Table) -> str:
 
 
 _CSV_HEADER = (
-    *("player", "opponent", "rules", "match", "seed", "pairs", "hands"),
+    *("player", "opponent", "rules", "match", "seed", "key", "pairs", "hands"),
     *("win_rate", "win_rate_low", "win_rate_high"),
     *("hand_win_rate", "hand_win_rate_low", "hand_win_rate_high"),
     *("margin", "margin_low", "margin_high", "points", "points_low", "points_high"),
@@ -292,7 +293,7 @@ def as_csv(result: Result) -> str:
         mine, theirs = each.stages
         figures = (each.win_rate, each.hand_win_rate, each.margin, each.points)
         row: list[object] = [each.player, each.opponent, result.rules, result.match or ""]
-        row += [result.seed, each.pairs, each.hands]
+        row += [result.seed, result.key, each.pairs, each.hands]
         row += [end for figure in figures for end in (figure.value, figure.low, figure.high)]
         row += [each.as_leader, each.as_dealer, each.ending_margin, int(each.exact_endings)]
         row += [mine.upcards, theirs.upcards, mine.thrown, theirs.thrown]
