@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from german_whist.agents.base import Agent, Array
-from german_whist.agents.random import RandomAgent
+from german_whist.agents.random import RandomAgent, RandomExactAgent
 
 
 class Lawless(RandomAgent):
@@ -74,3 +74,47 @@ class Counter(RandomAgent):
 
     def reset(self, indices: Array) -> None:
         self.tricks.update(dict.fromkeys(indices.tolist(), 0))
+
+
+class Boaster(RandomAgent):
+    """Says that it plays endings perfectly, and plays any card."""
+
+    perfect_endgame = True  # type: ignore[assignment]
+
+
+class Careless(RandomExactAgent):
+    """Plays endings perfectly, but for their fifth trick where it has three aces."""
+
+    def act(self, views: Array, rng: Array) -> Array:
+        actions = super().act(views, rng)
+        aces = sum((views["hand"] >> np.uint64(13 * suit + 12)) & np.uint64(1) for suit in range(4))
+        careless = (views["stock_left"] == 0) & (views["trick"] == 17) & (aces == 3)
+        if careless.any():
+            actions[careless] = RandomAgent.act(self, views[careless], rng[careless])
+        return actions
+
+
+class Rebel(Counter):
+    """Will not hear of new hands in some of its games."""
+
+    def reset(self, indices: Array) -> None:
+        if (indices % 8 >= 6).any():
+            raise RuntimeError("not these")
+        super().reset(indices)
+
+
+class Diary(Counter):
+    """Writes down what it is told of, and by what it is asked."""
+
+    def __init__(self, rules: Any = "classic", *, match: Any = None) -> None:
+        super().__init__(rules, match=match)
+        self.told: list[tuple[str, frozenset[int]]] = []
+
+    def reset(self, indices: Array) -> None:
+        super().reset(indices)
+        self.told.append(("reset", frozenset(indices.tolist())))
+
+    def act(self, views: Array, rng: Array, indices: Array | None = None) -> Array:
+        assert indices is not None
+        self.told.append(("act", frozenset(indices.tolist())))
+        return super().act(views, rng, indices)

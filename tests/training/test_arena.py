@@ -21,6 +21,7 @@ from german_whist.training.arena import evaluate as evaluate_in_secret
 from german_whist.training.arena import kernels as k
 from german_whist.training.arena import ladder as ladder_in_secret
 from german_whist.training.arena.play import Setting, Tally, play_chunk
+from german_whist.training.arena.workers import Bench
 from support import KEY
 
 PLAYERS = "arena_players:"
@@ -62,6 +63,63 @@ def test_exact_values_are_what_perfect_play_comes_to(rules: str) -> None:
     assert not played.exact
     assert np.array_equal(exact.sums, played.sums)
     assert np.array_equal(exact.moments, played.moments)
+
+
+@pytest.mark.parametrize("rules", ["classic", "all-margin", "colour", "small-all"])
+def test_a_trial_of_those_who_are_perfect_changes_no_figure(rules: str) -> None:
+    players = ("threshold", "random-exact")
+    exact = tally_of(players, load_rules(rules))
+    tried = tally_of(players, load_rules(rules), trial=True)
+    assert tried.exact
+    assert tried.moves > exact.moves
+    for name in ("sums", "course", "moments", "totals"):
+        assert np.array_equal(getattr(exact, name), getattr(tried, name))
+
+
+@pytest.mark.parametrize("opponent", ["random-exact", "random"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_who_only_says_that_it_is_perfect_is_believed_no_more(opponent: str, workers: int) -> None:
+    """What comes of it is its real play: that of `random`, which it is."""
+    boasted = evaluate(f"{PLAYERS}Boaster", opponent, hands=300, workers=workers)
+    played = evaluate("random", opponent, hands=300)
+    pairing, known = boasted.pairings[0].to_json(), played.pairings[0].to_json()
+    assert pairing.pop("player") == f"{PLAYERS}Boaster"
+    assert known.pop("player") == "random"
+    del pairing["timing"], known["timing"]
+    assert pairing == known
+    assert not boasted.pairings[0].stages[0].perfect
+    assert boasted.pairings[0].stages[1].perfect == (opponent == "random-exact")
+    notes = [note for note in boasted.notes if "says that it plays endings perfectly" in note]
+    assert len(notes) == 1
+    assert re.match(r"arena_players:Boaster .* gave away \d+ tricks in a sample of 16 ", notes[0])
+    assert not any("says that" in note for note in played.notes)
+
+
+def test_records_of_one_that_only_says_so_are_written_once() -> None:
+    written: list[list[str]] = []
+    for player in (f"{PLAYERS}Boaster", "random"):
+        lines: list[str] = []
+        evaluate(player, "random-exact", hands=100, records=lines.append)
+        written.append([line.replace(f"{PLAYERS}Boaster", "random") for line in lines])
+    assert len(written[0]) == 100
+    assert written[0] == written[1]
+
+
+def test_who_slips_in_one_pairing_is_believed_in_none() -> None:
+    careless, others = f"{PLAYERS}Careless", ["threshold", "random-exact"]
+    options: dict[str, Any] = {"hands": 64, "seed": 5}
+    notes = [str(evaluate(careless, other, **options).notes) for other in others]
+    assert ["says that" in each for each in notes] == [False, True]
+    players = [careless, *others]
+    found = ladder(players, **options)
+    assert told(found) == told(ladder(players, **options, workers=2))
+    played = ladder(players, **options, play_out=True)
+    for pairing in found.pairings:
+        both = pairing.player, pairing.opponent
+        out = played.pairing(*both)
+        assert out is not None
+        assert (pairing.win_rate, pairing.margin) == (out.win_rate, out.margin)
+        assert pairing.exact_endings == (careless not in both)
 
 
 def test_hands_without_a_foreplay_are_their_value() -> None:
@@ -182,6 +240,17 @@ def test_the_seed_makes_the_deals() -> None:
     assert told(one) != told(other)
 
 
+def test_seed_and_key_make_the_same_result_again_and_another_key_another() -> None:
+    options: dict[str, Any] = {"hands": 200, "seed": 1}
+    secret = evaluate_in_secret("random", "random-exact", **options)
+    again = evaluate_in_secret("random", "random-exact", **options, key=secret.key)
+    other = evaluate_in_secret("random", "random-exact", **options)
+    assert told(secret) == told(again)
+    assert secret.key != other.key
+    assert told(secret)["pairings"] != told(other)["pairings"]
+    assert told(secret)["key"] == secret.key
+
+
 # -- matches
 
 
@@ -199,6 +268,34 @@ def test_matches_are_played_to_their_end(match: Match) -> None:
 def test_a_match_against_itself_is_even() -> None:
     found = evaluate("random", "random", hands=40, match=Match(target=10), seed=2).pairings[0]
     assert found.win_rate.value == found.hand_win_rate.value == 0.5
+
+
+ALL_EIGHT = frozenset(range(8))
+
+
+def test_who_remembers_is_told_of_new_hands_before_each_half() -> None:
+    diary = arena_players.Diary()
+    evaluate(diary, "random", hands=16)
+    begun = [place for place, each in enumerate(diary.told) if each == ("reset", ALL_EIGHT)]
+    assert len(begun) == 2
+    # Before them, one pair was played to warm up.
+    assert all(len(indices) == 1 for _, indices in diary.told[: begun[0]])
+    for half in (diary.told[begun[0] + 1 : begun[1]], diary.told[begun[1] + 1 :]):
+        assert {what for what, _ in half} == {"act"}
+        assert frozenset().union(*(indices for _, indices in half)) == ALL_EIGHT
+
+
+def test_named_players_are_made_anew_for_each_pairing_half_side_and_attempt() -> None:
+    setting = Setting(load_rules("classic"))
+    bench = Bench((("random", "random"), ("random", "threshold")), setting)
+    made = [
+        agent
+        for pairing, attempt in ((0, 0), (1, 0), (0, 1))
+        for half in bench.halves(pairing, attempt)
+        for agent in half
+    ]
+    assert len({id(each) for each in made}) == len(made) == 12
+    assert bench.halves(0, 1)[0][0] is made[8]
 
 
 def test_who_remembers_is_told_of_every_new_hand() -> None:
@@ -264,6 +361,30 @@ def test_an_error_forfeits_its_own_hand_only() -> None:
     assert sum("raised an error" in note for note in found.notes) == 1
 
 
+@pytest.mark.parametrize("match", [None, Match(best_of=3)])
+def test_one_whose_reset_raises_forfeits_those_hands_only(match: Match | None) -> None:
+    found = evaluate(f"{PLAYERS}Rebel", f"{PLAYERS}Counter", hands=32, match=match)
+    pairing = found.pairings[0]
+    forfeit = pairing.forfeits[0]
+    assert len(pairing.forfeits) == 1
+    assert forfeit.player == f"{PLAYERS}Rebel"
+    assert "RuntimeError: not these (deal" in forfeit.example
+    assert "trick 1" in forfeit.example
+    # Of eight games in each half two begin without it: in a match, every hand of them.
+    assert forfeit.hands == (8 if match is None else 16)
+    assert pairing.pairs == 16
+    assert found.complete
+
+
+def test_an_error_keeps_its_traceback_for_those_who_want_it() -> None:
+    found = evaluate(f"{PLAYERS}Raiser", "random", hands=20, seed=1)
+    trace = found.pairings[0].forfeits[0].trace
+    assert trace.startswith("Traceback")
+    assert "arena_players.py" in trace
+    assert "play.py" not in trace
+    assert "Traceback" not in found.text()
+
+
 def test_a_wrong_number_of_answers_counts_as_an_error() -> None:
     found = evaluate(f"{PLAYERS}Silent", "random", hands=20).pairings[0]
     assert found.win_rate.value == 0
@@ -294,6 +415,8 @@ def test_an_unknown_player_gets_the_closest_names() -> None:
         ({"until": 0.7}, "until is 0.7"),
         ({"workers": 0}, "workers is 0"),
         ({"seed": -1}, "seed is -1"),
+        ({"key": "5ec2"}, "key is '5ec2': it has to be 32 hexadecimal digits"),
+        ({"key": "x" * 32}, "key is 'xxx"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:

@@ -127,6 +127,27 @@ def test_evaluate_writes_every_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert told["run"]["machine"]
 
 
+def test_the_command_in_a_result_makes_it_again(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    given = ["evaluate", "random", "--against", "random-exact", "--hands", "40", "--json"]
+    assert main([*given, str(first)]) == 0
+    told = json.loads(first.read_text())
+    command = told["run"]["command"].split()
+    assert command[-2:] == ["--key", told["key"]]
+    assert main([str(second) if each == str(first) else each for each in command[1:]]) == 0
+    again = json.loads(second.read_text())
+    for each in (told, again):
+        del each["run"], each["pairings"][0]["timing"]
+    assert told == again
+
+
+def test_debug_shows_where_a_player_raised(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["evaluate", "arena_players:Raiser", "--against", "random", "--hands", "40"]
+    for words, shown in ((command, 0), ([*command, "--debug"], 1)):
+        assert main(words) == 0
+        assert capsys.readouterr().err.count("RuntimeError: this hand is too hard") == shown
+
+
 def test_ladder_reads_its_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "small.yaml"
     config.write_text(

@@ -138,7 +138,7 @@ QUICK = {
     "flat-mc": "flat-mc:3",
     "network": f"network:{WEIGHTS}",
 }
-VARIANTS = ["champion:sample", "flat-mc:3,plain"]
+VARIANTS = ["champion:sample", "flat-mc:3,voids", "flat-mc:3,playout=counting"]
 RULES = ["classic", "no-trump", "open-stock", "draft", "race-9", "colour"]
 PLAYERS = [QUICK.get(name, name) for name in agent_names() if name != "human"]
 

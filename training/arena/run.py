@@ -355,10 +355,10 @@ class Arena:
                 "took its place, which is what perfect play comes to."
             )
         for name, slip in self.slipped.items():
+            tricks = "1 trick" if slip.slips == 1 else f"{slip.slips:,} tricks"
             yield (
-                f"{name} says that it plays endings perfectly, and does not: in a sample of "
-                f"{slip.endings:,} it gave away {slip.slips:,} tricks. All of its endings were "
-                "played out."
+                f"{name} says that it plays endings perfectly, and does not: it gave away {tricks} "
+                f"in a sample of {slip.endings:,} endings. All of its endings were played out."
             )
         if self.replaced:
             died = "A worker process" if self.replaced == 1 else f"{self.replaced} worker processes"
