@@ -229,7 +229,7 @@ class Rememberer(Attacker):
         upcards, hands, others = np.array(self.games, np.uint64).T
         here = self.at[index]
         fits = np.flatnonzero((upcards == upcards[here]) & (others & hands[here] == 0))
-        return max(fits, key=lambda each: int(others[each]).bit_count(), default=None)
+        return max(fits.tolist(), key=lambda each: int(others[each]).bit_count(), default=None)
 
     def remember(self, index: int, view: Any) -> None:
         if index not in self.at:

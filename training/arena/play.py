@@ -266,6 +266,7 @@ class _Hall:
         agent = self.players[player]
         # Copies, and nothing beside them: an array tells of the larger one that it is a part of.
         seen, rng = views[part].copy(), self.rng[part].copy()
+        fault: BaseException | None = None
         answered = False
         try:
             if agent.keeps_state:
@@ -276,13 +277,15 @@ class _Hall:
             answered = True
             actions[part] = checked_answer(agent, answer, part.stop - part.start)
         except (Exception, SystemExit) as error:
-            if part.stop - part.start > 1:
-                middle = (part.start + part.stop) // 2
-                self._ask(player, views, slice(part.start, middle), actions)
-                self._ask(player, views, slice(middle, part.stop), actions)
-            else:
-                index = int(self.places[part.start])
-                self._blame_error(player, index, error, of_its_own=not answered)
+            fault = error
+        if fault is None:
+            return
+        if part.stop - part.start > 1:
+            middle = (part.start + part.stop) // 2
+            self._ask(player, views, slice(part.start, middle), actions)
+            self._ask(player, views, slice(middle, part.stop), actions)
+        else:
+            self._blame_error(player, int(self.places[part.start]), fault, of_its_own=not answered)
 
     def _forfeit(self, player: int, place: int, action: int) -> None:
         index = int(self.places[place])
@@ -343,16 +346,18 @@ class _Hall:
         """Tell a player of new hands; where it raises, by halves, to find those it forfeits."""
         if not len(indices):
             return
+        fault: BaseException | None = None
         try:
             self.players[player].reset(indices.copy())
         except (Exception, SystemExit) as error:
-            if len(indices) > 1:
-                middle = len(indices) // 2
-                self._reset(player, indices[:middle])
-                self._reset(player, indices[middle:])
-            elif not self.forfeits[indices[0]]:
-                self._blame_error(player, int(indices[0]), error, of_its_own=True)
-                self._lose(player, int(indices[0]))
+            fault = error
+        if fault is not None and len(indices) > 1:
+            middle = len(indices) // 2
+            self._reset(player, indices[:middle])
+            self._reset(player, indices[middle:])
+        elif fault is not None and not self.forfeits[indices[0]]:
+            self._blame_error(player, int(indices[0]), fault, of_its_own=True)
+            self._lose(player, int(indices[0]))
 
     def _line(self, index: int) -> tuple[int, int, str]:
         """The record of a hand, with what it is sorted by: its deal, and player one's seat."""
