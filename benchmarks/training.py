@@ -14,7 +14,7 @@ from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from german_whist.training.measuring import MEASURING_SEED
+from german_whist.training.measuring import MEASURING_KEY, MEASURING_SEED
 from german_whist.training.run import usable_threads
 from german_whist.training.settings import PPOSettings, SB3Settings
 
@@ -127,7 +127,7 @@ def minutes_to_goals(trainer: Any) -> dict[float, float]:
         next_match = trained + 20
         player = player_of(trainer.settings, trainer.player(), trainer.network_card())
         result = evaluate(
-            player, "threshold", player.rules, hands=10_000, seed=MEASURING_SEED, workers=1
+            player, "threshold", player.rules, hands=10_000, seed=MEASURING_SEED, key=MEASURING_KEY
         )
         rate = result.pairings[0].win_rate.value
         print(f"  {trained / 60:.1f} minutes: {100 * rate:.1f} %", file=sys.stderr, flush=True)
