@@ -22,6 +22,7 @@ from typing import Any
 
 def main() -> None:
     """Import what is named on the command line, and serve requests until standard input ends."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     for name in ("pytest", "coverage", *sys.argv[1:]):
         with suppress(ImportError):
             importlib.import_module(name)
@@ -37,25 +38,33 @@ def _serve(request: dict[str, Any]) -> None:
         os.close(reading)
         _run(request, writing)
     os.close(writing)
-    rest, ended, late = b"", False, False
+    late = False
+    try:
+        late = _pass_on(request, reading)
+    finally:  # whatever ends this process ends the child's group: tests start their own processes
+        for kill in (os.killpg, os.kill):
+            with suppress(ProcessLookupError):
+                kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(reading)
+    shutil.rmtree(request["scratch"], ignore_errors=True)
+    sys.stdout.write(json.dumps({"end": "late" if late else "done"}) + "\n")
+    sys.stdout.flush()
+
+
+def _pass_on(request: dict[str, Any], reading: int) -> bool:
+    """Pass on what a child tells until it ends; returns whether its time was up before."""
+    rest = b""
     patience = _patience(request, None)
-    while not ended:
+    while True:
         ready, _, _ = select.select([reading], [], [], patience)
         piece = os.read(reading, 1 << 16) if ready else b""
-        late = not ready
-        rest += piece
-        ended = not piece
-        *lines, rest = rest.split(b"\n")
+        if not piece:
+            return not ready
+        *lines, rest = (rest + piece).split(b"\n")
         for told in lines:
             patience = _patience(request, json.loads(told).get("started"))
             sys.stdout.write(told.decode() + "\n")
-    with suppress(ProcessLookupError):  # the group: tests start processes of their own
-        os.killpg(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    os.close(reading)
-    shutil.rmtree(request["scratch"], ignore_errors=True)
-    sys.stdout.write(json.dumps({"end": "late" if late else "done", "status": status}) + "\n")
-    sys.stdout.flush()
 
 
 def _patience(request: dict[str, Any], test: str | None) -> float:
@@ -70,6 +79,7 @@ def _cap(request: dict[str, Any], test: str | None) -> float | None:
 def _run(request: dict[str, Any], pipe: int) -> None:
     """In the child: import the project, mutant and all, run the tests, and be gone."""
     os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.set_inheritable(pipe, False)
     scratch, tree = Path(request["scratch"]), Path(request["tree"])
     scratch.mkdir(parents=True)
