@@ -1,0 +1,111 @@
+"""Numbers that are read hold to their limits: the last that is good is taken, the next is not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from german_whist.engine.game import Game
+from german_whist.engine.records import GameRecord, RecordError, record_of
+from german_whist.engine.rules import Match, Rules, RulesError
+
+# A rule set in which each parameter reaches its limit, and what else it needs there.
+REACHED: dict[str, list[tuple[int, dict[str, Any]]]] = {
+    "suits": [(1, {"hand": 4, "stock": 4}), (4, {})],
+    "ranks": [(1, {"hand": 1, "stock": 2}), (13, {})],
+    "hand": [(1, {"stock": 50}), (26, {"stock": 0, "trumps": "none"})],
+    "stock": [(0, {"trumps": "none"}), (50, {"hand": 1})],
+    "book": [
+        (0, {"pay": "over_book"}),
+        (26, {"pay": "over_book", "counts": "all", "slam_pay": 1}),
+    ],
+    "slam_pay": [(1, {"pay": "over_book"}), (10_000, {"pay": "over_book"})],
+    "face_up": [(1, {}), (2, {})],
+    "race": [(1, {"counts": "all"}), (26, {"counts": "all"})],
+}
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_a_parameter_is_taken_up_to_its_limits_and_no_further(name: str) -> None:
+    (least, at_least), (most, at_most) = REACHED[name]
+    for value, more in ((least, at_least), (most, at_most)):
+        assert getattr(Rules(**{name: value, **more}), name) == value
+    for value, more in ((least - 1, at_least), (most + 1, at_most)):
+        words = f"{name} is {value}: it has to be from {least} to {most}"
+        if name == "stock" and value < 0:
+            words = "stock is -1: a stock can not be negative"
+        with pytest.raises(RulesError, match=words):
+            Rules(**{name: value, **more})
+
+
+@pytest.mark.parametrize("value", [1, 10_000])
+def test_matches_reach_from_one_to_ten_thousand(value: int) -> None:
+    assert Match(target=value).target == value
+    assert Match(best_of=9_999).best_of == 9_999
+    for wrong in (0, 10_001):
+        with pytest.raises(RulesError, match=f"target is {wrong}: .*from 1 to 10000"):
+            Match(target=wrong)
+        with pytest.raises(RulesError, match=f"best_of is {wrong}: .*from 1 to 10000"):
+            Match(best_of=wrong)
+
+
+def told(**changes: Any) -> dict[str, Any]:
+    """A hand of a match as JSON holds it, with the match's score changed."""
+    game = Game("classic", 5, match=Match(target=10_000))
+    while not game.over:
+        game.play(game.legal()[0])
+    mapping = record_of(game).as_mapping()
+    mapping["match"] = mapping["match"] | changes
+    return mapping
+
+
+def refusal(mapping: dict[str, Any]) -> str:
+    """Why a record is refused; nothing where it is not."""
+    try:
+        GameRecord.from_line(json.dumps(mapping))
+    except RecordError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "value"),
+    [
+        ("hands", 60_000, lambda n: n),
+        ("hands_won", 60_000, lambda n: [n, 0]),
+        ("points", 1_000_000_000, lambda n: [0, n]),
+    ],
+)
+def test_the_score_before_a_hand_is_taken_up_to_its_limit(name: str, most: int, value: Any) -> None:
+    words = f"{name} is {{}}: a whole number from 0 to {most} is needed"
+    assert words.format(most) not in refusal(told(**{name: value(most)}))
+    assert refusal(told(**{name: value(most + 1)})) == words.format(most + 1)
+    assert refusal(told(**{name: value(-1)})) == words.format(-1)
+
+
+def test_pays_and_seeds_of_records_hold_to_their_limits() -> None:
+    for pays, words in (
+        ([-1_000_000_000, 0], "the result is told as"),
+        ([1_000_000_000, 0], "the result is told as"),
+        ([-1_000_000_001, 0], "pays of the result is -1000000001: a whole number from -10"),
+        ([0, 1_000_000_001], "pays of the result is 1000000001: a whole number from -10"),
+    ):
+        mapping = told()
+        mapping["result"]["pays"] = pays
+        assert refusal(mapping).startswith(words)
+    for seed, words in ((2**64 - 1, "trick 1"), (2**64, f"seed is {2**64}: a whole number from 0")):
+        mapping = told()
+        mapping["seed"] = seed
+        assert refusal(mapping).startswith(words) or seed < 2**64
+
+
+@pytest.mark.parametrize("length", [57, 58, 59])
+def test_long_values_are_cut_in_a_sentence_and_short_ones_are_not(length: int) -> None:
+    mapping = told()
+    del mapping["seed"]
+    mapping["deal"] = ["x" * length]
+    shown = refusal(mapping | {"number": 0}).removeprefix("deal is ").partition(": cards")[0]
+    whole = repr(["x" * length])
+    assert shown == (whole if len(whole) <= 60 else whole[:57] + "...")
