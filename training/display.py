@@ -134,7 +134,7 @@ class LiveDisplay(Display):
 
     def say(self, text: str) -> None:
         """A line above the panel."""
-        self._live.console.print(text, highlight=False)
+        self._live.console.print(text, highlight=False, markup=False)
         self._write(text)
 
     def progress(self, run: Watched, told: dict[str, float]) -> None:
@@ -152,6 +152,7 @@ class LiveDisplay(Display):
 
 
 def _panel(run: Watched, told: dict[str, float], pace: Pace) -> Any:
+    from rich.markup import escape
     from rich.panel import Panel
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -174,9 +175,9 @@ def _panel(run: Watched, told: dict[str, float], pace: Pace) -> Any:
     for each in latest.values():
         rate, reach = 100 * each.win_rate, 100 * each.half_width
         grid.add_row(
-            f"against {each.opponent}", f"{rate:.1f} ± {reach:.1f} % at {each.decisions:,}"
+            f"against {escape(each.opponent)}", f"{rate:.1f} ± {reach:.1f} % at {each.decisions:,}"
         )
-    return Panel(grid, title=str(run.folder), expand=False)
+    return Panel(grid, title=escape(str(run.folder)), expand=False)
 
 
 def display_for(log: IO[str] | None) -> Display:

@@ -1,0 +1,275 @@
+"""What a run shows: lines, a panel and a page, with figures that are those of the run."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from german_whist.training import display
+from german_whist.training.checkpoint import Measured
+from german_whist.training.display import Display, LiveDisplay, Pace, duration, progress_line
+from german_whist.training.measuring import curve_of, past_of
+from german_whist.training.report import write_report
+from german_whist.training.settings import load_settings
+
+
+def measured(decisions: int, opponent: str, rate: float) -> Measured:
+    return Measured(
+        decisions=decisions, opponent=opponent, win_rate=rate, half_width=0.0123, margin=-1.25,
+        hands=4_000,
+    )  # fmt: skip
+
+
+MEASURED = [
+    measured(0, "random", 0.25),
+    measured(0, "[threshold] <b>", 0.5),
+    measured(50_000, "random", 0.75),
+    measured(50_000, "itself@0", 0.625),
+    measured(100_000, "random", 1.0),
+    measured(100_000, "itself@50,000", 0.5),
+]
+
+
+def a_run(decisions: int = 50_000, **more: Any) -> Any:
+    return SimpleNamespace(
+        settings=SimpleNamespace(decisions=200_000), seconds=3_725.4, rows=[], folder="runs/[a]",
+        trainer=SimpleNamespace(decisions=decisions, hands=1_923), measured=MEASURED, **more,
+    )  # fmt: skip
+
+
+TOLD = {"speed": 12_345.6, "entropy": 1.2345, "explained": 0.5, "divergence": 0.0104}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        *((0, "0:00"), (59.4, "0:59"), (59.6, "1:00"), (61, "1:01"), (3_599.4, "59:59")),
+        *((3_600, "1:00:00"), (3_661, "1:01:01"), (36_000 + 59 * 60 + 9, "10:59:09")),
+    ],
+)
+def test_times_are_told_as_people_write_them(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_the_time_left_is_told_by_the_last_iterations_without_the_first_start() -> None:
+    pace = Pace(most=3)
+    assert pace.left(1_000) == "?"
+    pace.note(100.0, 100)
+    assert pace.left(1_000) == "?"
+    pace.note(110.0, 200)
+    assert pace.left(1_000) == "1:20"  # 800 at 10 a second
+    pace.note(130.0, 300)
+    assert pace.left(1_000) == duration(700 / (200 / 30))
+    pace.note(131.0, 400)  # the three last: 200 in 21 seconds
+    assert pace.left(1_000) == duration(600 * 21 / 200)
+    assert pace.left(400) == pace.left(300) == "0:00"
+
+
+def test_a_line_tells_how_far_how_fast_and_how_long() -> None:
+    pace = Pace()
+    pace.note(0.0, 0)
+    pace.note(10.0, 50_000)
+    line = progress_line(a_run(), TOLD, pace)
+    assert line == (
+        "       50,000 decisions       1,923 hands   12,346/s     0:30 left, entropy 1.234"
+    )
+    assert progress_line(a_run(), {}, Pace()).endswith("        0/s        ? left, entropy 0.000")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "strftime", lambda _: "NOW")
+    return now
+
+
+def test_lines_come_now_and_then_and_stand_in_the_log_with_their_time(clock: list[float]) -> None:
+    out, log = io.StringIO(), io.StringIO()
+    shown = Display(out, log)
+    shown.say("a sentence")
+    for wait in (0, 19.9, 0.2, 1):
+        clock[0] += wait
+        shown.progress(a_run(), TOLD)
+    shown.measured(a_run(), MEASURED[2])
+    shown.close()
+    lines = out.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["a", "50,000", "50,000", "50,000"]
+    assert lines[1].endswith("? left, entropy 1.234")
+    assert lines[3] == "       50,000 decisions: 75.0 ± 1.2 % against random"
+    assert log.getvalue() == "".join(f"NOW {line}\n" for line in lines)
+    Display(out).say("without a log")
+    assert out.getvalue().endswith("without a log\n")
+
+
+def test_the_panel_shows_the_run_and_its_latest_measurements(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = io.StringIO()
+    live = LiveDisplay(log)
+    assert live._live.is_started
+    live.say("[a] sentence")
+    live.progress(a_run(), TOLD)
+    clock[0] += 10
+    live.progress(a_run(100_000), TOLD)
+    clock[0] += 10.1
+    live.progress(a_run(150_000), TOLD)
+    live.close()
+    assert not live._live.is_started
+    assert "[a] sentence" in capsys.readouterr().out
+    # The first, and the one that came more than 20 seconds later.
+    assert [line.split()[1] for line in log.getvalue().splitlines()] == [
+        *("[a]", "50,000", "150,000")
+    ]
+    console = Console(width=100, file=io.StringIO(), record=True)
+    pace = Pace()
+    pace.note(0.0, 0)
+    pace.note(10.0, 50_000)
+    console.print(display._panel(a_run(), TOLD, pace))
+    text = console.export_text()
+    rows = [re.split(r"\s{2,}", line.strip("│ \n")) for line in text.splitlines()]
+    assert "runs/[a]" in text.splitlines()[0]
+    for row in (
+        ["decisions", "50,000 of 200,000"],
+        ["hands", "1,923"],
+        ["a second", "12,346 decisions"],
+        ["time", "1:02:05, 0:30 left"],
+        ["entropy", "1.234"],
+        ["explained", "0.500"],
+        ["divergence", "0.010"],
+        ["against random", "100.0 ± 1.2 % at 100,000"],
+        ["against [threshold] <b>", "50.0 ± 1.2 % at 0"],
+        ["against itself@50,000", "50.0 ± 1.2 % at 100,000"],
+    ):
+        assert row in rows, text
+    assert "itself@0" not in text
+    assert text.count("━") == 36 * 50_000 // 200_000
+    console.print(display._panel(a_run(900_000), {}, pace))
+    assert "entropy" not in console.export_text(clear=False).split("900,000")[1]
+
+
+def test_a_terminal_gets_the_panel_and_everything_else_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert type(display.display_for(None)) is Display
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    live = display.display_for(None)
+    live.close()
+    assert type(live) is LiveDisplay
+
+
+def test_all_against_ones_own_past_are_one_curve() -> None:
+    assert curve_of("itself@50,000") == curve_of("itself@0") == "itself"
+    assert curve_of("random") == "random"
+    assert curve_of("itself") == "itself"
+
+
+def test_the_past_of_a_checkpoint_is_the_one_half_as_old(tmp_path: Path) -> None:
+    for number in (0, 100, 200, 280, 400, 500):
+        for ending in ("safetensors", "json"):
+            (tmp_path / f"{number:012d}.{ending}").write_bytes(b"")
+    for number, past in ((400, 200), (500, 280), (100, 0), (200, 100), (280, 100)):
+        found = past_of(tmp_path / f"{number:012d}.safetensors")
+        assert found is not None
+        assert int(found.stem) == past
+    assert past_of(tmp_path / f"{0:012d}.safetensors") is None
+
+
+# -- the page
+
+
+def page_of(tmp_path: Path, rows: list[dict[str, float]], found: list[Measured]) -> str:
+    path = tmp_path / "my <run>" / "report.html"
+    write_report(path, load_settings("tiny"), rows, found)
+    return path.read_text(encoding="utf-8")
+
+
+def figures(page: str) -> dict[str, str]:
+    """The pictures of a page by their captions."""
+    found = re.findall(r"<figure>(.*?)<figcaption>(.*?)</figcaption></figure>", page)
+    return {re.sub("<.*?>", "", about).partition(":")[0]: picture for picture, about in found}
+
+
+def points(picture: str) -> list[list[tuple[float, float]]]:
+    return [
+        [(float(x), float(y)) for x, y in (pair.split(",") for pair in line.split())]
+        for line in re.findall(r"<polyline [^>]*points='(.*?)'", picture)
+    ]
+
+
+def scale(picture: str) -> list[tuple[float, float]]:
+    """The numbers at the left of a picture, with the heights of their lines."""
+    lines = re.findall(
+        r"<line class='grid' x1='52' x2='(\d+)' y1='(.*?)' y2='(.*?)'/>"
+        r"<text x='46' y='(.*?)' text-anchor='end'>(.*?)</text>",
+        picture,
+    )
+    assert all(first == second for _, first, second, _, _ in lines)
+    assert all(float(y) == pytest.approx(float(line) + 4) for _, line, _, y, _ in lines)
+    return [(float(number.replace(",", "")), float(line)) for _, line, _, _, number in lines]
+
+
+def test_the_page_draws_every_measurement_to_scale(tmp_path: Path) -> None:
+    page = page_of(tmp_path, [], MEASURED)
+    assert "<title>my &lt;run&gt;</title>" in page
+    assert "<h1>my &lt;run&gt;</h1>" in page
+    picture = figures(page)["hands won, in %"]
+    assert "width='860' height='320'" in picture
+    marks = scale(picture)
+    assert [number for number, _ in marks] == [25, 43.75, 62.5, 81.25, 100]
+    assert [line for _, line in marks] == [296, 225, 154, 83, 12]
+    curves = points(picture)
+    heights = [[round(y, 1) for _, y in curve] for curve in curves]
+    assert heights == [[296.0, 106.7, 12.0], [201.3], [154.0, 201.3]]
+    assert [x for curve in curves for x, _ in curve] == [52, 450, 848, 52, 450, 848]
+    assert picture.count("<circle") == 6
+    assert re.findall(r"<polyline class='line' stroke='var\(--line(\d)\)'", picture) == [*"012"]
+    assert ">100,000</text>" in picture
+    assert "[threshold] &lt;b&gt;" in page
+    assert "<b>" not in page
+    keys = re.findall(r"<span style='color:var\(--line(\d)\)'>(.*?)</span>", page)
+    assert keys == [("0", "random"), ("1", "[threshold] &lt;b&gt;"), ("2", "itself")]
+    row = "<td>50,000</td><td>itself@0</td><td>62.5 ± 1.2 %</td><td>-1.25</td><td>4,000</td>"
+    assert row in page
+    assert page.count("<tr>") == 1 + len(MEASURED)
+
+
+def test_what_is_learned_is_drawn_thinned_and_only_what_was_told(tmp_path: Path) -> None:
+    rows = [{"decisions": 10.0 * n, "entropy": 2.0 - n / 1000, "speed": 7.0} for n in range(1, 900)]
+    page = page_of(tmp_path, rows, [])
+    drawn = figures(page)
+    assert list(drawn) == ["entropy of the policy, in nats", "decisions a second"]
+    assert "Wins against" not in page
+    entropy, speed = drawn.values()
+    assert "width='420' height='200'" in entropy
+    (curve,) = points(entropy)
+    assert len(curve) == 450  # every second
+    assert curve[0] == (pytest.approx(52 + 356 * 10 / 8970, abs=0.06), 12)
+    assert curve[-1] == (408, 176)
+    assert "<circle" not in entropy
+    assert "color:var" not in page.partition("</style>")[2]
+    assert {y for _, y in points(speed)[0]} == {94.0}  # a level line lies in the middle
+    assert [number for number, _ in scale(speed)] == [6.5, 6.75, 7, 7.25, 7.5]
+    short = figures(page_of(tmp_path, rows[:59], []))["decisions a second"]
+    assert short.count("<circle") == len(points(short)[0]) == 59
+    assert "<circle" not in figures(page_of(tmp_path, rows[:60], []))["decisions a second"]
+    whole = figures(page_of(tmp_path, rows[:799], []))["decisions a second"]
+    assert len(points(whole)[0]) == 799
+    assert len(points(figures(page_of(tmp_path, rows[:800], []))["decisions a second"])[0]) == 400
+
+
+def test_a_page_before_anything_happened_shows_the_settings(tmp_path: Path) -> None:
+    page = page_of(tmp_path, [], [])
+    assert "<figure>" not in page
+    assert "<table>" not in page
+    assert "decisions: " in page.partition("<pre>")[2]
+    at_the_start = page_of(tmp_path, [], MEASURED[:1])
+    assert points(figures(at_the_start)["hands won, in %"]) == [[(52, 296)]]
