@@ -1,6 +1,7 @@
 """Agents by name: `random`, `value:13`, `flat-mc:64,voids`, or `package.module:object`.
 
-What follows the first colon are parameters, parted by commas. Other packages add
+What follows the first colon are parameters, parted by commas, and what stands before a
+`=` is what the player is called: `mine=runs/quick-1`. Other packages add
 names through the entry-point group `german_whist.agents`.
 """
 
@@ -29,6 +30,9 @@ ENTRY_POINTS = "german_whist.agents"
 _OWN = f"{__package__}."
 _FILE_ENDINGS = (".py", ".jsonl", ".yaml", ".yml", ".onnx", ".pt", ".zip")
 _MODULE_AND_OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)(?::(.*))?", re.DOTALL)
+
+_NAME_AND_PLAYER = re.compile(r"([^=:,/\\]+)=(.+)", re.DOTALL)
+_LONGEST_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,22 @@ def agent_names() -> dict[str, Entry]:
     return found
 
 
+def named_player(text: str) -> tuple[str, str]:
+    """What a player is called and what it is made by: `NAME=PLAYER` tells both apart."""
+    found = _NAME_AND_PLAYER.fullmatch(text)
+    if found is None or is_checkpoint(text.split(",")[0]):
+        return text, text
+    name, player = found.groups()
+    if not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
+        raise ValueError(
+            f"{name!r} is no name for a player: give one of at most {_LONGEST_NAME} characters that "
+            "can be printed, without blanks around it"
+        )
+    if name in agent_names():
+        raise ValueError(f"{text}: {name} is another player's name: choose one of your own")
+    return name, player
+
+
 def make_agent(
     text: str,
     rules: str | Path | Rules | Mapping[str, Any] = "classic",
@@ -99,6 +119,7 @@ def make_agent(
 ) -> Agent:
     """The agent with this name and these parameters, ready to play these rules."""
     rules = load_rules(rules)
+    title, text = named_player(text)
     name, _, rest = text.partition(":")
     known = agent_names()
     if name not in known and is_checkpoint(text.split(",")[0]):
@@ -112,7 +133,7 @@ def make_agent(
         raise ValueError(_unknown(text, name, list(known)))
     parameters = [part.strip() for part in rest.split(",")] if rest else []
     agent = _made(factory, text, rules, parameters, match, usage)
-    agent.name = text
+    agent.name = title
     return agent
 
 

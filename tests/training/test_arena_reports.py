@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from german_whist.agents.champion import WEIGHTS
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena import Arena, Result, evaluate, ladder
@@ -353,3 +354,69 @@ def test_records_that_find_no_room_cost_the_records_alone(
     assert "200 hands" in found.out
     assert f"{path} can not be written (File too large)" in found.err
     assert os.listdir(tmp_path) == ["a"]
+
+
+# -- players that are named, and rules that they bring along
+
+
+@pytest.fixture
+def margin(tmp_path: Path) -> str:
+    """A checkpoint that plays the rules `margin`, as its card says."""
+    card = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
+    card["rules"] = [load_rules("margin").as_mapping()]
+    (tmp_path / "player.safetensors").write_bytes(WEIGHTS.read_bytes())
+    (tmp_path / "player.json").write_text(json.dumps(card), encoding="utf-8")
+    return str(tmp_path / "player.safetensors")
+
+
+def test_rules_and_names_are_taken_from_the_players(
+    margin: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, data = tmp_path / "page.html", tmp_path / "run.json"
+    words = ["--hands", "4", "--workers", "2", "--html", str(page), "--json", str(data)]
+    assert main(["evaluate", f"mine={margin}", "--against", "easy one=random", *words]) == 0
+    found = capsys.readouterr().out
+    assert found.startswith("margin, seed 0")
+    assert "mine – easy one" in found
+    told = json.loads(data.read_text(encoding="utf-8"))
+    assert told["rules"] == "margin"
+    assert told["players"] == ["mine", "easy one"]
+    assert (told["pairings"][0]["player"], told["pairings"][0]["opponent"]) == ("mine", "easy one")
+    shown = page.read_text(encoding="utf-8")
+    assert "<title>mine in the arena" in shown
+    assert shown.count(margin) == 1  # in the command that made it
+
+
+def test_a_ladder_takes_names_from_its_config(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "a.yaml"
+    config.write_text("players: ['one=random', 'two=random', threshold]\nhands: 4\nanchor: two\n")
+    assert main(["ladder", "--config", str(config)]) == 0
+    found = capsys.readouterr().out
+    assert "one – two" in found
+    assert "random" not in found
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["evaluate", "a=random", "--against", "a=threshold"],
+            "a is what a=threshold and a=random",
+        ),
+        (["ladder", "a=random", "a=random"], "a stands twice"),
+        (["ladder", "champion", "PATH"], "there are no rules that all of these play: champion"),
+        (["evaluate", "champion", "--against", "random", "--rules", "quick"], "champion"),
+        (["exploit", "random"], "random plays any rules: name some with a small deck by --rules"),
+        (["exploit", "champion"], "can be dealt and played in up to"),
+        (["play", "PATH", "--watch", "champion"], "there are no rules that all of these play"),
+    ],
+)
+def test_players_that_can_not_meet_get_a_sentence(
+    words: list[str], told: str, margin: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([margin if word == "PATH" else word for word in words]) == 2
+    found = capsys.readouterr().err
+    assert told in found
+    assert len([line for line in found.splitlines() if "compiling" not in line]) == 1

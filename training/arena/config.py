@@ -17,7 +17,8 @@ class LadderConfig:
     """What `german-whist ladder --config` reads."""
 
     players: tuple[str, ...] = ()
-    rules: Any = "classic"
+    rules: Any = None
+    """None for the classic ones, or those of the players' checkpoints."""
     hands: int | None = None
     until: float | None = None
     """In percent, as `until: 0.5`."""

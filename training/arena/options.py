@@ -34,7 +34,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="hands a pairing, half of them with the seats exchanged; matches, with --match "
         f"(default {DEFAULT_HANDS}, or with --until no limit)",
     )  # fmt: skip
-    parser.add_argument("--rules", metavar="NAME|FILE.yaml", help="rule set (default: classic)")
+    parser.add_argument(
+        "--rules", metavar="NAME|FILE.yaml",
+        help="rule set (default: classic, or what a trained player plays)",
+    )  # fmt: skip
     parser.add_argument(
         "--match", type=match_of, metavar="POINTS|best-of-N",
         help="play matches to so many points, or best of N hands",

@@ -22,7 +22,9 @@ from typing import Any
 import numpy as np
 
 from ...agents.base import Agent
+from ...agents.common_rules import common_rules
 from ...agents.human import HumanAgent
+from ...agents.registry import named_player
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.state import SEATS
 from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
@@ -79,6 +81,8 @@ class _Slip:
 class Arena:
     """A run of the arena; `evaluate` and `ladder` make one and play it.
 
+    Without `rules` the classic ones are played, or those of the players' checkpoints. A player
+    that is written `NAME=PLAYER` is called so.
     `pairings` names by place in `players` who plays whom. With `hands` every pairing
     plays so many hands (matches, where a match is played), rounded up to an even
     number, since half of them have the seats exchanged; with `until` it stops as soon
@@ -91,7 +95,7 @@ class Arena:
         self,
         players: Sequence[PlayerSpec],
         pairings: Sequence[tuple[int, int]],
-        rules: RulesLike = "classic",
+        rules: RulesLike | None = None,
         *,
         hands: int | None = None,
         until: float | None = None,
@@ -104,6 +108,8 @@ class Arena:
         play_out: bool = False,
         records: Records | None = None,
     ) -> None:
+        if rules is None:
+            rules = common_rules(players)
         self.setting = Setting(
             load_rules(rules), match, _whole(seed, "seed", 0, 2**64 - 1),
             fresh_secret() if key is None else _key_bytes(key),
@@ -404,17 +410,21 @@ def _names(
     agents: Sequence[tuple[Agent, Agent]],
 ) -> tuple[str, ...]:
     """What each player is called."""
-    names = [each if isinstance(each, str) else "" for each in players]
+    names = [named_player(each)[0] if isinstance(each, str) else "" for each in players]
     for places, pair in zip(pairings, agents, strict=True):
         for place, agent in zip(places, pair, strict=True):
             names[place] = names[place] or agent.name
+    known = dict(zip(names, players, strict=True))
+    for name, player in zip(names, players, strict=True):
+        if isinstance(player, str) and known[name] != player:
+            raise ValueError(f"{name} is what {known[name]} and {player} are called: name one anew")
     return tuple(names)
 
 
 def evaluate(
     player: PlayerSpec,
     against: PlayerSpec | Sequence[PlayerSpec],
-    rules: RulesLike = "classic",
+    rules: RulesLike | None = None,
     *,
     progress: Progress | None = None,
     **options: Any,
@@ -432,7 +442,7 @@ def evaluate(
 
 def ladder(
     players: Sequence[PlayerSpec],
-    rules: RulesLike = "classic",
+    rules: RulesLike | None = None,
     *,
     progress: Progress | None = None,
     **options: Any,
@@ -442,7 +452,7 @@ def ladder(
 
 
 def ladder_arena(
-    players: Sequence[PlayerSpec], rules: RulesLike = "classic", **options: Any
+    players: Sequence[PlayerSpec], rules: RulesLike | None = None, **options: Any
 ) -> Arena:
     """The run behind `ladder`."""
     if len(players) < 2:

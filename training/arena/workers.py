@@ -87,10 +87,7 @@ class Bench:
         return self._agent(first), self._agent(second)
 
     def _agent(self, spec: PlayerSpec) -> Agent:
-        agent = as_agent(spec, self._setting.rules, match=self._setting.match)
-        if isinstance(spec, str):
-            agent.name = spec
-        return agent
+        return as_agent(spec, self._setting.rules, match=self._setting.match)
 
     def play(self, task: Task) -> Chunk:
         """Play a chunk."""

@@ -1,7 +1,8 @@
 """Measure a player against others, every deal played twice with the seats exchanged.
 
 Players are named as `german-whist agents` lists them, with their parameters
-after a colon: threshold, value:13. The same seed gives the same result on any
+after a colon: threshold, value:13; or by a checkpoint's path. NAME=PATH says what
+one is called: mine=runs/quick-1. The same seed gives the same result on any
 number of workers, except for players with a time limit.
 """
 
@@ -43,5 +44,5 @@ def run(arguments: argparse.Namespace) -> int:
     check_files(arguments)
     with records_into(arguments.records) as records:
         options = run_options(arguments, records)
-        arena = Arena(players, pairings, arguments.rules or "classic", **options)
-        return play_and_tell(arena, arguments, command, f"{players[0]} in the arena")[1]
+        arena = Arena(players, pairings, arguments.rules, **options)
+        return play_and_tell(arena, arguments, command, f"{arena.names[0]} in the arena")[1]

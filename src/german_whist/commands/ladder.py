@@ -1,6 +1,6 @@
 """Let players play each other, and rate them: a cross table, and Elo with intervals.
 
-The players are named here or in a config, a YAML file of your own or one that
+The players are named here (NAME=PATH says what one is called) or in a config, a YAML file of your own or one that
 comes with the package (--config ladder). What is given here overrides the config.
 """
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..agents.common_rules import common_rules
 from ..engine.files import written_whole
 from ..engine.rules import Match, load_rules
 from ..table.session import HUMAN, Settings, new_seed
@@ -27,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("opponent", nargs="?", metavar="OPPONENT", help=f"who to play ({_USUAL})")
     parser.add_argument(
-        "--rules", metavar="NAME|FILE.yaml", help="the rule set, by name or as a file (classic)"
+        "--rules",
+        metavar="NAME|FILE.yaml",
+        help="the rule set, by name or as a file (classic, or what the opponent was trained for)",
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--match", type=int, metavar="N", help="a match to N points")
@@ -56,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
             return _export(store, Path(arguments.export))
         if arguments.statistics:
             return _statistics(store)
-        given = [name for name in ("opponent", "rules", "seed") if getattr(arguments, name)]
+        options = ("opponent", "rules", "seed")
+        given = [name for name in options if getattr(arguments, name) is not None]
         given += ["match"] if settings.match else []
         given += ["player"] if arguments.watch else []
         wishes = Wishes(
@@ -78,13 +82,14 @@ def _settings(arguments: argparse.Namespace) -> Settings:
             "human is you, and you have a seat at the table already: name another player, such as "
             "medium; `german-whist agents` lists them"
         )
+    players = [opponent, *filter(None, [arguments.watch])]
     match = None
     if arguments.match is not None:
         match = Match(target=arguments.match)
     elif arguments.best_of is not None:
         match = Match(best_of=arguments.best_of)
     return Settings(
-        rules=load_rules(arguments.rules or "classic"),
+        rules=load_rules(arguments.rules) if arguments.rules else common_rules(players),
         opponent=opponent,
         player=player,
         match=match,

@@ -1,0 +1,65 @@
+# pyright: strict
+"""The rules that some players have in common: a trained one plays those of its card alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..engine.rules import Rules, load_rules
+from .base import Agent, CannotPlay
+from .champion import WEIGHTS
+from .checkpoint import Checkpoint, find_checkpoint, is_checkpoint, read_card
+from .registry import agent_names, named_player
+
+_USUAL = "classic"
+_CHAMPION = "champion"
+
+
+def rules_of(player: object) -> tuple[Rules, ...] | None:
+    """The rule sets that a player is made for; None where it plays any, or where nobody knows."""
+    if isinstance(player, Agent):
+        return (player.rules,)
+    if not isinstance(player, (str, Path)):
+        return None
+    text = named_player(str(player))[1]
+    name, _, rest = text.partition(":")
+    if name == _CHAMPION:
+        place = WEIGHTS
+    elif name == "network":
+        place = find_checkpoint(rest.split(",")[0])
+    elif name not in agent_names() and is_checkpoint(text.split(",")[0]):
+        place = find_checkpoint(text.split(",")[0])
+    else:
+        return None
+    return Checkpoint(place, {}, read_card(place)).rules
+
+
+def common_rules(players: Iterable[object]) -> Rules:
+    """Rules that all of these play: the classic ones if they do, else those of their cards."""
+    bound = [(_title(player), found) for player in players if (found := rules_of(player))]
+    usual = load_rules(_USUAL)
+    offered = [usual, *(rules for _, found in bound[:1] for rules in found)]
+    for rules in offered:
+        if all(_among(rules, found) for _, found in bound):
+            return rules
+    each = "; ".join(dict.fromkeys(f"{title} plays {_names(found)}" for title, found in bound))
+    raise CannotPlay(f"there are no rules that all of these play: {each}")
+
+
+def _title(player: object) -> str:
+    return player.name if isinstance(player, Agent) else named_player(str(player))[0]
+
+
+def _names(found: Sequence[Rules]) -> str:
+    return ", ".join(rules.name for rules in found)
+
+
+def _among(rules: Rules, found: Sequence[Rules]) -> bool:
+    return _unnamed(rules) in [_unnamed(each) for each in found]
+
+
+def _unnamed(rules: Rules) -> dict[str, Any]:
+    """What a rule set is, whatever it is called."""
+    return {**rules.as_mapping(), "name": ""}

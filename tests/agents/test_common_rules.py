@@ -1,0 +1,93 @@
+"""A trained player brings its rules along, and any player may be called by another name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from german_whist.agents.base import CannotPlay
+from german_whist.agents.champion import WEIGHTS
+from german_whist.agents.common_rules import common_rules, rules_of
+from german_whist.agents.registry import make_agent, named_player
+from german_whist.engine.rules import Rules, load_rules
+
+
+def trained(path: Path, *rules: Rules) -> str:
+    """A checkpoint that plays these rules, as its card says."""
+    card = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
+    card["rules"] = [each.as_mapping() for each in rules]
+    path.with_suffix(".safetensors").write_bytes(WEIGHTS.read_bytes())
+    path.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
+    return str(path.with_suffix(".safetensors"))
+
+
+@pytest.fixture
+def margin(tmp_path: Path) -> str:
+    return trained(tmp_path / "margin", load_rules("margin"))
+
+
+def test_players_that_play_anything_play_the_classic_game() -> None:
+    assert common_rules([]) == common_rules(["random", "value:13"]) == load_rules("classic")
+    assert rules_of("random") is None
+    assert rules_of("some.module:object") is None
+
+
+def test_a_trained_player_plays_what_its_card_says(margin: str) -> None:
+    for name in (margin, f"network:{margin},sample", f"mine={margin}", f"{margin},sample"):
+        assert rules_of(name) == (load_rules("margin"),)
+        assert common_rules(["random", name]) == load_rules("margin")
+    assert rules_of("champion:sample") == (load_rules("classic"),)
+    assert common_rules([make_agent("random", "quick"), "threshold"]) == load_rules("quick")
+
+
+def test_the_classic_game_comes_first_and_names_of_rules_do_not_matter(
+    margin: str, tmp_path: Path
+) -> None:
+    both = trained(tmp_path / "both", load_rules("margin"), load_rules("classic"))
+    assert common_rules([both]) == common_rules([both, "champion"]) == load_rules("classic")
+    same = trained(tmp_path / "same", Rules(name="mine", pay="margin"))
+    assert common_rules([both, margin]) == common_rules([margin, same]) == load_rules("margin")
+
+
+def test_players_of_different_rules_are_told_apart(margin: str) -> None:
+    with pytest.raises(CannotPlay) as found:
+        common_rules([f"mine={margin}", "random", "champion", "champion"])
+    assert str(found.value) == (
+        "there are no rules that all of these play: mine plays margin; champion plays classic"
+    )
+
+
+def test_a_name_before_a_player_is_what_it_is_called(margin: str) -> None:
+    assert named_player(f"mine={margin}") == ("mine", margin)
+    assert named_player("value:13") == ("value:13", "value:13")
+    assert named_player(f"{margin},endgame=exact")[0] == f"{margin},endgame=exact"
+    assert make_agent("Größe 13 ♠=value:13").name == "Größe 13 ♠"
+    assert make_agent(f"mine={margin}", "margin").name == "mine"
+
+
+def test_a_file_with_such_a_name_is_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trained(Path("a=b"), load_rules("classic"))
+    assert named_player("a=b") == ("a=b", "a=b")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("threshold=random", "threshold is another player's name: choose one of your own"),
+        (" a=random", "' a' is no name for a player"),
+        ("a\nb=random", r"'a\nb' is no name for a player"),
+        ("\u202e=random", "is no name for a player"),
+        ("x" * 41 + "=random", "at most 40 characters"),
+        ("a=randm", "'randm' is not an agent; did you mean 'random'"),
+        ("=random", "'=random' is not an agent"),
+    ],
+)
+def test_names_are_checked(text: str, told: str) -> None:
+    with pytest.raises(ValueError) as found:
+        make_agent(text)
+    assert told in str(found.value)
