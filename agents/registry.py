@@ -23,7 +23,7 @@ from typing import Any
 from ..engine.rules import Match, Rules, load_rules
 from ..engine.words import meant
 from .base import Agent, CallableAgent, CannotPlay
-from .checkpoint import is_checkpoint
+from .checkpoint import WEIGHTS, is_checkpoint
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"
@@ -98,13 +98,14 @@ def agent_names() -> dict[str, Entry]:
 def named_player(text: str) -> tuple[str, str]:
     """What a player is called and what it is made by: `NAME=PLAYER` tells both apart."""
     found = _NAME_AND_PLAYER.fullmatch(text)
-    if found is None or is_checkpoint(text.split(",")[0]):
-        return text, text
+    path = text.split(",")[0]
+    if found is None or Path(path).exists() or Path(path + WEIGHTS).exists():
+        return text, text  # a file may be called like that too
     name, player = found.groups()
     if not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
         raise ValueError(
-            f"{name!r} is no name for a player: give one of at most {_LONGEST_NAME} characters that "
-            "can be printed, without blanks around it"
+            f"{name!r} is no name for a player: give one of at most {_LONGEST_NAME} characters "
+            "that can be printed, without blanks around it"
         )
     if name in agent_names():
         raise ValueError(f"{text}: {name} is another player's name: choose one of your own")

@@ -1,7 +1,8 @@
 """Let players play each other, and rate them: a cross table, and Elo with intervals.
 
-The players are named here (NAME=PATH says what one is called) or in a config, a YAML file of your own or one that
-comes with the package (--config ladder). What is given here overrides the config.
+The players are named here (NAME=PATH says what one is called) or in a config, a YAML
+file of your own or one that comes with the package (--config ladder). What is given
+here overrides the config.
 """
 
 from __future__ import annotations
