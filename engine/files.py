@@ -154,6 +154,8 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
         content = yaml.load(path.read_text(encoding="utf-8"), _OnceLoader)
     except OSError as error:
         raise ValueError(f"{path}: can not be read ({error.strerror or error})") from error
+    except RecursionError as error:
+        raise ValueError(f"{path}: is nested too deeply") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         where = " ".join(str(error).split())
         raise ValueError(f"{path}: is not valid YAML: {where}") from error

@@ -39,6 +39,8 @@ CHAMPION = "champion"
 # A cost in the foreplay is called a mistake beyond so many half widths: of some three hundred
 # comparisons in a hand, one in twenty would go beyond one half width by luck.
 _SURE = 1.5
+# Costs are told in whole per cents and in tenths; what would be told as nothing is no mistake.
+_LEAST = {WIN: 0.5, PAY: 0.05}
 
 
 class AnalysisStopped(RuntimeError):
@@ -276,8 +278,8 @@ def analyse(
 
 
 def _mistakes(decisions: list[Decision], names: tuple[str, str]) -> list[Mistake]:
-    """The decisions that surely cost something, the dearest first."""
-    found = [each for each in decisions if each.cost > 0 and each.sure]
+    """The decisions that surely cost what can be told, the dearest first."""
+    found = [each for each in decisions if each.sure and each.cost > _LEAST[each.unit]]
     found.sort(key=lambda each: (-each.cost, each.n))
     return [Mistake(each.n, each.who, each.cost, _mistake_text(each, names)) for each in found]
 

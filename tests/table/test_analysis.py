@@ -22,6 +22,7 @@ from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.worlds import worlds
+from german_whist.table import analysis as analysis_module
 from german_whist.table.analysis import AnalysisSettings, AnalysisStopped, Analyst, analyse
 from support import engine_rules
 
@@ -367,3 +368,19 @@ def test_the_champions_probabilities_are_told_where_it_plays() -> None:
         game = Game(rules, seed=1)
         cards = told(analyst.values)(game.view(game.turn or 0))["cards"]
         assert all(("probability" in card) == played for card in cards)
+
+
+@pytest.mark.parametrize(
+    ("unit", "costs", "told"),
+    [("win %", (0.0, 0.4, 0.5, 0.6, 3.0), [3.0, 0.6]), ("pay", (0.0, 0.05, 0.06, 1.0), [1.0, 0.06])],
+)
+def test_what_would_be_told_as_nothing_is_no_mistake(
+    unit: str, costs: tuple[float, ...], told: list[float]
+) -> None:
+    decision = {"who": 0, "trick": 1, "action": 0, "best": [1], "exact": False, "sure": True}
+    decisions = [
+        {**decision, "n": n, "unit": unit, "cost": cost} for n, cost in enumerate(costs)
+    ]
+    found = analysis_module._mistakes(decisions, ("one", "two"))
+    assert [each["cost"] for each in found] == told
+    assert not any(" 0 %" in each["text"] for each in found)

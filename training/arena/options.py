@@ -15,7 +15,7 @@ from typing import Any
 
 from ...engine.files import check_writable, written_whole
 from ...engine.output import debugging
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesError
 from .machine import machine_text, package_version
 from .page import as_html
 from .progress import ProgressLine
@@ -73,8 +73,9 @@ def match_of(text: str) -> Match:
             return Match(best_of=int(text.removeprefix("best-of-")))
         return Match(target=int(text))
     except ValueError as error:
+        why = f" ({error})" if isinstance(error, RulesError) else ""
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a match: give points, as 25, or best-of-5 ({error})"
+            f"{text!r} is not a match: give points, as 25, or best-of-5{why}"
         ) from None
 
 

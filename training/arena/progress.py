@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from dataclasses import dataclass
 from typing import TextIO
 
 from .report import duration, percent_with_reach
@@ -15,6 +16,14 @@ _SECONDS_A_FRAME = 0.1
 _FIRST_SECONDS = 2.0
 
 
+@dataclass(frozen=True)
+class Mark:
+    """How far a run was at a time."""
+
+    seconds: float
+    done: float
+
+
 class ProgressLine:
     """Shows a run that goes on; give it to `Arena.play`, and call `close` at the end."""
 
@@ -23,19 +32,22 @@ class ProgressLine:
         self._alive = out.isatty()
         self._next = time.monotonic() + (0.0 if self._alive else _FIRST_SECONDS)
         self._drawn = False
+        self._warm: Mark | None = None
 
     def __call__(self, arena: Arena) -> None:
         """Show where the run is, if it is time."""
         now = time.monotonic()
+        if self._warm is None and _everybody_plays(arena):
+            self._warm = Mark(arena.seconds, fraction_done(arena))
         if now < self._next:
             return
         self._next = now + (_SECONDS_A_FRAME if self._alive else _SECONDS_A_LINE)
         if self._alive:
             width = shutil.get_terminal_size().columns - 1
-            self._out.write("\r" + status_of(arena, bar=True)[:width].ljust(width))
+            self._out.write("\r" + status_of(arena, bar=True, since=self._warm)[:width].ljust(width))
             self._drawn = True
         else:
-            self._out.write(status_of(arena, bar=False) + "\n")
+            self._out.write(status_of(arena, bar=False, since=self._warm) + "\n")
         self._out.flush()
 
     def close(self) -> None:
@@ -59,8 +71,17 @@ def fraction_done(arena: Arena) -> float:
     return sum(parts) / len(parts)
 
 
-def status_of(arena: Arena, bar: bool) -> str:
-    """A line on where a run is: how far, the pairing in play, and the time left."""
+def _everybody_plays(arena: Arena) -> bool:
+    """Whether all that is loaded and compiled in the first chunks is behind a run."""
+    counted = [course.counted for course in arena.courses]
+    return all(counted) and sum(counted) >= arena.workers
+
+
+def status_of(arena: Arena, bar: bool, since: Mark | None = None) -> str:
+    """A line on where a run is: how far, the pairing in play, and the time left.
+
+    How fast it plays is told from what came after a mark.
+    """
     done = fraction_done(arena)
     units = "matches" if arena.setting.match else "hands"
     parts = [f"{100 * done:3.0f} %"]
@@ -72,9 +93,9 @@ def status_of(arena: Arena, bar: bool) -> str:
         each = arena.pairing(place)
         parts.append(f"{each.player} – {each.opponent} {percent_with_reach(each.win_rate)}")
     parts.append(f"{arena.hands:,} {units}")
-    # The first chunks tell more of loading than of playing.
-    if done > 0.02 and arena.seconds > 1:
-        parts.append(f"{duration(arena.seconds * (1 - done) / done)} left")
+    if since is not None and arena.seconds - since.seconds > 1 and done > since.done:
+        a_second = (done - since.done) / (arena.seconds - since.seconds)
+        parts.append(f"{duration((1 - done) / a_second)} left")
     return ", ".join(parts)
 
 

@@ -11,22 +11,32 @@ import argparse
 from pathlib import Path
 
 
+_CHAMPION = "champion"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a checkpoint's path, or a run's")
+    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a checkpoint's path, a run's, or champion")
     parser.add_argument(
         *("-o", "--output"), type=Path, metavar="FILE.onnx|FILE.safetensors",
-        help="(default: ONNX beside the checkpoint)",
+        help="(default: ONNX beside the checkpoint; of the champion, here)",
     )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write and check."""
+    from ..agents.champion import WEIGHTS
     from ..agents.checkpoint import find_checkpoint
     from ..training.export import export_half, export_onnx
 
-    source = find_checkpoint(arguments.checkpoint)
-    target = arguments.output or source.with_suffix(".onnx")
+    if arguments.checkpoint == _CHAMPION:
+        source, usual = WEIGHTS, Path(_CHAMPION).with_suffix(".onnx")
+    else:
+        source = find_checkpoint(arguments.checkpoint)
+        usual = source.with_suffix(".onnx")
+    target = arguments.output or usual
+    if target.exists() and target.samefile(source):
+        raise ValueError(f"{target} is the checkpoint itself: name another file to write")
     if target.suffix == ".safetensors":
         size = export_half(source, target)
         print(f"{target}: {size:,} bytes, with its card {target.with_suffix('.json').name}")

@@ -33,16 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play, and tell what came of it."""
-    config = load_config(arguments.config) if arguments.config else LadderConfig()
+    config = LadderConfig() if arguments.config is None else load_config(arguments.config)
     words = [*arguments.players]
-    words += ["--config", arguments.config] if arguments.config else []
-    words += ["--anchor", arguments.anchor] if arguments.anchor else []
+    for name in ("config", "anchor"):
+        if (value := getattr(arguments, name)) is not None:
+            words += [f"--{name}", value]
     command = command_line("ladder", arguments, words)
     players = arguments.players or list(config.players)
     check_files(arguments)
     with records_into(arguments.records) as records:
         options = {**config.options(), **run_options(arguments, records)}
-        anchor = arguments.anchor or (config.anchor if config.anchor in players else None)
-        rules = arguments.rules or config.rules
+        anchor = config.anchor if config.anchor in map(name_of, players) else None
+        if arguments.anchor is not None:
+            anchor = arguments.anchor
+        rules = config.rules if arguments.rules is None else arguments.rules
         arena = ladder_arena(players, rules, anchor=anchor, **options)
         return play_and_tell(arena, arguments, command, config.title, config.about)[1]

@@ -89,7 +89,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     elif arguments.best_of is not None:
         match = Match(best_of=arguments.best_of)
     return Settings(
-        rules=load_rules(arguments.rules) if arguments.rules else common_rules(players),
+        rules=common_rules(players) if arguments.rules is None else load_rules(arguments.rules),
         opponent=opponent,
         player=player,
         match=match,

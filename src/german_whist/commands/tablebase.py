@@ -27,6 +27,9 @@ from german_whist.engine.endgame.store import (
 from german_whist.engine.endgame.verify import verify
 
 
+_MOST_THREADS = 1024
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments of `german-whist tablebase`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -62,8 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Carry out one of the actions; 1 when something is wrong with a file."""
     if arguments.action == "info":
         return _info()
-    if arguments.threads is not None and arguments.threads < 1:
-        raise ValueError(f"threads is {arguments.threads}: at least one has to work")
+    if arguments.threads is not None and not 1 <= arguments.threads <= _MOST_THREADS:
+        raise ValueError(
+            f"threads is {arguments.threads}: it has to be from 1 to {_MOST_THREADS}"
+        )
     kind = Kind(arguments.trumps, arguments.low)
     threads = arguments.threads or usable_threads()
     if arguments.action == "build":
@@ -72,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         build(kind, cards, threads, arguments.rebuild, report=print)
         print(f"{kind.name}: up to {cards} cards each, {time.monotonic() - begun:.1f} s")
         return 0
+    if arguments.samples < 0:
+        raise ValueError(f"samples is {arguments.samples}: it can not be less than 0")
     return _verify(kind, arguments.cards, threads, arguments.samples)
 
 
