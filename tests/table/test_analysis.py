@@ -23,7 +23,13 @@ from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.worlds import worlds
 from german_whist.table import analysis as analysis_module
-from german_whist.table.analysis import AnalysisSettings, AnalysisStopped, Analyst, analyse
+from german_whist.table.analysis import (
+    AnalysisSettings,
+    AnalysisStopped,
+    Analyst,
+    Decision,
+    analyse,
+)
 from support import engine_rules
 
 SEARCH = "flat-mc:25,voids,playout=counting"
@@ -372,15 +378,21 @@ def test_the_champions_probabilities_are_told_where_it_plays() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "costs", "told"),
-    [("win %", (0.0, 0.4, 0.5, 0.6, 3.0), [3.0, 0.6]), ("pay", (0.0, 0.05, 0.06, 1.0), [1.0, 0.06])],
+    [
+        ("win %", (0.0, 0.4, 0.5, 0.6, 3.0), [3.0, 0.6]),
+        ("pay", (0.0, 0.05, 0.06, 1.0), [1.0, 0.06]),
+    ],
 )
 def test_what_would_be_told_as_nothing_is_no_mistake(
     unit: str, costs: tuple[float, ...], told: list[float]
 ) -> None:
-    decision = {"who": 0, "trick": 1, "action": 0, "best": [1], "exact": False, "sure": True}
     decisions = [
-        {**decision, "n": n, "unit": unit, "cost": cost} for n, cost in enumerate(costs)
-    ]
+        Decision(
+            n=n, who=0, stage="foreplay", trick=1, action=0, cost=cost, sure=True, unit=unit,
+            exact=False, cards=[], best=[1],
+        )
+        for n, cost in enumerate(costs)
+    ]  # fmt: skip
     found = analysis_module._mistakes(decisions, ("one", "two"))
-    assert [each["cost"] for each in found] == told
-    assert not any(" 0 %" in each["text"] for each in found)
+    assert [each.cost for each in found] == told
+    assert not any(" 0 %" in each.text for each in found)

@@ -408,7 +408,7 @@ def test_a_ladder_takes_names_from_its_config(
         (["ladder", "a=random", "a=random"], "a stands twice"),
         (["ladder", "champion", "PATH"], "there are no rules that all of these play: champion"),
         (["evaluate", "champion", "--against", "random", "--rules", "quick"], "champion"),
-        (["exploit", "random"], "random plays any rules: name some with a small deck by --rules"),
+        (["exploit", "random"], "'random' plays any rules: name some with a small deck by --rules"),
         (["exploit", "champion"], "can be dealt and played in up to"),
         (["play", "PATH", "--watch", "champion"], "there are no rules that all of these play"),
     ],

@@ -44,7 +44,9 @@ class ProgressLine:
         self._next = now + (_SECONDS_A_FRAME if self._alive else _SECONDS_A_LINE)
         if self._alive:
             width = shutil.get_terminal_size().columns - 1
-            self._out.write("\r" + status_of(arena, bar=True, since=self._warm)[:width].ljust(width))
+            self._out.write(
+                "\r" + status_of(arena, bar=True, since=self._warm)[:width].ljust(width)
+            )
             self._drawn = True
         else:
             self._out.write(status_of(arena, bar=False, since=self._warm) + "\n")

@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-
 _CHAMPION = "champion"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a checkpoint's path, a run's, or champion")
+    parser.add_argument(
+        "checkpoint", metavar="CHECKPOINT", help="a checkpoint's path, a run's, or champion"
+    )
     parser.add_argument(
         *("-o", "--output"), type=Path, metavar="FILE.onnx|FILE.safetensors",
         help="(default: ONNX beside the checkpoint; of the champion, here)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..agents.registry import named_player
 from ..training.arena.config import LadderConfig, load_config
 from ..training.arena.options import (
     add_run_options,
@@ -43,7 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_files(arguments)
     with records_into(arguments.records) as records:
         options = {**config.options(), **run_options(arguments, records)}
-        anchor = config.anchor if config.anchor in map(name_of, players) else None
+        anchor = (
+            config.anchor if config.anchor in [named_player(each)[0] for each in players] else None
+        )
         if arguments.anchor is not None:
             anchor = arguments.anchor
         rules = config.rules if arguments.rules is None else arguments.rules

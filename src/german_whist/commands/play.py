@@ -55,14 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     store = Store(Path(arguments.data) if arguments.data else None)
     try:
-        if arguments.export:
+        if arguments.export is not None:
             return _export(store, Path(arguments.export))
         if arguments.statistics:
             return _statistics(store)
         options = ("opponent", "rules", "seed")
         given = [name for name in options if getattr(arguments, name) is not None]
         given += ["match"] if settings.match else []
-        given += ["player"] if arguments.watch else []
+        given += ["player"] if arguments.watch is not None else []
         wishes = Wishes(
             settings,
             given=given,
@@ -76,13 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    opponent, player = arguments.opponent or _USUAL, arguments.watch or HUMAN
+    opponent = _USUAL if arguments.opponent is None else arguments.opponent
+    player = HUMAN if arguments.watch is None else arguments.watch
     if HUMAN in (opponent.partition(":")[0], (arguments.watch or "").partition(":")[0]):
         raise ValueError(
             "human is you, and you have a seat at the table already: name another player, such as "
             "medium; `german-whist agents` lists them"
         )
-    players = [opponent, *filter(None, [arguments.watch])]
+    players = [opponent, *([] if arguments.watch is None else [player])]
     match = None
     if arguments.match is not None:
         match = Match(target=arguments.match)

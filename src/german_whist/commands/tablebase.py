@@ -26,7 +26,6 @@ from german_whist.engine.endgame.store import (
 )
 from german_whist.engine.endgame.verify import verify
 
-
 _MOST_THREADS = 1024
 
 
@@ -66,9 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "info":
         return _info()
     if arguments.threads is not None and not 1 <= arguments.threads <= _MOST_THREADS:
-        raise ValueError(
-            f"threads is {arguments.threads}: it has to be from 1 to {_MOST_THREADS}"
-        )
+        raise ValueError(f"threads is {arguments.threads}: it has to be from 1 to {_MOST_THREADS}")
     kind = Kind(arguments.trumps, arguments.low)
     threads = arguments.threads or usable_threads()
     if arguments.action == "build":
