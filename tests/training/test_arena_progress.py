@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from german_whist.training.arena.progress import ProgressLine, fraction_done, status_of
+from german_whist.training.arena.progress import Mark, ProgressLine, fraction_done, status_of
 from german_whist.training.arena.statistics import Estimate
 
 
@@ -27,11 +27,14 @@ class Run:
     done: tuple[int, ...] = ()
     seconds: float = 30.0
     match: str | None = None
+    workers: int = 1
 
     @property
     def courses(self) -> list[Any]:
         return [
-            SimpleNamespace(tally=SimpleNamespace(pairs=pairs), done=place in self.done)
+            SimpleNamespace(
+                tally=SimpleNamespace(pairs=pairs), done=place in self.done, counted=pairs // 10
+            )
             for place, pairs in enumerate(self.played)
         ]
 
@@ -69,15 +72,42 @@ def test_what_is_done_is_the_mean_over_the_pairings(run: Any, share: float) -> N
 
 def test_the_line_tells_share_result_hands_and_time_left() -> None:
     run: Any = Run([50], seconds=30.0)
-    assert status_of(run, bar=False) == " 50 %, a – z 60.0 ± 2.0 %, 100 hands, 30.0 s left"
-    assert status_of(run, bar=True).startswith("[######      ]  50 %, a – z")
+    begun = Mark(0.0, 0.0)
+    told = status_of(run, bar=False, since=begun)
+    assert told == " 50 %, a – z 60.0 ± 2.0 %, 100 hands, 30.0 s left"
+    assert status_of(run, bar=True, since=begun).startswith("[######      ]  50 %, a – z")
     run = Run([25], seconds=30.0, match="to 5")
-    assert status_of(run, bar=False) == " 25 %, a – z 60.0 ± 2.0 %, 50 matches, 2 min left"
+    told = status_of(run, bar=False, since=begun)
+    assert told == " 25 %, a – z 60.0 ± 2.0 %, 50 matches, 2 min left"
 
 
-@pytest.mark.parametrize("run", [Run([2], seconds=30.0), Run([50], seconds=1.0), Run([0])])
-def test_no_time_is_told_that_nobody_can_know(run: Any) -> None:
-    assert "left" not in status_of(run, bar=False)
+def test_what_came_before_the_mark_is_not_in_the_time_left() -> None:
+    # 28 seconds of compiling and 10 % came first; then 2 seconds brought 10 % more.
+    assert "16.0 s left" in status_of(Run([20], seconds=30.0), bar=False, since=Mark(28.0, 0.1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("since", [None, Mark(29.5, 0.2), Mark(20.0, 0.5), Mark(20.0, 0.6)])
+def test_no_time_is_told_that_nobody_can_know(since: Mark | None) -> None:
+    assert "left" not in status_of(Run([50]), bar=False, since=since)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "workers", "told"),
+    [
+        ([10, 10], 1, True),
+        ([10, 0], 1, False),  # the second pairing may still have to be compiled
+        ([10, 10], 3, False),  # the third worker too
+        ([20, 10], 3, True),
+    ],
+)
+def test_the_mark_is_set_when_everybody_plays(
+    first: list[int], workers: int, told: bool, clock: list[float]
+) -> None:
+    progress = ProgressLine(out := io.StringIO())
+    progress(Run(first, seconds=28.0, workers=workers))  # type: ignore[arg-type]
+    clock[0] += 30
+    progress(Run([50, 50], seconds=31.0, workers=workers))  # type: ignore[arg-type]
+    assert ("left" in out.getvalue()) == told
 
 
 def test_of_several_pairings_the_least_sure_that_still_plays_is_shown() -> None:
