@@ -41,8 +41,13 @@ class CanNotWrite(OSError):
         return cls(error.errno, error.strerror or str(error), str(path))
 
     def __str__(self) -> str:
-        needed = _NEEDED.get(self.errno or 0, "name a path that you may write")
+        needed = needed_for(self) or "name a path that you may write"
         return f"{self.filename} can not be written ({self.strerror}): {needed}"
+
+
+def needed_for(error: OSError) -> str | None:
+    """What helps against an error of a disk, if that is known."""
+    return _NEEDED.get(error.errno or 0)
 
 
 def cache_folder() -> Path:

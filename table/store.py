@@ -27,6 +27,7 @@ from .words import listed, match_words, title_of
 
 FILE = "table.sqlite3"
 _VERSION = 2
+_IN_MEMORY = ":memory:"
 _BUSY_SECONDS = 5.0
 _ID_BYTES = 18
 _MOST_LISTED = 200
@@ -126,29 +127,38 @@ class Store:
     """The file; threads may share it."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """`folder` is the user's data folder unless another is named."""
+        """`folder` is the user's data folder unless another is named.
+
+        Where nobody named one and the usual one can not be written, nothing is kept beyond
+        the end of this program.
+        """
         self.path = (folder or data_folder()) / FILE
         self.notice: str | None = None
-        """What has to be said about the file, if it was damaged."""
+        """What has to be said about the file, if it was damaged or can not be written."""
         self._lock = threading.RLock()
-        self._connection = self._opened()
+        self._connection = self._opened(named=folder is not None)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self, named: bool) -> sqlite3.Connection:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return self._connected()
+            return self._connected(self.path)
         except (OSError, sqlite3.OperationalError) as error:
-            raise StoreError(
-                f"{self.path} can not be opened ({error}): name another folder with --data or "
+            why = getattr(error, "strerror", None) or str(error)
+            told = f"{self.path} can not be opened ({why})"
+            if named:
+                raise StoreError(f"{told}: name another folder with --data") from error
+            self.notice = (
+                f"{told}, so what you play is not kept: name another folder with --data or "
                 "GERMAN_WHIST_DATA"
-            ) from error
+            )
+            return self._connected(_IN_MEMORY)
         except sqlite3.DatabaseError as error:
             self.notice = self._moved_aside(error)
-            return self._connected()
+            return self._connected(self.path)
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connected(self, place: Path | str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -160,7 +170,8 @@ class Store:
         except BaseException:
             connection.close()
             raise
-        self.path.chmod(0o600)
+        if place != _IN_MEMORY:
+            self.path.chmod(0o600)
         return connection
 
     def _set_up(self, connection: sqlite3.Connection) -> None:
@@ -189,6 +200,11 @@ class Store:
             f"{self.path} is damaged ({error}): it was moved to {aside.name}, and a new one begins"
         )
 
+    @property
+    def keeps(self) -> bool:
+        """Whether there is a file, so that anything outlasts this program."""
+        return bool(self._rows("PRAGMA database_list")[0][2])
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:
@@ -201,10 +217,11 @@ class Store:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # a full disk may have ended it
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock, closing(self._connection.execute(query, values)) as cursor:

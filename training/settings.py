@@ -420,13 +420,14 @@ def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settin
         )
     wanted = TRAINERS[kind]
     known = {each.name: each for each in fields(wanted)}
-    for name, value in given.items():
+    for name in given:
         if name not in known:
             near = meant(name, ["trainer", *known])
             raise SettingsError(f"{source}: {name!r} is not a setting of the {kind} trainer{near}")
-        given[name] = _typed(name, value, known[name].default)
     try:
-        return wanted(**given)
+        return wanted(
+            **{name: _typed(name, value, known[name].default) for name, value in given.items()}
+        )
     except SettingsError as error:
         raise SettingsError(f"{source}: {error}") from None
 

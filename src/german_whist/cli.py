@@ -170,7 +170,10 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "the memory of this machine is not enough for that"
     if isinstance(error, OSError) and str(error).startswith("[Errno"):
-        return ": ".join(str(each) for each in (error.filename, error.strerror) if each)
+        from .engine.files import needed_for  # loads what help does not need
+
+        told = ": ".join(str(each) for each in (error.filename, error.strerror) if each)
+        return "; ".join(filter(None, [told, needed_for(error)]))
     if isinstance(error, (ValueError, OSError)):
         return str(error)
     told = f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass, field
 
 from ...agents.registry import raised_at, told_error
@@ -26,12 +27,19 @@ class Keeper:
     store: Store
     name: str = field(default_factory=new_id)
     revision: int = 0
+    trouble: str | None = None
+    """Why the session is not kept as it is, where it could not be."""
     _advisers: Advisers = field(default_factory=Advisers)
 
     def keep(self, session: Session) -> None:
-        """Keep the session as it is now."""
-        person = self.store.owner()
-        self.revision = self.store.keep(self.name, person, session, revision=self.revision)
+        """Keep the session as it is now; where that can not be, it is played on all the same."""
+        try:
+            person = self.store.owner()
+            self.revision = self.store.keep(self.name, person, session, revision=self.revision)
+        except sqlite3.Error as error:
+            self.trouble = f"{self.store.path} can not be written ({error})"
+        else:
+            self.trouble = None
 
     def hint(self, view: View) -> tuple[int, str]:
         """What to play, and why."""

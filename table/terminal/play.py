@@ -48,7 +48,7 @@ def spend_evening(store: Store, wishes: Wishes) -> int:
     asker = Asker(ink_for(sys.stdout, {}))
     if store.notice:
         asker.say(store.notice)
-    status, session = 0, None
+    status, session, keeper = 0, None, Keeper(store)
     try:
         keeper, session = _seated(store, _chosen(store, asker, wishes))
         keeper.keep(session)
@@ -59,7 +59,10 @@ def spend_evening(store: Store, wishes: Wishes) -> int:
         # Ctrl-C is a way to leave; whoever sends another signal wants to see it heard.
         if stopped.number != signal.SIGINT:
             status = 128 + (stopped.number or _HANG_UP)
-    if session is not None and not session.over:
+    if keeper.trouble is not None:
+        asker.say(f"{keeper.trouble}, so what was played last is not kept.")
+        return status or 1
+    if session is not None and not session.over and store.keeps:
         asker.say(_farewell(session))
     return status
 

@@ -205,7 +205,7 @@ def test_names_take_parameters_and_modules_name_objects() -> None:
         ("randon", "did you mean 'random'"),
         ("xyzzy", "there are "),
         ("random:3", "parameters '3' do not fit random:3: random takes none"),
-        ("flat-mc:1,plain,2", "do not fit .*named as flat-mc:64"),
+        ("flat-mc:1,plain,2", "'2' is no option of flat-mc: there are plain and voids"),
         ("no.such:thing", "module no.such can not be imported: No module named 'no'"),
         ("nomod:Thing", "module nomod can not be imported: No module named 'nomod'"),
         ("json:loads", "json:loads is no agent: TypeError: "),

@@ -14,6 +14,7 @@ from german_whist import Match, load_rules
 from german_whist.table.session import Session, Settings
 from german_whist.table.statistics import as_csv, as_records, statistics_of
 from german_whist.table.store import FILE, PlayedElsewhere, Store, StoreError, new_id
+from german_whist.table.terminal.keeping import Keeper
 
 QUICK = load_rules("quick")
 
@@ -141,3 +142,42 @@ def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="--data"):
         Store(tmp_path / "file" / "folder")
+
+
+def test_where_the_usual_folder_can_not_be_written_play_goes_on_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "file"))
+    store = Store()
+    assert store.notice == (
+        f"{tmp_path / 'file' / FILE} can not be opened (File exists), so what you play is not "
+        "kept: name another folder with --data or GERMAN_WHIST_DATA"
+    )
+    assert not store.keeps
+    store.keep(new_id(), store.owner(), finished(1))
+    assert len(store.hands(store.owner())) == 1
+    assert Store(tmp_path).keeps
+
+
+def test_a_disk_that_fills_leaves_what_was_kept_and_takes_more_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    store = Store(tmp_path)
+    keeper = Keeper(store)
+    session = finished(1)
+    keeper.keep(session)
+    assert keeper.trouble is None
+    (pages,) = store.rows("PRAGMA page_count")
+    store.rows(f"PRAGMA max_page_count={pages[0]}")
+    many = [finished(seed) for seed in range(2, 12)]
+    others = [Keeper(store) for _ in many]
+    for other, each in zip(others, many, strict=True):
+        other.keep(each)
+    assert others[-1].trouble == (f"{store.path} can not be written (database or disk is full)")
+    store.rows("PRAGMA max_page_count=1000000")
+    others[-1].keep(many[-1])
+    assert others[-1].trouble is None
+    kept = store.kept(keeper.name)
+    assert kept is not None
+    assert kept.state == session.state()

@@ -1,0 +1,124 @@
+"""Whatever is typed wrongly, every command answers with one sentence, and costs nothing."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from german_whist.cli import main
+
+FILES: dict[str, str | bytes] = {
+    "file": "text",
+    "empty": "",
+    "binary": bytes(range(256)),
+    "a.safetensors": b"not weights",
+    "broken.yaml": "a: [1",
+    "list.yaml": "- 1\n",
+    "nan.yaml": "hand: .nan\n",
+    "binary.yaml": bytes(range(256)),
+    "empty.yaml": "",
+    "deep.yaml": "name: " + "[" * 5000,
+    "number.yaml": "players: 3\n",
+    "one.yaml": "players: [random]\n",
+    "until.yaml": "players: [random, threshold]\nuntil: .nan\n",
+    "match.yaml": "players: [random, threshold]\nmatch: 0\n",
+    "seed.yaml": "players: [random, threshold]\nseed: -1\n",
+    "rules.yaml": "players: [random, threshold]\nrules: {hand: 99}\n",
+    "hands.yaml": "players: [random, threshold]\nhands: 1000000000000000000000000\n",
+    "decisions.yaml": "decisions: .inf\n",
+    "layers.yaml": "layers: {a: 1}\n",
+}
+RULES = ("''", "missing.yaml", "folder.yaml", "folder", "broken.yaml", "list.yaml", "nan.yaml",
+         "binary.yaml", "empty.yaml", "deep.yaml", "Grüße")  # fmt: skip
+PLAYERS = ("''", "missing/path", "folder", "file", "a", "missing.safetensors", "x.py:Y",
+           "no_module:Thing", "value:nan", "flat-mc:-3", "champion:x", "network:missing", "Grüße",
+           "'a b'", "a=", "random=threshold")  # fmt: skip
+WRONG = {
+    "evaluate random --against random": (
+        *("--hands 0", "--hands -4", f"--hands {10**30}", "--hands x", "--hands ''"),
+        *("--seed -1", f"--seed {2**64}", "--seed x", "--seed 1.5"),
+        *("--match 0", "--match best-of-2", "--match best-of-x", "--match x", "--match ''"),
+        *("--until 0%", "--until nan", "--until inf", "--until 60%", "--until x", "--until ''"),
+        *("--workers -1", "--workers 5000", "--workers x"),
+        *(f"--{name} {path}" for name in ("json", "csv", "records", "html", "markdown")
+          for path in ("folder", "''", "file/x")),
+        *(f"--rules {rules}" for rules in RULES),
+    ),
+    "evaluate --against random": ("", "human", *PLAYERS),
+    "evaluate random": ("", "--against", *(f"--against {name}" for name in PLAYERS)),
+    "ladder": (
+        *("", "random", "random random", "--config ''", "--config missing.yaml"),
+        *("--config folder.yaml", "--config broken.yaml", "--config number.yaml"),
+        *("--config one.yaml", "--config until.yaml", "--config match.yaml"),
+        *("--config seed.yaml", "--config rules.yaml", "--config hands.yaml"),
+        *("random threshold --anchor ''", "random threshold --anchor x"),
+    ),
+    "agents": ("x", "--x"),
+    "rules": ("--yaml", "a b", *RULES),
+    "replay": (
+        *("", "missing", "folder", "empty", "''", "file --hand x", "file --list --analyse"),
+        *("file --search x", "file --network x", "file --hand 1 --list"),
+    ),
+    "tablebase": (
+        *("", "x", "build --cards 0", "build --cards 14", "build --cards -1", "build --cards x"),
+        *("build --threads 0", f"build --threads {10**12}", "verify --cards 0"),
+        *("verify --samples -1", "verify --samples x", "verify --threads -1", "info x"),
+    ),
+    "exploit": (
+        *("", "random", "''", "missing", "random --rules quick", "champion"),
+        *("random --rules missing.yaml", "random --rules quick --samples x"),
+    ),
+    "export": (
+        *("", "''", "missing", "folder", "file", "champion -o x.txt", "champion -o folder"),
+        *("a", "threshold"),
+    ),
+    "play": (
+        *("human", "--watch human", "--match 0", "--match x", "--best-of 2"),
+        *("--match 3 --best-of 3", "--seed -1", f"--seed {2**64}", "--export x.txt"),
+        *("--export ''", "--export file/x.csv", "--data file", "--watch missing"),
+        *("''", "missing", "--rules ''", "--rules missing.yaml"),
+    ),
+    "table": ("--port -1", "--port 70000", "--port x", "missing", "--port 0 --data file"),
+    "train": (
+        *("", "''", "missing", "missing.yaml", "folder.yaml", "broken.yaml", "decisions.yaml"),
+        *("layers.yaml", "quick quick", "quick entropy", "quick =3", "quick entropy="),
+        *("quick entropy=nan", "quick entropy=inf", "quick decisions=1e400"),
+        *("quick decisions=-5", "quick layers=a", "quick layers=-3", "quick rules=missing.yaml"),
+        *("quick seed=-1", "quick seed=x", "'quick' 'entropy=[1'", "quick trainer=x"),
+        *("quick Grüße=1", "--seed 3", "--run"),
+    ),
+}  # fmt: skip
+LINES = [f"{command} {words}".strip() for command, several in WRONG.items() for words in several]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("bad")
+    for name, content in FILES.items():
+        path = place / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    for name in ("folder", "folder.yaml"):
+        (place / name).mkdir()
+    return place
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_wrong_words_get_one_sentence(
+    line: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("GERMAN_WHIST_DATA", str(place / "data"))
+    before = sorted(place.iterdir())
+    words = shlex.split(line)
+    status = main(words)
+    found = capsys.readouterr()
+    *others, told = found.err.splitlines()
+    assert status == 2, found
+    assert told.startswith(f"german-whist {words[0]}: "), found
+    assert all("is left out" in each or "compiling" in each for each in others), found
+    assert "[Errno" not in told
+    assert "fault of the program" not in told
+    assert found.out == ""
+    assert [path for path in sorted(place.iterdir()) if path.name != "data"] == before
