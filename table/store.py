@@ -254,7 +254,7 @@ class Store:
         where somebody has left it before its end.
         """
         values = (
-            *(revision + 1, time.time(), session.over if over is None else over),
+            *(revision + 1, time.time(), bool(session.over if over is None else over)),
             *(_json(_about(session)), _json(session.state()), _json(extra or {})),
         )
         with self._changing() as connection:

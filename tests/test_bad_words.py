@@ -99,7 +99,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, content in FILES.items():
         path = place / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-    for name in ("folder", "folder.yaml"):
+    for name in ("folder", "folder.yaml", "data"):
         (place / name).mkdir()
     return place
 
@@ -121,4 +121,4 @@ def test_wrong_words_get_one_sentence(
     assert "[Errno" not in told
     assert "fault of the program" not in told
     assert found.out == ""
-    assert [path for path in sorted(place.iterdir()) if path.name != "data"] == before
+    assert sorted(place.iterdir()) == before
