@@ -1,0 +1,133 @@
+"""Commands that leave something behind do so when nobody listens, and in any encoding."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from german_whist.engine.game import Game
+from german_whist.engine.records import record_of, write_records
+
+WHIST = (sys.executable, "-m", "german_whist")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="closes pipes as a shell does")
+TINY = "name: tiny\nsuits: 2\nranks: 3\nhand: 2\nstock: 2\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    game, chance = Game(seed=1), random.Random(1)
+    while not game.over:
+        game.play(chance.choice(list(game.legal())))
+    write_records(tmp_path / "hands.jsonl", [record_of(game)])
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    (tmp_path / "typed").write_text("hint\nquit\n")
+    return tmp_path
+
+
+def told_to_nobody(place: Path, *words: str, stdin: int | None = subprocess.DEVNULL) -> int:
+    """Run a command whose stdout and stderr nobody reads; its exit status."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        return subprocess.run(
+            [*WHIST, *words], cwd=place, stdin=stdin, stdout=writing, stderr=writing,
+            env=environment(place), timeout=300, check=False,
+        ).returncode  # fmt: skip
+    finally:
+        os.close(writing)
+
+
+def environment(place: Path, **more: str) -> dict[str, str]:
+    return {**os.environ, "GERMAN_WHIST_DATA": str(place / "data"), **more}
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ("replay hands.jsonl --plain", ""),
+        ("replay hands.jsonl --html hand.html", "hand.html"),
+        ("export champion -o half.safetensors", "half.json"),
+        ("exploit random --rules tiny.yaml", ""),
+        ("play random --plain --seed 1", "data/table.sqlite3"),
+        ("play --export hands.csv", "hands.csv"),
+    ],
+)
+def test_nobody_has_to_read_what_is_told(words: str, left: str, place: Path) -> None:
+    with open(place / "typed") as typed:
+        assert told_to_nobody(place, *words.split(), stdin=typed.fileno()) == 0
+    assert (place / left).exists()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "replay hands.jsonl --plain",
+        "replay hands.jsonl --list",
+        "exploit random --rules tiny.yaml",
+        "play random --plain --seed 1",
+        "play --statistics",
+    ],
+)
+def test_every_encoding_tells_all_of_it(words: str, encoding: str, place: Path) -> None:
+    with open(place / "typed") as typed:
+        done = subprocess.run(
+            [*WHIST, *words.split()], cwd=place, stdin=typed, capture_output=True,
+            env=environment(place, PYTHONIOENCODING=encoding), timeout=300, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"Error" not in done.stderr
+    assert done.stdout.decode(encoding).strip()
+    assert b"?" * 2 not in done.stdout
+
+
+def test_a_training_goes_on_when_nobody_listens(place: Path) -> None:
+    pytest.importorskip("torch")
+    run = place / "run"
+    words = ["decisions=4096", "games=64", "measure_hands=20", "final_hands=20", "threads=1"]
+    assert told_to_nobody(place, "train", "tiny", *words, "--run", str(run)) == 0
+    assert (run / "report.html").exists()
+    assert list((run / "checkpoints").glob("*.safetensors"))
+
+
+def test_a_table_is_served_when_nobody_reads_where_it_is(place: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.Popen(
+        [*WHIST, "table", "--no-browser", "--port", str(port)],
+        stdout=writing, stderr=writing, env=environment(place),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    os.close(writing)
+    try:
+        assert served(process, f"http://127.0.0.1:{port}/")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def served(process: subprocess.Popen[bytes], address: str) -> bool:
+    """Whether a page is answered before the process ends."""
+    while process.poll() is None:
+        try:
+            with urllib.request.urlopen(address, timeout=60):
+                return True
+        except urllib.error.HTTPError:
+            return True
+        except OSError:
+            time.sleep(0.2)
+    return False
