@@ -340,10 +340,8 @@ def write_results(
         result.tricks[1] = others
         result.points[0] = game.points[0]
         result.points[1] = game.points[1]
-        if horizon == MATCH:
-            result.won = _match_winner(first, game)
-        else:
-            result.won = pay_for(row(wins, 0), np.int64(game.low), mine, others)
+        # Whoever wins the last hand of a match wins the match.
+        result.won = pay_for(row(wins, 0), np.int64(game.low), mine, others)
         result.deal = game.number
 
 

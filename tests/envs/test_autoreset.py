@@ -185,6 +185,22 @@ def test_disabled_waits_for_a_reset_of_the_games_that_are_over() -> None:
     vector.step(info["action_mask"].argmax(axis=1))
 
 
+def test_disabled_waits_for_every_game_that_is_over() -> None:
+    vector = GermanWhistVectorEnv(3, "small-last", autoreset_mode=DISABLED)
+    _, info = vector.reset(seed=2)
+    for _ in range(14):
+        _, _, ended, _, info = vector.step(info["action_mask"].argmax(axis=1))
+    assert ended.all()
+    for index, left in ((1, "game 0"), (0, "game 2")):
+        _, info = vector.reset(options={"reset_mask": np.arange(3) == index})
+        with pytest.raises(IllegalAction, match=f"{left} is over"):
+            vector.step(info["action_mask"].argmax(axis=1))
+    _, info = vector.reset(options={"reset_mask": np.arange(3) == 2})
+    assert not vector.step(info["action_mask"].argmax(axis=1))[2].any()
+    vector.reset(seed=3)
+    assert vector._against.batch.records["number"].tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("mask", "seed", "why"),
     [
