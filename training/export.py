@@ -264,7 +264,10 @@ def export_half(source: str | Path, target: Path) -> int:
     checkpoint = read_checkpoint(source)
     if target.resolve() == checkpoint.path.resolve():
         raise ValueError(f"{target} is the checkpoint itself: name another file")
-    weights = {name: each.astype(np.float16) for name, each in policy_weights(checkpoint).items()}
+    with np.errstate(over="ignore"):
+        weights = {
+            name: each.astype(np.float16) for name, each in policy_weights(checkpoint).items()
+        }
     for name, each in weights.items():
         if not np.isfinite(each).all():
             raise ValueError(

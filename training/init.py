@@ -7,6 +7,7 @@ there and it was paid in the same way; otherwise it begins anew.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +82,7 @@ def _networks_apart(network: NetworkCard, card: Card) -> list[str]:
                 there, here = list(there), list(here)
             different.append(
                 f"has {setting} {there}, and this training {here}: "
-                f"give {words_of({setting: there})[0]}"
+                f"give {shlex.join(words_of({setting: there}))}"
             )
     if theirs.kind == network.kind and theirs.attention != network.attention:
         size = msgspec.to_builtins(theirs.attention)

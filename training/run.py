@@ -388,8 +388,8 @@ def start(folder: Path, settings: Settings, make: Maker, *, numbered: bool = Fal
 
     What is wrong with the settings is told before a folder is made.
     """
-    check_yardsticks(settings)
     trainer = make(settings)
+    check_yardsticks(settings)
     beginning = beginning_of(settings, trainer.network_card()) if settings.init else None
     if beginning is not None:
         trainer.begin_with(beginning.weights)

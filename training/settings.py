@@ -412,24 +412,25 @@ def _written(value: Any) -> str:
 
 def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settings:
     """Settings from the fields of a file; unknown names and wrong values are refused."""
-    given = dict(values)
+    try:
+        return _settings(dict(values))
+    except SettingsError as error:
+        raise SettingsError(f"{source}: {error}") from None
+
+
+def _settings(given: dict[str, Any]) -> Settings:
     kind = given.pop("trainer", "ppo")
     if kind not in TRAINERS:
-        raise SettingsError(
-            f"{source}: trainer is {kind!r}: it has to be one of {', '.join(TRAINERS)}"
-        )
+        raise SettingsError(f"trainer is {kind!r}: it has to be one of {', '.join(TRAINERS)}")
     wanted = TRAINERS[kind]
     known = {each.name: each for each in fields(wanted)}
     for name in given:
         if name not in known:
             near = meant(name, ["trainer", *known])
-            raise SettingsError(f"{source}: {name!r} is not a setting of the {kind} trainer{near}")
-    try:
-        return wanted(
-            **{name: _typed(name, value, known[name].default) for name, value in given.items()}
-        )
-    except SettingsError as error:
-        raise SettingsError(f"{source}: {error}") from None
+            raise SettingsError(f"{name!r} is not a setting of the {kind} trainer{near}")
+    return wanted(
+        **{name: _typed(name, value, known[name].default) for name, value in given.items()}
+    )
 
 
 def _read_words(words: Iterable[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytest.importorskip("tensorboard")
 pytest.importorskip("torch")
@@ -54,6 +55,15 @@ def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
     }
 
 
+def texts(folder: Path) -> dict[str, str]:
+    read = EventAccumulator(str(folder / "tensorboard"))
+    read.Reload()
+    return {
+        tag: read.Tensors(tag)[-1].tensor_proto.string_val[0].decode()
+        for tag in read.Tags()["tensors"]
+    }
+
+
 def ours() -> Settings:
     return load_settings("tiny", OURS)
 
@@ -68,6 +78,14 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
         assert [value for _, value in found[f"train/{name}"]] == pytest.approx(
             [row[name] for row in run.rows], rel=1e-4
         )
+    assert all(name.startswith(("train/", "eval/")) for name in found)
+    assert yaml.safe_load(texts(tmp_path / "run")["settings/text_summary"]) == (
+        run.settings.as_mapping()
+    )
+    # What was played against its own past is one curve.
+    past = [each for each in run.measured if each.opponent.startswith("itself@")]
+    assert len(past) > 1
+    assert [step for step, _ in found["eval/itself"]] == [each.decisions for each in past]
     measured = [each for each in run.measured if each.opponent == "random"]
     assert found["eval/random"] == [
         (each.decisions, pytest.approx(each.win_rate)) for each in measured

@@ -27,7 +27,9 @@ from german_whist.training.settings import PPOSettings
 Array = np.ndarray[Any, Any]
 Weights = dict[str, Array]
 
-TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
+TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2, "counts": "all"}
+# All four tricks may be won, and rewards are learnt from in units of four tenths of the most.
+UNIT = 0.4 * 4
 SETTINGS: dict[str, Any] = {
     "rules": TINY,
     "horizon": "hand",
@@ -205,10 +207,13 @@ def seat_by_seat(
     return out
 
 
-def rows_of(trainer: PPO, steps: int, beyond: tuple[Array, Array] | None) -> dict[str, Array]:
-    """What was played as rows, its advantages computed here."""
+def rows_of(
+    trainer: PPO, paid: list[Array], beyond: tuple[Array, Array] | None
+) -> dict[str, Array]:
+    """What was played as rows, its advantages computed here from what the games paid."""
     kept, wanted = trainer._buffers, trainer.settings
-    games = wanted.games
+    steps, games = len(paid), wanted.games
+    rewards = np.array(paid, np.float64) / UNIT
     gained = np.zeros((steps, games))
     for game in range(games):
         after = np.zeros(2)
@@ -216,7 +221,7 @@ def rows_of(trainer: PPO, steps: int, beyond: tuple[Array, Array] | None) -> dic
             seat, value = int(beyond[0][game]), float(beyond[1][game])
             after[seat], after[1 - seat] = value, -value
         gained[:, game] = seat_by_seat(
-            kept.seats[:steps, game], kept.rewards[:steps, game].astype(np.float64),
+            kept.seats[:steps, game], rewards[:, game],
             kept.ended[:steps, game], kept.values[:steps, game].astype(np.float64), after,
             wanted.discount, wanted.trace,
         )  # fmt: skip
@@ -241,7 +246,8 @@ def iterated(trainer: PPO, plain: Plain, monkeypatch: pytest.MonkeyPatch) -> dic
     beyond: list[tuple[Array, Array]] = []
     real, answers = trainer.random, trainer._answers
     done = trainer.decisions / trainer.settings.decisions
-    steps = trainer._steps_now()
+    paid: list[Array] = []
+    step_games = trainer.games.step
 
     class Recorded:
         bit_generator = real.bit_generator
@@ -253,6 +259,11 @@ def iterated(trainer: PPO, plain: Plain, monkeypatch: pytest.MonkeyPatch) -> dic
             orders.append(real.permutation(count))
             return orders[-1]
 
+    def stepped(actions: Array) -> Any:
+        now = step_games(actions)
+        paid.append(now.rewards.copy())
+        return now
+
     def answered(step: int) -> tuple[Array, Array]:
         found = answers(step)
         if step < 0:
@@ -262,9 +273,11 @@ def iterated(trainer: PPO, plain: Plain, monkeypatch: pytest.MonkeyPatch) -> dic
     with monkeypatch.context() as patch:
         patch.setattr(trainer, "random", Recorded())
         patch.setattr(trainer, "_answers", answered)
+        patch.setattr(trainer.games, "step", stepped)
         told = trainer.iterate()
     wanted = trainer.settings
-    rows = rows_of(trainer, steps, beyond[0] if beyond else None)
+    assert len(beyond) == (not trainer._buffers.ended[len(paid) - 1].all())
+    rows = rows_of(trainer, paid, beyond[0] if beyond else None)
     assert trainer._buffers.hidden.shape[-1] == plain.hidden_size
     rate = wanted.learning_rate + done * (wanted.learning_rate_end - wanted.learning_rate)
     bonus = wanted.entropy + done * (wanted.entropy_end - wanted.entropy)
@@ -479,9 +492,12 @@ class Remembering(Agent):
         return self.chance.act(views, rng)
 
 
-@pytest.mark.parametrize("horizon", ["hand", "foreplay"])
-def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str) -> None:
-    trainer = PPO(settings(pool_games=0.5, opponents=("random",), horizon=horizon, games=8))
+@pytest.mark.parametrize(("horizon", "steps"), [("hand", 16), ("foreplay", 8), ("match", 24)])
+def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, steps: int) -> None:
+    """An iteration is some whole hands, of eight decisions, or of four up to the ending."""
+    trainer = PPO(
+        settings(pool_games=0.5, opponents=("random",), horizon=horizon, games=8, steps=steps)
+    )
     agent = Remembering(trainer.settings.options.rules)
     trainer.opponents = [agent]
     for _ in range(3):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,12 +14,15 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 import torch
+from stable_baselines3.common.callbacks import BaseCallback
 
+from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.training.checkpoint import load_state
 from german_whist.training.display import Display
 from german_whist.training.exploit import Tree, best_response, strategy, value
 from german_whist.training.players import player_of
+from german_whist.training.ppo import Diverged
 from german_whist.training.run import make_trainer, resume, start
 from german_whist.training.sb3 import SB3Trainer
 from german_whist.training.settings import SB3Settings, Settings, load_settings
@@ -109,3 +114,111 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
 
 def test_the_preset_is_for_it() -> None:
     assert isinstance(load_settings("sb3"), SB3Settings)
+
+
+def test_its_settings_are_those_of_the_model() -> None:
+    wanted = settings(
+        games=8, steps=6, minibatch=12, epochs=3, learning_rate=3e-3, clip=0.3, discount=0.9,
+        trace=0.8, entropy=0.04, value_weight=0.7, most_gradient=0.6, reward="margin",
+    )  # fmt: skip
+    assert isinstance(wanted, SB3Settings)
+    model = SB3Trainer(wanted).model
+    found = (
+        model.n_envs, model.n_steps, model.batch_size, model.n_epochs, model.gamma,
+        model.gae_lambda, model.clip_range(1.0), model.ent_coef, model.vf_coef, model.max_grad_norm,
+    )  # fmt: skip
+    assert found == (8, 6, 12, 3, 0.9, 0.8, 0.3, 0.04, 0.7, 0.6)
+    assert model.lr_schedule(1.0) == 3e-3
+    env = model.get_env()
+    assert env is not None
+    options = env.get_attr("options")[0]
+    assert (options.reward, options.horizon, options.layout) == ("margin", "hand", "trump-first")
+
+
+def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() -> None:
+    wanted = settings(decisions=1000, games=16, steps=16)
+    trainer = SB3Trainer(wanted)  # type: ignore[arg-type]
+    rates, hands = [], 0
+    while trainer.decisions < 1000:
+        before = trainer.hands
+        told = trainer.iterate()
+        rates.append((trainer.decisions, told["learning_rate"]))
+        assert trainer.decisions == trainer.model.num_timesteps
+        hands += trainer.hands - before
+    assert 1000 <= trainer.decisions < 1016
+    # Four or five decisions of the learner a hand.
+    assert trainer.decisions / 5 <= hands <= trainer.decisions / 4 + 16
+    for decisions, rate in rates:
+        assert rate == pytest.approx(5e-4 * (1 - min(1, decisions / 1000)))
+    # Beyond the budget iterations are whole again.
+    trainer.iterate()
+    assert trainer.model.rollout_buffer.buffer_size == 16
+
+
+def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> None:
+    wanted = settings(
+        decisions=10_000, games=16, steps=8, pool_every=256, pool_size=2, swap_every=128,
+        opponents=("random",),
+    )  # fmt: skip
+    trainer = SB3Trainer(wanted)  # type: ignore[arg-type]
+    played = set()
+    for count in range(1, 13):
+        trainer.iterate()
+        assert len(trainer.pool) == len(trainer._selves) == min(2, count // 2)
+        played.add(trainer.games.opponent.name)
+        if count % 2 == 0:
+            for name, each in trainer.player().items():
+                assert np.array_equal(trainer.pool[-1][name], each)
+            newest = trainer._selves[-1]
+            assert isinstance(newest, NetworkAgent)
+            assert newest.sample
+            assert newest.policy.weights[: trainer.pool[-1]["hidden.0.weight"].size] == (
+                pytest.approx(trainer.pool[-1]["hidden.0.weight"].T.ravel())
+            )
+    assert played == {"random", "training"}
+
+
+def test_a_number_that_is_none_stops_it() -> None:
+    trainer = SB3Trainer(settings())  # type: ignore[arg-type]
+    trainer.iterate()
+    with torch.no_grad():
+        trainer.model.policy.action_net.weight[0, 0] = float("nan")
+    with pytest.raises(Diverged, match="after 256 decisions"):
+        trainer.iterate()
+    trainer = SB3Trainer(settings())  # type: ignore[arg-type]
+    train = trainer.model.train
+
+    def spoilt() -> None:
+        train()
+        with torch.no_grad():
+            trainer.model.policy.value_net.bias[0] = float("inf")
+
+    trainer.model.train = spoilt  # type: ignore[method-assign]
+    with pytest.raises(Diverged, match="weights became none after 256 decisions"):
+        trainer.iterate()
+
+
+def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
+    class Broken(BaseCallback):
+        def _on_step(self) -> bool:
+            raise ValueError("mine")
+
+    trainer = SB3Trainer(settings(), callbacks=[Broken()])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^mine$"):
+        trainer.iterate()
+
+
+@pytest.mark.parametrize(("preset", "package"), [("sb3", "sb3_contrib"), ("tiny", "torch")])
+def test_without_what_trains_a_sentence_says_so(preset: str, package: str, tmp_path: Path) -> None:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from german_whist.cli import main\n"
+        f"sys.exit(main(['train', {preset!r}, '--run', 'here']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 2
+    assert f"training needs {package}, which is not installed: pip install" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())

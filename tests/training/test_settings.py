@@ -103,6 +103,103 @@ def test_what_does_not_fit_is_refused(word: str, told: str) -> None:
         load_settings("quick", word.split(" "))
 
 
+OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
+
+
+@pytest.mark.parametrize(
+    ("preset", "words", "told"),
+    [
+        *(("quick", (word,), "has no effect: pool_games is 0; give") for word in OF_A_POOL),
+        ("quick", ("attention_layers=3",), "attention_layers is 3 and has no effect: network is"),
+        ("quick", ("attention_heads=2",), "attention_heads is 2 and has no effect"),
+        ("quick", ("attention_width=32",), "attention_width is 32 and has no effect"),
+        ("quick", ("pool_games=0.0001",), "of 4096 games that is none; give at least 0.00024"),
+        ("quick", ("pool_games=0.5", "pool_size=0"), "pool_size is 0: name opponents"),
+        (
+            "quick",
+            ("pool_games=0.5", "decisions=500_000"),
+            "pool_games is 0.5 and has no effect: earlier selves join the pool every 1,000,000",
+        ),
+        (
+            "quick",
+            ("pool_games=0.5", "opponents=random", "pool_size=0", "pool_every=5"),
+            "pool_every is 5 and has no effect: pool_size is 0",
+        ),
+        (
+            "quick",
+            ("pool_games=0.5", "opponents=random", "pool_size=3", "pool_every=10**9"),
+            "a whole number",
+        ),
+        (
+            "quick",
+            ("pool_games=0.5", "opponents=random", "pool_size=3", "pool_every=1e9"),
+            "pool_size is 3 and has no effect",
+        ),
+        ("sb3", ("pool_size=0", "pool_every=5"), "pool_every is 5 and has no effect"),
+        ("sb3", ("opponents=[]", "pool_size=0"), "opponents is empty, and pool_size is 0"),
+        ("sb3", ("opponents=[]", "pool_every=1e9"), "opponents is empty: earlier selves join"),
+        ("sb3", ("pool_every=1e9", "pool_size=3"), "pool_size is 3 and has no effect"),
+        (
+            "sb3",
+            ("opponents=random", "pool_every=1e9", "swap_every=7"),
+            "swap_every is 7 and has no effect: the opponent is 'random' all the time",
+        ),
+        ("quick", ("learning_rate=0",), "nothing is learnt"),
+        ("sb3", ("learning_rate=0",), "nothing would be learnt"),
+        *(
+            (each, (word,), told)
+            for each in ("quick", "sb3")
+            for word, told in (
+                ("most_gradient=0", "most_gradient is 0.0: .* above 0"),
+                ("most_gradient=-1", "above 0"),
+                ("clip=0", "clip is 0.0: it has to be above 0"),
+                ("minibatch=1", "minibatch is 1: .* at least 2"),
+                ("discount=1.5", "discount is 1.5: it has to be at most 1"),
+                ("trace=-1", "trace is -1.0: it has to be at least 0"),
+                ("entropy=.nan", "entropy is nan: it has to be a finite number"),
+                ("learning_rate=.inf", "a finite number"),
+            )
+        ),
+        ("sb3", ("games=1", "steps=1"), "one decision alone can not be learnt from"),
+        ("sb3", ("precision=mixed",), "float32 alone"),
+        ("quick", ("average=1.0",), "below 1, or the player never changes"),
+    ],
+)  # fmt: skip
+def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        load_settings(preset, words)
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [
+        ("quick", ("pool_games=0.1", "opponents=[threshold]", "pool_size=0")),
+        ("quick", ("pool_games=0.1", "pool_size=3", "pool_every=50_000")),
+        ("quick", ("network=attention", "attention_width=32", "attention_layers=1")),
+        ("quick", ("learning_rate=0", "learning_rate_end=1e-3")),
+        ("sb3", ("opponents=random", "pool_size=0")),
+        ("sb3", ("opponents=[]",)),
+    ],
+)
+def test_what_has_its_effect_is_taken(preset: str, words: tuple[str, ...]) -> None:
+    load_settings(preset, words)
+
+
+def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("entropy: much\n")
+    with pytest.raises(SettingsError, match=r"mine\.yaml: entropy is 'much'"):
+        load_settings(path, ["seed=2"])
+    path.write_text("seed: 2\n")
+    with pytest.raises(SettingsError, match=r"^entropy=much seed=3: entropy is 'much'"):
+        load_settings(path, ["entropy=much", "seed=3"])
+    # Right with what was typed, and not without.
+    path.write_text("opponents: [threshold]\n")
+    assert load_settings(path, ["pool_games=0.2"])
+    with pytest.raises(SettingsError, match=r"^entropy=much: entropy"):
+        changed_settings(load_settings("quick"), ["entropy=much"])
+
+
 def test_an_unknown_preset_is_refused_with_the_nearest() -> None:
     with pytest.raises(SettingsError, match="'quick'"):
         load_settings("quik")

@@ -1,0 +1,274 @@
+"""A run's folder is one process's at a time, and signals end a run without a loss."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.cli import main
+from german_whist.training import run as runs
+from german_whist.training.claim import HOLDER, LOCK, Claim, claim_new, claim_numbered
+from german_whist.training.display import Display, Pace
+from german_whist.training.run import Stopped, make_trainer, resume, start
+from german_whist.training.settings import Settings, load_settings
+from german_whist.training.stopping import Signals
+
+SMALL = [
+    *("games=16", "layers=8", "minibatch=64", "threads=1", "decisions=640", "seed=3"),
+    *("measure_every=10_000", "save_every=10_000", "measure_hands=20", "final_hands=20"),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def settings(*words: str) -> Settings:
+    return load_settings("tiny", [*SMALL, *words])
+
+
+def quiet() -> Display:
+    return Display(io.StringIO())
+
+
+# -- folders
+
+
+def test_folders_that_are_claimed_at_once_are_different_ones(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        claims = list(pool.map(lambda _: claim_numbered(tmp_path / "quick"), range(24)))
+    names = {each.folder.name for each in claims}
+    assert names == {f"quick-{number}" for number in range(1, 25)}
+    for each in claims:
+        each.release()
+
+
+def test_runs_of_one_name_take_the_next_folder_each(tmp_path: Path) -> None:
+    made = [start(tmp_path / "tiny", settings(), make_trainer, numbered=True) for _ in range(3)]
+    assert [each.folder.name for each in made] == ["tiny-1", "tiny-2", "tiny-3"]
+    for each in made:
+        each.close()
+
+
+def test_a_folder_that_is_held_is_refused_with_the_name_of_the_process(tmp_path: Path) -> None:
+    claim = claim_new(tmp_path / "run")
+    told = rf"run is being trained by process {os.getpid()} on .+ since \d{{4}}-.*Ctrl-C"
+    for again in (Claim, claim_new):
+        with pytest.raises(ValueError, match=told):
+            again(tmp_path / "run")
+    claim.release()
+    assert not (tmp_path / "run" / HOLDER).exists()
+    claim_new(tmp_path / "run").release()
+
+
+def test_a_note_that_nobody_holds_keeps_nobody_out(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / LOCK).touch()
+    (folder / HOLDER).write_text("{")
+    claim = Claim(folder)
+    (folder / HOLDER).write_text("{")
+    with pytest.raises(ValueError, match="is being trained by another process"):
+        Claim(folder)
+    claim.release()
+
+
+def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(ValueError, match="is not empty: go on with --resume"):
+        start(tmp_path, settings(), make_trainer)
+    assert [each.name for each in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_run_that_is_trained_is_not_resumed_beside_it(tmp_path: Path) -> None:
+    run = start(tmp_path / "run", settings(), make_trainer)
+    with pytest.raises(ValueError, match=f"is being trained by process {os.getpid()}"):
+        resume(tmp_path / "run", make_trainer)
+    run.go(quiet())
+    again = resume(tmp_path / "run", make_trainer)
+    again.close()
+
+
+def test_a_run_that_can_not_be_resumed_is_not_held(tmp_path: Path) -> None:
+    start(tmp_path / "run", settings(), make_trainer).close()
+    with pytest.raises(ValueError, match="layers is"):
+        resume(tmp_path / "run", make_trainer, ["layers=9"])
+    resume(tmp_path / "run", make_trainer).close()
+
+
+def test_what_is_wrong_with_settings_makes_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="yardsticks: 'thresold' is not an agent"):
+        start(tmp_path / "run", settings("yardsticks=[thresold]"), make_trainer)
+    assert not (tmp_path / "run").exists()
+
+
+# -- the state
+
+
+def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    start(folder, settings(), make_trainer).go(quiet())
+    (folder / runs.STATE).unlink()
+    before = sorted(each.name for each in folder.rglob("*"))
+    last = checkpoints_in(folder / "checkpoints")[-1]
+    with pytest.raises(ValueError, match=f"no state.safetensors .* init={re.escape(str(last))}"):
+        resume(folder, make_trainer)
+    assert sorted(each.name for each in folder.rglob("*")) == before
+    # The sentence's own words work.
+    other = tmp_path / "other"
+    words = [str(folder / "settings.yaml"), f"init={last}", "--run", str(other)]
+    assert main(["train", *words]) == 0
+    init = read_checkpoint(other).card.init
+    assert init is not None
+    assert init.checkpoint == str(last)
+
+
+def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    start(folder, settings(), make_trainer).close()
+    data = (folder / runs.STATE).read_bytes()
+    for spoilt, told in (
+        (data[:-9], "is no state of a run"),
+        (data.replace(b'\\"format\\": 3', b'\\"format\\": 9'), "its format is 9"),
+        (data.replace(b'\\"seconds\\": ', b'\\"seconts\\": '), "'seconts' is not known here"),
+        (data.replace(b'\\"pool\\": 0', b'\\"pool\\": "'), "is not valid JSON|no state"),
+        (data.replace(b'\\"hands\\": 0', b'\\"hands\\": -'), "is not valid JSON|no state"),
+        (data.replace(b"average.policy.bias", b"average.policy.bios"), "does not fit the run's"),
+    ):
+        assert spoilt != data
+        (folder / runs.STATE).write_bytes(spoilt)
+        with pytest.raises(ValueError, match=told) as error:
+            resume(folder, make_trainer)
+        assert f"init={folder}" in str(error.value) or "did you mean" in str(error.value)
+    (folder / runs.STATE).write_bytes(data)
+    resume(folder, make_trainer).close()
+
+
+def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    start(folder, settings("measure_every=320"), make_trainer).go(quiet())
+    before = {each.name: each.read_bytes() for each in folder.rglob("*.csv")}
+    decisions = [line.split(",")[:2] for line in before["measured.csv"].decode().splitlines()]
+    assert len({tuple(each) for each in decisions}) == len(decisions)
+    told = io.StringIO()
+    path = resume(folder, make_trainer).go(Display(told))
+    assert path == checkpoints_in(folder / "checkpoints")[-1]
+    assert "this run has come to its end, after 640 decisions" in told.getvalue()
+    assert f"german-whist train --resume {folder} decisions=1280" in told.getvalue()
+    assert before == {each.name: each.read_bytes() for each in folder.rglob("*.csv")}
+    # More decisions make it a run again.
+    run = resume(folder, make_trainer, ["decisions=1280"])
+    run.go(quiet())
+    assert run.trainer.decisions == 1280
+    assert resume(folder, make_trainer).finished
+
+
+# -- signals
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_what_a_process_has_learnt(number: signal.Signals, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = [*SMALL, "decisions=400_000_000", "save_every=400_000_000", "--run", str(folder)]
+    command = [sys.executable, "-m", "german_whist", "train", "tiny", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = []
+        for line in process.stdout:
+            told.append(line)
+            if "decisions" in line and "hands" in line:
+                break
+        with pytest.raises(ValueError, match=f"is being trained by process {process.pid} "):
+            resume(folder, make_trainer)
+        process.send_signal(number)
+        rest = process.stdout.read()
+    assert process.returncode == 128 + number
+    found = re.search(r"stopped after ([\d,]+) decisions; go on with: .* --resume (\S+)", rest)
+    assert found is not None
+    run = resume(folder, make_trainer)
+    assert run.trainer.decisions == int(found.group(1).replace(",", "")) > 0
+    assert found.group(2) == str(folder)
+    run.close()
+
+
+@pytest.mark.parametrize("at", ["measuring on the way", "measuring at the end"])
+def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
+    at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("measure_every=320",)
+    start(tmp_path / "whole", settings(*words), make_trainer).go(quiet())
+    measure, calls = runs.measure, 0
+
+    def interrupted(*arguments: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == (1 if at == "measuring on the way" else 2):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+        return measure(*arguments)  # type: ignore[arg-type]
+
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "measure", interrupted)
+        with pytest.raises(Stopped, match="go on with") as stopped:
+            start(folder, settings(*words), make_trainer).go(quiet())
+    assert stopped.value.status == 128 + signal.SIGTERM
+    resume(folder, make_trainer).go(quiet())
+    for name in ("measured.csv", "settings.yaml"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_second_signal_ends_at_once_and_handlers_come_back() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    with Signals() as signals:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert signals.came == signal.SIGTERM
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+# -- the time that is left
+
+
+def test_the_time_that_is_left_is_not_told_by_the_iteration_that_compiles(tmp_path: Path) -> None:
+    pace = Pace(most=3)
+    pace.note(100.0, 1_000)
+    assert pace.left(9_000) == "?"
+    pace.note(101.0, 2_000)
+    assert pace.left(9_000) == "0:07"
+    pace.note(105.0, 4_000)
+    assert pace.left(9_000) == "0:08"
+    # The last ones count.
+    pace.note(105.5, 6_000)
+    assert pace.left(9_000) == "0:03"
+    assert pace.left(5_000) == "0:00"
+
+    class Telling(Display):
+        every = 0.0
+
+    told = io.StringIO()
+    start(tmp_path / "run", settings(), make_trainer).go(Telling(told))
+    lines = [line for line in told.getvalue().splitlines() if " left," in line]
+    assert "? left," in lines[0]
+    assert not any("? left," in line for line in lines[1:])
+    assert len(lines) > 2

@@ -1,0 +1,220 @@
+"""A training begins with the weights of a checkpoint that fits it, and its card says of which."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from german_whist.agents.champion import WEIGHTS
+from german_whist.agents.checkpoint import (
+    policy_weights,
+    read_checkpoint,
+    write_checkpoint,
+)
+from german_whist.training.checkpoint import write_player
+from german_whist.training.display import Display
+from german_whist.training.init import beginning_of
+from german_whist.training.ppo import PPO
+from german_whist.training.run import make_trainer, resume, start
+from german_whist.training.settings import PPOSettings, SettingsError, load_settings
+
+TINY: dict[str, Any] = {
+    "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},
+    "horizon": "hand",
+    "games": 8,
+    "layers": (6, 5),
+    "minibatch": 16,
+    "decisions": 200,
+    "yardsticks": (),
+    "threads": 1,
+    "final_hands": 20,
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def settings(**changes: Any) -> PPOSettings:
+    return PPOSettings(**{**TINY, **changes})
+
+
+def checkpoint(folder: Path, **changes: Any) -> Path:
+    """A checkpoint of some training, with its critic."""
+    trainer = PPO(settings(seed=9, **changes))
+    for _ in range(2):
+        trainer.iterate()
+    return write_player(
+        folder / "1", trainer.player(), trainer.settings, trainer.network_card(),
+        decisions=trainer.decisions, commands=("german-whist train tiny seed=9",),
+    )  # fmt: skip
+
+
+def begun(path: Path, **changes: Any) -> tuple[PPO, str]:
+    wanted = settings(init=str(path), **changes)
+    trainer = PPO(wanted)
+    beginning = beginning_of(wanted, trainer.network_card())
+    trainer.begin_with(beginning.weights)
+    return trainer, beginning.about
+
+
+@pytest.mark.parametrize("critic", ["oracle", "own", "shared"])
+@pytest.mark.parametrize("network", [{}, {"network": "attention", "attention_width": 8}])
+def test_network_average_and_critic_begin_with_the_weights(
+    critic: str, network: dict[str, Any], tmp_path: Path
+) -> None:
+    path = checkpoint(tmp_path, critic=critic, **network)
+    trainer, about = begun(path, critic=critic, **network)
+    assert about == f"begun with the weights of {path}"
+    wanted = read_checkpoint(path).weights
+    assert ("critic.0.weight" in wanted) == (critic != "shared")
+    assert "value.weight" in wanted
+    for module in (trainer.network, trainer.average):
+        own = PPO(trainer.settings)
+        own.average.load_state_dict(module.state_dict())
+        assert own.player().keys() == wanted.keys()
+        for name, each in own.player().items():
+            assert np.array_equal(each, wanted[name]), name
+    assert np.isfinite(trainer.iterate()["value_loss"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"critic": "own"}, "there it is 'oracle', and here 'own'"),
+        ({"reward": "margin"}, "it was paid 'win' with the horizon 'hand', and here 'margin'"),
+    ],
+)
+def test_a_critic_that_does_not_fit_begins_anew(
+    changes: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    path = checkpoint(tmp_path)
+    trainer, about = begun(path, **changes)
+    assert "the critic begins anew" in about
+    assert told in about
+    fresh, found = PPO(trainer.settings).player(), trainer.player()
+    for name, each in read_checkpoint(path).weights.items():
+        critics = name.startswith(("critic.", "value."))
+        assert np.array_equal(found[name], fresh[name] if critics else each), name
+
+
+def test_without_a_critic_in_the_checkpoint_a_new_one_begins(tmp_path: Path) -> None:
+    found = read_checkpoint(checkpoint(tmp_path))
+    network = msgspec.structs.replace(found.card.network, critic=None)
+    card = msgspec.structs.replace(found.card, network=network)
+    path = write_checkpoint(tmp_path / "bare", policy_weights(found), card)
+    trainer, about = begun(path)
+    assert "the critic begins anew: its weights are not in the checkpoint" in about
+    assert np.array_equal(trainer.player()["policy.weight"], found.weights["policy.weight"])
+
+
+def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path)
+    told = io.StringIO()
+    wanted = settings(init=str(path), final_hands=20)
+    run = start(tmp_path / "run", wanted, make_trainer)
+    run.go(Display(told))
+    assert f"begun with the weights of {path}" in told.getvalue()
+    card = read_checkpoint(tmp_path / "run").card
+    first = read_checkpoint(path).card
+    assert first.weights is not None
+    assert card.init is not None
+    assert msgspec.to_builtins(card.init) == {
+        "checkpoint": str(path),
+        "sha256": first.weights.sha256,
+        "decisions": first.decisions,
+        "commands": ("german-whist train tiny seed=9",),
+    }
+    assert f"init={path}" in card.commands[0]
+    # It is not needed again, and a run can not change it.
+    path.unlink()
+    again = resume(tmp_path / "run", make_trainer, ["decisions=300"])
+    assert again.init == card.init
+    again.close()
+    with pytest.raises(SettingsError, match=r"init is .* can not become"):
+        resume(tmp_path / "run", make_trainer, ["init=champion"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"layers": (6,)}, r"has layers \[6, 5\], and this training \[6\]: give 'layers=\[6, 5\]'"),
+        ({"ranks": "real"}, "has ranks closed, and this training real: give ranks=closed"),
+        ({"layout": "raw"}, "reads the layout trump-first, .* raw: give layout=trump-first"),
+        ({"network": "attention"}, "has network mlp, and this training attention: give network=m"),
+        (
+            {"rules": {"name": "other", "suits": 2, "ranks": 4, "hand": 3}},
+            "plays tiny, and this training other: give the same rules",
+        ),
+        ({"horizon": "foreplay"}, "places of the observation .*: give horizon=hand"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_would(
+    changes: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    path = checkpoint(tmp_path)
+    with pytest.raises(SettingsError, match=f"init: .*{told}"):
+        begun(path, **changes)
+
+
+def test_a_transformer_of_another_size_is_refused(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path, network="attention", attention_width=8)
+    with pytest.raises(SettingsError, match=r"give attention_layers=2 attention_heads=4 .*width=8"):
+        begun(path, network="attention")
+
+
+def test_a_path_that_is_none_makes_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"init: .*nowhere: there is no checkpoint"):
+        start(tmp_path / "run", settings(init=str(tmp_path / "nowhere")), make_trainer)
+    assert not (tmp_path / "run").exists()
+
+
+def test_training_begins_with_the_champion(tmp_path: Path) -> None:
+    wanted = load_settings("quick", ["init=champion", "layers=512,256", "games=16", "threads=1"])
+    run = start(tmp_path / "run", wanted, make_trainer)
+    assert run.init is not None
+    assert run.init.checkpoint == "champion"
+    assert run.init.decisions > 200_000_000
+    assert "the critic begins anew" in run.about
+    mine, champions = run.trainer.player(), read_checkpoint(WEIGHTS).weights
+    for name, each in champions.items():
+        assert np.array_equal(mine[name], each.astype(np.float32)), name
+    run.close()
+    with pytest.raises(SettingsError, match=r"has layers \[512, 256\], and this training \[256"):
+        start(tmp_path / "other", load_settings("quick", ["init=champion"]), make_trainer)
+
+
+def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib")
+    path = checkpoint(tmp_path, ranks="real")
+    words = [
+        *("rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "layers=6,5"),
+        *("games=8", "steps=8", "minibatch=16", "threads=1", "decisions=64", "final_hands=20"),
+        *("yardsticks=[]", "final_yardsticks=[]", "pool_size=0", "opponents=random"),
+    ]
+    run = start(tmp_path / "run", load_settings("sb3", [*words, f"init={path}"]), make_trainer)
+    found = read_checkpoint(path)
+    for name, each in run.trainer.player().items():
+        assert np.array_equal(each, found.weights[name]), name
+    assert run.trainer.player().keys() == policy_weights(found).keys()
+    run.go(Display(io.StringIO()))
+    again = start(
+        tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]), make_trainer
+    )
+    assert np.array_equal(
+        again.trainer.player()["policy.weight"], run.trainer.player()["policy.weight"]
+    )
