@@ -71,7 +71,7 @@ class SelfPlayEnv:
         self._batch = Batch(self.options, self.num_envs)
         self._copy = copy
         self._learners = np.zeros(self.num_envs, np.uint8)
-        self.begun = self._batch.all
+        self.begun: Array = self._batch.all
         """The games in which the last step, or `reset`, began a hand."""
         prepare()
 

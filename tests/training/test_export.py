@@ -96,7 +96,7 @@ def test_a_graph_plays_with_onnxruntime_as_the_page_shows(
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
     exec(compile(example, "docs/training.md", "exec"), found)
-    assert found["ended"].all()
+    assert found["rewards"].all()
     assert 0.64 < (found["rewards"] > 0).mean() < 0.73
 
 

@@ -182,7 +182,7 @@ def test_a_number_that_is_none_stops_it() -> None:
     trainer = SB3Trainer(settings())  # type: ignore[arg-type]
     trainer.iterate()
     with torch.no_grad():
-        trainer.model.policy.action_net.weight[0, 0] = float("nan")
+        trainer.model.policy.action_net.weight.fill_(float("nan"))
     with pytest.raises(Diverged, match="after 256 decisions"):
         trainer.iterate()
     trainer = SB3Trainer(settings())  # type: ignore[arg-type]
