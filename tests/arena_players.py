@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +119,11 @@ class Diary(Counter):
         assert indices is not None
         self.told.append(("act", frozenset(indices.tolist())))
         return super().act(views, rng, indices)
+
+
+class Talker(RandomAgent):
+    """Says something before it plays."""
+
+    def act(self, views: Array, rng: Array) -> Array:
+        print("thinking", file=sys.stderr, flush=True)
+        return super().act(views, rng)

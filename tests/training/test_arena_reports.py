@@ -272,14 +272,20 @@ def test_a_reader_that_goes_away_costs_no_file(words: tuple[str, ...], tmp_path:
     assert "</html>" in (tmp_path / "html").read_text()
 
 
-def test_workers_outlive_those_who_hear_them(tmp_path: Path) -> None:
+def test_players_in_workers_outlive_those_who_hear_them(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     path = tmp_path / "run.json"
-    done = whist(*SHORT, "--workers", "2", "--json", str(path), stdout=writing, stderr=writing)
+    talker = ("evaluate", "arena_players:Talker", "--against", "random", "--hands", "4")
+    done = whist(
+        *talker, "--workers", "2", "--json", str(path), stdout=writing, stderr=writing,
+        cwd=Path(__file__).parent.parent,
+    )  # fmt: skip
     os.close(writing)
     assert done.returncode == 0
-    assert json.loads(path.read_text())["complete"]
+    told = json.loads(path.read_text())
+    assert told["complete"]
+    assert told["pairings"][0]["forfeits"] == []
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
