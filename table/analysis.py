@@ -29,10 +29,10 @@ from ..engine.endgame import NotOpenError, moves_of, race_moves_of
 from ..engine.play import pay_for, row
 from ..engine.records import GameRecord
 from ..engine.rules import Rules
-from ..engine.state import VIEW
+from ..engine.state import SEATS, VIEW
 from ..engine.view import View
 from .replay import HIDDEN, names_of
-from .words import action_symbol
+from .words import action_symbol, turning_point
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
@@ -116,6 +116,16 @@ class StoryPoint(Struct):
     exact: bool
 
 
+class Totals(Struct):
+    """One player's decisions: those that mattered, the mistakes among them, and what they cost."""
+
+    mattered: int
+    mistakes: int
+    cost: float
+    accuracy: float | None
+    """The share in per cent of decisions that mattered and were no mistakes."""
+
+
 class Analysis(Struct):
     """What every decision of a hand was worth."""
 
@@ -124,6 +134,8 @@ class Analysis(Struct):
     network: str | None
     decisions: list[Decision]
     mistakes: list[Mistake]
+    totals: list[Totals]
+    turning_point: str
     story: list[StoryPoint]
     ready: bool = True
     done: float = 1.0
@@ -264,12 +276,15 @@ def analyse(
         game.play(action)
         if progress is not None:
             progress((n + 1) / len(actions))
+    mistakes = _mistakes(decisions, names_of(record))
     return Analysis(
         unit=analyst.unit,
         search=analyst.search.name,
         network=None if analyst.network is None else analyst.network.name,
         decisions=decisions,
-        mistakes=_mistakes(decisions, names_of(record)),
+        mistakes=mistakes,
+        totals=[_totals(decisions, mistakes, seat) for seat in range(SEATS)],
+        turning_point=turning_point([each.text for each in mistakes]),
         story=_story(analyst, decisions, record),
     )
 
@@ -282,6 +297,18 @@ def _mistakes(decisions: list[Decision], names: tuple[str, str]) -> list[Mistake
     found = [each for each in decisions if each.sure and each.cost > _LEAST[each.unit]]
     found.sort(key=lambda each: (-each.cost, each.n))
     return [Mistake(each.n, each.who, each.cost, _mistake_text(each, names)) for each in found]
+
+
+def _totals(decisions: list[Decision], mistakes: list[Mistake], who: int) -> Totals:
+    """A decision mattered where some card would surely have cost something."""
+    mattered = sum(
+        any(card.cost > _SURE * card.cost_half_width for card in each.cards)
+        for each in decisions
+        if each.who == who
+    )
+    made = [each.cost for each in mistakes if each.who == who]
+    accuracy = round(100 * (1 - len(made) / mattered), 1) if mattered else None
+    return Totals(mattered, len(made), round(sum(made), 3), accuracy)
 
 
 def _mistake_text(decision: Decision, names: tuple[str, str]) -> str:

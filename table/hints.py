@@ -128,7 +128,7 @@ def why(view: View, told: Values) -> str:
     next_best = max((each for each in values if each != best), key=values.__getitem__)
     if values[best] - values[next_best] <= _noise(told, next_best):
         others = [each for each in values if values[best] - values[each] <= _noise(told, each)]
-        named = listed([action_symbol(each) for each in others])
+        named = listed([action_symbol(each) for each in others[:4]])
         return f"A search sees no clear difference between {named}: each {value}. {_idea(view)}"
     gap = _value_text(told.unit, values[next_best], False)
     return f"A search finds that {name} {value}; {action_symbol(next_best)} {gap}. {_idea(view)}"

@@ -23,6 +23,7 @@ from ..agents.registry import agent_names, make_agent
 from ..agents.searching import SearchAgent
 from ..engine.describe import chapters
 from ..engine.rules import Match, Rules, named_rules
+from .strengths import strengths
 from .words import title_of
 
 # Of the registered names: one asks at the terminal, the other needs a path.
@@ -43,6 +44,8 @@ class AgentOffered(Struct):
     about: str
     kind: str
     plays: list[str] | None
+    strength: int | None
+    """Its rating on the ladder of classic hands, where it is on it."""
 
 
 class RulesOffered(Struct):
@@ -174,13 +177,20 @@ class Opponents:
     def menu(self) -> tuple[list[RulesOffered], list[AgentOffered]]:
         """Rule sets and agents, as the page lists them."""
         agents = [
-            AgentOffered(each.name, each.title, each.about, each.kind, each.plays)
+            AgentOffered(
+                each.name, each.title, each.about, each.kind, each.plays, _strength(each.name)
+            )
             for each in self._agents.values()
         ]
         rules = [
             RulesOffered(name, title_of(name), rules.about) for name, rules in named_rules().items()
         ]
         return rules, agents
+
+
+def _strength(name: str) -> int | None:
+    rated = strengths().get(name)
+    return None if rated is None else round(rated[0])
 
 
 def rules_named(name: object) -> Rules:

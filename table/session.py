@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 
 from ..agents.base import Agent, Player
 from ..agents.registry import make_agent
+from ..engine.endgame import NotOpenError, best_card_of, value_of
 from ..engine.game import Game, IllegalAction
 from ..engine.records import GameRecord, MatchScore, record_of
 from ..engine.rules import Match, Rules, load_rules, named_rules
@@ -22,6 +23,10 @@ from ..engine.view import View
 HUMAN = "human"
 PERSON, OPPONENT = 0, 1
 """The seats: the person's, or the first agent's, and the other one."""
+
+LESSON = Rules(name="lesson", about="a small hand to learn by", suits=4, ranks=5, hand=5, stock=10)
+LESSON_SEED = 3
+"""A deal with a strong upcard first, and a weak one soon."""
 
 STATE_VERSION = 1
 _SEED_BITS = 63
@@ -59,6 +64,21 @@ class Settings:
     seed: int = field(default_factory=new_seed)
     name: str = "you"
     """What the person is called in records."""
+    number: int = 0
+    """The deal of the seed that the first hand has."""
+    deal: tuple[int, ...] = ()
+    """The cards of the only hand, in dealing order, where they come from another hand."""
+    dealer: int = 0
+    """Who deals those cards."""
+    again: tuple[str, int] | None = None
+    """The hand that is played again, by its session and number."""
+    lesson: bool = False
+    """Whether the hand is explained as it goes, and counts for nothing."""
+
+    @property
+    def rated(self) -> bool:
+        """Whether the person's hands count for the rating: their cards are new to both."""
+        return not (self.watched or self.deal or self.lesson)
 
     @property
     def watched(self) -> bool:
@@ -82,6 +102,11 @@ class Settings:
             "match": {name: value for name, value in kind.items() if value is not None},
             "seed": self.seed,
             "name": self.name,
+            "number": self.number,
+            "deal": list(self.deal),
+            "dealer": self.dealer,
+            "again": self.again,
+            "lesson": self.lesson,
         }
 
     @staticmethod
@@ -90,6 +115,8 @@ class Settings:
         values = dict(told)
         values["rules"] = load_rules(told["rules"])
         values["match"] = Match(**told["match"]) if told["match"] else None
+        values["deal"] = tuple(told.get("deal", ()))
+        values["again"] = tuple(told["again"]) if told.get("again") else None
         return Settings(**values)
 
 
@@ -126,12 +153,17 @@ class Session:
     def __init__(self, settings: Settings, make: Maker = made_agent) -> None:
         """`make` makes the agents by name; several sessions may share what it returns."""
         self.settings = settings
-        self.game = Game(settings.rules, settings.seed, match=settings.match)
+        self.game = Game(settings.rules, settings.seed, settings.number, match=settings.match)
+        self.game.number = 0  # hands are counted from the first of the match
+        if settings.deal:
+            self.game.deal_cards(settings.deal, settings.dealer)
         self.records: list[GameRecord] = []
         """The hands that were finished since this object was made."""
         self.results: list[HandResult] = []
         """How all hands so far ended."""
         self._moves_before = 0
+        self.helped = False
+        """Whether the person took back a card of this hand, or asked for a hint."""
         self._players = self._seated(make)
 
     def _seated(self, make: Maker) -> tuple[Player | None, Player]:
@@ -212,8 +244,48 @@ class Session:
         if self.over:
             raise IllegalAction("nothing is left to deal: sit down anew for another match")
         self._moves_before = self.moves
+        self.helped = False
         self.game.deal_next()
         self._begin()
+
+    def claim(self, tricks: int) -> list[int]:
+        """Claim so many of the tricks that are left, of hands that lie open.
+
+        The claim is checked exactly; where it holds, the rest is played as well as can be by
+        both, and the actions are returned.
+        """
+        view = self.view(PERSON)
+        if self.settings.watched or not view.to_move:
+            raise IllegalAction("tricks are claimed when it is your turn to play a card")
+        try:
+            sure = value_of(view)
+        except NotOpenError:
+            raise IllegalAction(
+                "only the rest of an open endgame can be claimed: play this one out"
+            ) from None
+        if (tricks < sure) if view.low else (tricks > sure):
+            raise IllegalAction(
+                f"{tricks} of the {len(view.hand)} tricks left are not yours for sure: "
+                f"{self.settings.opponent} has a way to prevent it"
+            )
+        played: list[int] = []
+        while self.turn is not None:
+            played.append(int(best_card_of(self.view(self.turn))))
+            self._play(played[-1])
+        return played
+
+    def take_back(self) -> None:
+        """Go back to the person's last decision of this hand, which is then not rated."""
+        if self.settings.watched or self.game.over:
+            raise IllegalAction("only a card of a hand that you are playing can be taken back")
+        game = self.game.clone()
+        while game.actions:
+            game.undo()
+            if game.turn == PERSON:
+                break
+        else:
+            raise IllegalAction("you have played no card of this hand yet")
+        self._take_up({**self.state(), "actions": list(map(int, game.actions)), "helped": True})
 
     def _player_to_move(self) -> Player:
         player = self._players[self.turn] if self.turn is not None else None
@@ -232,7 +304,10 @@ class Session:
         self.results.append(HandResult(game.counting_tricks, game.pays, game.low))
 
     def _record(self) -> GameRecord:
-        record = record_of(self.game, {"players": list(self.settings.names)})
+        told: dict[str, Any] = {"players": list(self.settings.names)}
+        if self.helped:
+            told["helped"] = True
+        record = record_of(self.game, told)
         # Card by card: the seed would tell the hands of the match that are still to come.
         deal = tuple(self.game.cards_dealt)
         return replace(record, seed=None, number=0, deal=deal)
@@ -258,6 +333,7 @@ class Session:
             ],
             "moves_before": self._moves_before,
             "actions": [int(action) for action in self.game.actions],
+            "helped": self.helped,
         }
 
     def _score_before(self) -> dict[str, list[int]]:
@@ -288,26 +364,29 @@ class Session:
 
     def _take_up(self, state: Mapping[str, Any]) -> None:
         """Deal the hand under way again and play it as far as it was."""
-        match, number = self.settings.match, cast(int, state["number"])
+        settings, number = self.settings, cast(int, state["number"])
         before = None
-        if match is not None:
+        if settings.match is not None:
             score = {name: tuple(values) for name, values in state["score"].items()}
-            before = MatchScore(match, **score, hands=number)
+            before = MatchScore(settings.match, **score, hands=number)
         begun = GameRecord(
-            rules=self.settings.rules,
+            rules=settings.rules,
             dealer=state["dealer"],
             tricks=(),
             counting_tricks=(0, 0),
             pays=(0, 0),
-            seed=self.settings.seed,
-            number=number,
+            seed=None if settings.deal else settings.seed,
+            number=number + settings.number,
+            deal=settings.deal,
             match=before,
         )
         self.results = [
             HandResult(tuple(tricks), tuple(pays), low) for tricks, pays, low in state["results"]
         ]
         self.game = begun.start()
+        self.game.number = number
         self._moves_before = state["moves_before"]
+        self.helped = state.get("helped", False)
         self._begin()
         for action in cast("list[int]", state["actions"]):
             player = None if self.turn is None else self._players[self.turn]

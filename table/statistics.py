@@ -14,13 +14,21 @@ from .store import Store
 
 # Watched hands are nobody's own, so they are not counted.
 _HANDS = """
-SELECT opponent, rules, COUNT(*), SUM(pay > 0), SUM(pay = 0), SUM(pay < 0), AVG(margin),
-    MAX(margin)
+SELECT opponent, rules, COUNT(*), SUM(pay > 0), SUM(pay = 0), SUM(pay < 0),
+    SUM(given_up), AVG(margin), MAX(margin)
 FROM hands WHERE person = ? AND player = ? GROUP BY opponent, rules
 """
 _MATCHES = """
 SELECT opponent, rules, COUNT(*), SUM(won > 0) FROM matches
 WHERE person = ? AND player = ? GROUP BY opponent, rules
+"""
+_RATINGS = """
+SELECT finished, ROUND(rating), ROUND(deviation) FROM ratings WHERE person = ? AND kind = ?
+ORDER BY finished, rowid
+"""
+_ACCURACIES = """
+SELECT finished, mattered, mistakes FROM accuracies WHERE person = ? AND mattered > 0
+ORDER BY finished
 """
 _COLUMNS = (
     *("finished", "table", "hand", "rules", "opponent", "tricks", "tricks_of_opponent"),
@@ -37,6 +45,7 @@ class Row(Struct):
     won: int
     drawn: int
     lost: int
+    given_up: int
     margin: float
     best: int
     matches: int
@@ -54,11 +63,31 @@ class Total(Struct):
     matches_won: int
 
 
+class RatingThen(Struct):
+    """A rating after some hand or puzzle."""
+
+    finished: float
+    rating: float
+    deviation: float
+
+
+class AccuracyThen(Struct):
+    """How well a hand was played: decisions that mattered, mistakes, and the share without."""
+
+    finished: float
+    mattered: int
+    mistakes: int
+    accuracy: float
+
+
 class Statistics(Struct):
-    """A person's results."""
+    """A person's results, and how they have moved."""
 
     rows: list[Row]
     total: Total
+    play: list[RatingThen]
+    puzzles: list[RatingThen]
+    accuracy: list[AccuracyThen]
 
 
 def statistics_of(store: Store, person: str) -> Statistics:
@@ -68,13 +97,22 @@ def statistics_of(store: Store, person: str) -> Statistics:
         for opponent, rules, played, won in store.rows(_MATCHES, person, HUMAN)
     }
     rows: list[Row] = []
-    for opponent, rules, hands, won, drawn, lost, margin, best in store.rows(_HANDS, person, HUMAN):
-        played = matches.get((opponent, rules), (0, 0))
-        told = Row(opponent, rules, hands, won, drawn, lost, round(margin, 2), best, *played)
-        rows.append(told)
+    for told in store.rows(_HANDS, person, HUMAN):
+        played = matches.get((told[0], told[1]), (0, 0))
+        rows.append(Row(*told[:7], round(told[7], 2), told[8], *played))  # pyright: ignore[reportCallIssue]
     rows.sort(key=lambda row: -row.hands)
     total = Total(*(sum(getattr(row, name) for row in rows) for name in Total.__struct_fields__))
-    return Statistics(rows, total)
+    play, puzzles = _ratings(store, person, "play"), _ratings(store, person, "puzzles")
+    accuracy = [
+        AccuracyThen(when, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
+        for when, mattered, mistakes in store.rows(_ACCURACIES, person)
+    ]
+    return Statistics(rows, total, play, puzzles, accuracy)
+
+
+def _ratings(store: Store, person: str, kind: str) -> list[RatingThen]:
+    told = store.rows(_RATINGS, person, kind)
+    return [RatingThen(when, value, width) for when, value, width in told]
 
 
 def as_csv(store: Store, person: str) -> str:

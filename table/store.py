@@ -22,7 +22,10 @@ from typing import Any
 
 import platformdirs
 
-from .session import OPPONENT, PERSON, Session, score_of, winner_of
+from .analysis import Analysis
+from .rating import Rating
+from .session import HUMAN, OPPONENT, PERSON, Session, score_of, winner_of
+from .strengths import strengths
 from .words import listed, match_words, title_of
 
 FILE = "table.sqlite3"
@@ -31,8 +34,30 @@ _IN_MEMORY = ":memory:"
 _BUSY_SECONDS = 5.0
 _ID_BYTES = 18
 _MOST_LISTED = 200
+_DAY = 86400.0
 
-_SCHEMA = """
+# What was learned: ratings, puzzles tried, and what analyses found in a person's own hands.
+_LEARNING = """CREATE TABLE ratings (
+    person TEXT NOT NULL, kind TEXT NOT NULL, finished REAL NOT NULL, rating REAL NOT NULL,
+    deviation REAL NOT NULL
+);
+CREATE INDEX ratings_of ON ratings (person, kind, finished);
+CREATE TABLE attempts (
+    person TEXT NOT NULL, puzzle TEXT NOT NULL, solved INTEGER NOT NULL, finished REAL NOT NULL,
+    PRIMARY KEY (person, puzzle)
+);
+CREATE TABLE accuracies (
+    session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
+    mattered INTEGER NOT NULL, mistakes INTEGER NOT NULL, cost REAL NOT NULL,
+    PRIMARY KEY (session, hand)
+);
+CREATE TABLE mistakes (
+    session TEXT NOT NULL, hand INTEGER NOT NULL, decision INTEGER NOT NULL,
+    person TEXT NOT NULL, cost REAL NOT NULL, solved INTEGER, text TEXT NOT NULL,
+    PRIMARY KEY (session, hand, decision)
+)"""
+
+_SCHEMA = f"""
 CREATE TABLE persons (name TEXT PRIMARY KEY, person TEXT NOT NULL);
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY, person TEXT NOT NULL, revision INTEGER NOT NULL, updated REAL NOT NULL,
@@ -43,7 +68,8 @@ CREATE TABLE hands (
     session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
     rules TEXT NOT NULL, opponent TEXT NOT NULL, player TEXT NOT NULL,
     tricks INTEGER NOT NULL, tricks_other INTEGER NOT NULL, pay INTEGER NOT NULL,
-    margin INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (session, hand)
+    margin INTEGER NOT NULL, record TEXT NOT NULL, given_up INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (session, hand)
 );
 CREATE INDEX hands_of ON hands (person, finished);
 CREATE TABLE matches (
@@ -52,19 +78,22 @@ CREATE TABLE matches (
     hands INTEGER NOT NULL, points INTEGER NOT NULL, points_other INTEGER NOT NULL,
     won INTEGER NOT NULL
 );
+{_LEARNING}
 """
 
 
 # What brings a file of an older layout to the next one.
 _MIGRATIONS = {
-    1: """
+    1: f"""
 ALTER TABLE sittings RENAME TO sessions;
 ALTER TABLE hands RENAME COLUMN sitting TO session;
 ALTER TABLE matches RENAME COLUMN sitting TO session;
 UPDATE sessions SET about = json_set(about, '$.match', CASE json_extract(about, '$.match.kind')
     WHEN 'points' THEN 'to ' || json_extract(about, '$.match.n') || ' points'
     WHEN 'best' THEN 'best of ' || json_extract(about, '$.match.n')
-    ELSE 'a single hand' END)
+    ELSE 'a single hand' END);
+ALTER TABLE hands ADD COLUMN given_up INTEGER NOT NULL DEFAULT 0;
+{_LEARNING}
 """,
 }
 
@@ -121,6 +150,8 @@ class KeptHand:
     margin: int
     """By how many counting tricks it was won, or lost where negative."""
     record: str
+    """Empty where the hand was given up."""
+    given_up: int = 0
 
 
 class Store:
@@ -246,12 +277,13 @@ class Store:
         *,
         revision: int = 0,
         over: bool | None = None,
+        given_up: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> int:
         """Keep a session, with the hands that it has finished; returns its new revision.
 
         `revision` is what the last `keep` returned, 0 for a session that is new. `over` is told
-        where somebody has left it before its end.
+        where somebody has left it before its end, `given_up` where that is a loss.
         """
         values = (
             *(revision + 1, time.time(), bool(session.over if over is None else over)),
@@ -272,7 +304,7 @@ class Store:
                 )
             if not done.rowcount:
                 raise PlayedElsewhere("this table was played on, or cleared away, elsewhere")
-            _keep_finished(connection, name, person, session)
+            _keep_finished(connection, name, person, session, given_up)
         return revision + 1
 
     def kept(self, name: str) -> Kept | None:
@@ -317,7 +349,7 @@ class Store:
     def hands(self, person: str, most: int | None = None) -> list[KeptHand]:
         """A person's finished hands, the last first."""
         limit = -1 if most is None else most
-        query = "WHERE person = ? ORDER BY finished DESC, hand DESC LIMIT ?"
+        query = "WHERE person = ? AND NOT given_up ORDER BY finished DESC, hand DESC LIMIT ?"
         return self._hands(query, person, limit)
 
     def hand(self, session: str, hand: int) -> KeptHand | None:
@@ -330,9 +362,54 @@ class Store:
         rows = self._rows(f"SELECT {columns} FROM hands {which}", *values)
         return [KeptHand(*row) for row in rows]
 
+    # -- learning
+
+    def rating(self, person: str, kind: str) -> Rating:
+        """A person's rating: `play` against agents, or `puzzles`."""
+        with self._lock:
+            return _last_rating(self._connection, person, kind)[0]
+
+    def tried(self, person: str, puzzle: str, against: Rating, solved: bool) -> Rating:
+        """Note a puzzle that was tried; only the first attempt counts for the rating."""
+        now = time.time()
+        with self._changing() as connection:
+            rating, since = _last_rating(connection, person, "puzzles")
+            new = connection.execute(
+                "INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?)", (person, puzzle, solved, now)
+            )
+            if new.rowcount:
+                days = (now - (since or now)) / _DAY
+                rating = rating.after([(against, float(solved))], days)
+                _note_rating(connection, person, "puzzles", rating, now)
+        return rating
+
+    def note_analysis(self, person: str, session: str, hand: int, found: Analysis) -> None:
+        """Keep how well a person played a hand, and the mistakes as exercises."""
+        kept, mine = self.hand(session, hand), found.totals[PERSON]
+        if kept is None or kept.player != HUMAN:
+            return
+        with self._changing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO accuracies VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (session, hand, person, kept.finished, mine.mattered, mine.mistakes, mine.cost),
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO mistakes VALUES (?, ?, ?, ?, ?, NULL, ?)",
+                [
+                    (session, hand, each.n, person, each.cost, each.text)
+                    for each in found.mistakes
+                    if each.who == PERSON
+                ],
+            )
+
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a query finds, for statistics."""
+        """What a query finds."""
         return self._rows(query, *values)
+
+    def write(self, statement: str, *values: object) -> None:
+        """One statement that changes something."""
+        with self._changing() as connection:
+            connection.execute(statement, values)
 
 
 def _execute(connection: sqlite3.Connection, script: str) -> None:
@@ -356,22 +433,33 @@ def _json(value: object) -> str:
 
 
 def _keep_finished(
-    connection: sqlite3.Connection, name: str, person: str, session: Session
+    connection: sqlite3.Connection, name: str, person: str, session: Session, given_up: bool
 ) -> None:
-    """Keep the hands that were finished since the session was taken up, and the match."""
+    """Keep the hands that were finished since the session was taken up, and the match.
+
+    A hand that is given up is lost, and so is its match.
+    """
     settings, now = session.settings, time.time()
+    if settings.lesson:
+        return
     who = (settings.rules.name, settings.opponent, settings.player)
     first = session.hands_over - len(session.records)
     for hand, record in enumerate(session.records, first + 1):
         mine, others = record.counting_tricks
         margin = others - mine if session.results[hand - 1].low else mine - others
-        connection.execute(
-            "INSERT OR IGNORE INTO hands VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (name, hand, person, now, *who, mine, others, record.pays[0], margin, record.to_line()),
-        )
-    if settings.match is None or not session.over:
+        told = (*who, mine, others, record.pays[0], margin, record.to_line(), 0)
+        new = _new_hand(connection, name, hand, person, now, told)
+        if new and settings.rated and not record.meta.get("helped"):
+            _rate(connection, person, settings.opponent, record.pays[0], now)
+    given_up = given_up and not settings.watched and not session.over
+    if given_up and not session.game.over:
+        told = (*who, *session.game.counting_tricks, -1, 0, "", 1)
+        new = _new_hand(connection, name, session.game.number + 1, person, now, told)
+        if new and settings.rated:
+            _rate(connection, person, settings.opponent, -1, now)
+    if settings.match is None or not (session.over or given_up):
         return
-    won = {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(session)]
+    won = -1 if given_up else {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(session)]
     target, best_of = settings.match.target, settings.match.best_of
     kind = ("points", target) if target else ("best", best_of)
     match = (*kind, session.hands_over, *session.game.points, won)
@@ -379,3 +467,42 @@ def _keep_finished(
         "INSERT OR IGNORE INTO matches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (name, person, now, *who, *match),
     )
+
+
+def _new_hand(
+    connection: sqlite3.Connection, name: str, hand: int, person: str, now: float, told: Any
+) -> bool:
+    """Keep a finished hand; whether it was not there before."""
+    done = connection.execute(
+        "INSERT OR IGNORE INTO hands VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (name, hand, person, now, *told),
+    )
+    return bool(done.rowcount)
+
+
+def _rate(connection: sqlite3.Connection, person: str, opponent: str, pay: int, now: float) -> None:
+    """Count a hand for the rating, where it is known how strong the opponent is."""
+    strength = strengths().get(opponent)
+    if strength is None:
+        return
+    rating, since = _last_rating(connection, person, "play")
+    score = (1 + (pay > 0) - (pay < 0)) / 2
+    after = rating.after([(Rating(*strength), score)], (now - (since or now)) / _DAY)
+    _note_rating(connection, person, "play", after, now)
+
+
+def _last_rating(
+    connection: sqlite3.Connection, person: str, kind: str
+) -> tuple[Rating, float | None]:
+    query = (
+        "SELECT rating, deviation, finished FROM ratings WHERE person = ? AND kind = ?"
+        " ORDER BY finished DESC, rowid DESC LIMIT 1"
+    )
+    found = connection.execute(query, (person, kind)).fetchone()
+    return (Rating(), None) if found is None else (Rating(*found[:2]), found[2])
+
+
+def _note_rating(
+    connection: sqlite3.Connection, person: str, kind: str, rating: Rating, now: float
+) -> None:
+    connection.execute("INSERT INTO ratings VALUES (?, ?, ?, ?, ?)", (person, kind, now, *rating))

@@ -281,3 +281,142 @@ def _trick_spoken(trick: Trick, names: tuple[str, str]) -> str:
     leader, follower = names if trick.i_led else names[::-1]
     told = f"{leader}: {name_of(trick.led)}"
     return told if trick.followed is None else f"{told}; {follower}: {name_of(trick.followed)}"
+
+
+# -- hands played again
+
+
+def compared(
+    tricks: Sequence[int], before: Sequence[int], names: tuple[str, str], swapped: bool
+) -> str:
+    """A hand beside the same cards before; `swapped` where the seats were exchanged."""
+    mine, then = tricks[0], before[0]
+    if not swapped:
+        more = mine - then
+        told = "as many tricks as" if not more else f"{plural(abs(more), 'trick')} "
+        told += "" if not more else "more than" if more > 0 else "fewer than"
+        return f"The same cards again: {mine}, which is {told} the {then} of before."
+    other = before[1]
+    total = mine + then - tricks[1] - other
+    sum_up = (
+        f"{names[1]} and you come out even"
+        if not total
+        else (
+            f"{does(names[0 if total > 0 else 1], 'come')} out {plural(abs(total), 'trick')} ahead"
+        )
+    )
+    return (
+        f"With these cards {does(names[1], 'take')} {other} before, and you {mine} now; over both "
+        f"seats {sum_up}."
+    )
+
+
+# -- the guided first hand
+
+
+def guide(view: View, names: tuple[str, str]) -> list[str]:
+    """What a beginner is told now, by what lies on the table."""
+    rules, number = view.rules, view.trick
+    if view.phase == "over":
+        return [
+            "That was the hand. Look at it again with the button below, solve a puzzle, or play "
+            "against Easy with all thirteen cards."
+        ]
+    if view.endgame:
+        return _guide_endgame(view, names, number - rules.foreplay_tricks)
+    told: list[str] = []
+    if number == 0:
+        suit = "" if view.trump is None else SUIT_NAMES[view.trump]
+        told.append(
+            f"This is a small hand of {rules.hand} cards each. The card turned up beside the "
+            f"stock is the upcard. Its suit, {suit}, is trumps: a trump beats every other suit."
+        )
+        told.append(
+            f"These {rules.foreplay_tricks} tricks do not count. Whoever wins one takes the "
+            "upcard, for all to see; the other draws the next card of the stock, unseen."
+        )
+    if view.led is not None:
+        told.append(
+            f"{capital(names[1])} led {view.led.symbol}. If you have {SUIT_NAMES[view.led.suit]} "
+            "you have to follow suit; the higher card wins."
+        )
+    return [*told, _worth_winning(view)]
+
+
+def _worth_winning(view: View) -> str:
+    """Whether to win the trick for its upcard."""
+    if not view.to_move or not view.upcards:
+        return "Wait for the other card."
+    (up, *_) = view.upcards
+    if view.led is not None and not any(_beats(view, card) for card in view.legal()):
+        return f"No card of yours beats {view.led.symbol}: throw away your worst one."
+    low, high = view.rules.deck[0].rank, view.rules.deck[-1].rank
+    if up.suit == view.trump or up.rank * 2 > low + high:
+        return (
+            f"{up.symbol} is a good card{', a trump' if up.suit == view.trump else ''}: try to win "
+            "this trick, with the lowest card that does it."
+        )
+    return (
+        f"{up.symbol} is a weak card. Lose this trick on purpose, with your worst card: the card "
+        "that you then draw unseen is better on average."
+    )
+
+
+def _beats(view: View, action: int) -> bool:
+    """Whether a card beats the one that was led."""
+    each, led = Card(action), view.led
+    if led is None:
+        return False
+    return each > led if each.suit == led.suit else each.suit == view.trump
+
+
+def _guide_endgame(view: View, names: tuple[str, str], number: int) -> list[str]:
+    told: list[str] = []
+    if number == 0:
+        need = view.rules.hand // 2 + 1
+        told.append(
+            f"The stock is gone, and everything changes: now each of the {view.rules.hand} tricks "
+            f"counts, and {need} of them win the hand."
+        )
+        told.append(
+            "Nothing is drawn any more. A player who has remembered every card knows the other "
+            "hand, so it lies open here: you can work out what will happen."
+        )
+    if view.to_move and view.led is None:
+        told.append("Lead a card that the other can not beat, or force out a high one first.")
+    elif view.to_move:
+        told.append("Win cheaply if you can; if you can not, throw away your worst card.")
+    return told or [f"{capital(does(names[1], 'be'))} to play."]
+
+
+def turning_point(texts: Sequence[str]) -> str:
+    """The dearest mistake of a hand, if there was one."""
+    if not texts:
+        return "Nobody made a mistake that is surely one: the cards decided."
+    return f"The turning point: {texts[0]}."
+
+
+# -- puzzles and exercises
+
+
+def question(view: View, names: tuple[str, str]) -> str:
+    """What is asked of whoever looks at a puzzle."""
+    if view.phase == "choose":
+        return "You won the trick. Which card of the stock do you take?"
+    task = "Your lead" if view.led is None else f"{capital(names[1])} led {view.led.symbol}"
+    if view.endgame:
+        mine, others = view.counting_tricks
+        return f"{task}, at {mine}–{others}. Which card saves the most?"
+    return f"{task}{prize(view)}. Which card is best?"
+
+
+def verdict(unit: str, cost: float, solved: bool, exact: bool) -> str:
+    """What came of an answer."""
+    if solved:
+        return "Right: nothing is better." if exact else "Right: no card is clearly better."
+    about = "" if exact else "about "
+    if unit == "pay":
+        return f"That costs {about}{cost:.3g}."
+    if exact:
+        return "That gives the hand away." if cost > 50 else "That gives half of the hand away."
+    return f"That costs {about}{cost:.0f} % of hands."

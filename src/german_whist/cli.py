@@ -32,6 +32,7 @@ COMMANDS = {
     "ladder": "let players play each other, and rate them",
     "agents": "list the players by name",
     "rules": "list the rule sets, or explain one in words",
+    "puzzles": "make puzzles for the table",
     "replay": "show a hand from a file of records, and what its decisions were worth",
     "tablebase": "build, verify or describe the table of exact endgames",
     "exploit": "tell exactly how much a best response wins, on a small deck",

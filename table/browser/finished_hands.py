@@ -171,7 +171,8 @@ class FinishedHands:
                 job = self._jobs[line] = Job()
                 while len(self._jobs) > _ANALYSES_KEPT:
                     self._jobs.popitem(last=False)
-                self._analyst.submit(self._analyse, line, job)
+                played = None if name in self._uploads else (person, name, hand)
+                self._analyst.submit(self._analyse, line, job, played)
         if job.trouble is not None:
             raise RecordError(job.trouble)
         return job.result or UnderWay(round(job.done, 3))
@@ -183,13 +184,15 @@ class FinishedHands:
             job = self._jobs.get(line)
         return None if job is None else job.result
 
-    def _analyse(self, line: str, job: Job) -> None:
+    def _analyse(self, line: str, job: Job, played: tuple[str, str, int] | None) -> None:
         def progress(done: float) -> None:
             job.done = done
 
         try:
             record = GameRecord.from_line(line)
             job.result = analyse(record, progress=progress, stop=self._stop)
+            if played is not None:
+                self._store.note_analysis(*played, job.result)
         except AnalysisStopped:
             pass
         except Exception as error:

@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from ...engine.game import IllegalAction
+from ...engine.records import GameRecord
 from ...engine.view import View
+from .. import words
 from ..opponents import Opponents
 from ..session import PERSON, Session
 from ..store import Kept, Store
-from .messages import Answer, Around, Event, Speed, dealt, glance, played, state_of
+from .messages import Answer, Around, Event, Speed, dealt, glance, names_at, played, state_of
 
 log = logging.getLogger("german_whist.table")
 
@@ -91,7 +93,20 @@ class LiveTable:
             notice=self._notice,
             left=self.left,
             speed=Speed(self._delay, self._paused) if watched else None,
+            compared=self._compared(),
         )
+
+    def _compared(self) -> str:
+        """How the hand went beside the one that it is played again after."""
+        session, again = self.session, self.session.settings.again
+        if again is None or not session.game.over:
+            return ""
+        before = self._room.store.hand(*again)
+        if before is None or before.person != self.person:
+            return ""
+        swapped = GameRecord.from_line(before.record).dealer != session.game.dealer
+        told = (before.tricks, before.tricks_other)
+        return words.compared(session.game.counting_tricks, told, names_at(session), swapped)
 
     def is_current(self) -> bool:
         """Whether no other program has played on here."""
@@ -149,6 +164,36 @@ class LiveTable:
             self._happened(played(self.session, before, action))
             self._go_on()
 
+    def take_back(self) -> None:
+        """Back to the person's last decision; the hand is then not rated."""
+        with self._lock:
+            self._check_here()
+            if self.busy:
+                raise OldMove("wait until the card that is thought about is played")
+            self.session.take_back()
+            self._happened([Event("taken_back", PERSON, "The card is taken back")])
+            self._go_on()
+
+    def claim(self, tricks: int, move: int) -> None:
+        """Claim tricks of an open endgame; what is claimed rightly is played out at once."""
+        with self._lock:
+            self._check_here()
+            self._check_move(move)
+            if not self.session.claim(tricks):
+                raise IllegalAction("there is nothing left to claim")
+            last = self.session.results[-1]
+            text = words.result(last.tricks, last.pays, names_at(self.session), last.low)
+            self._happened([Event("claimed", PERSON, words.capital(text))])
+            self._go_on()
+
+    def note_hint(self) -> None:
+        """The person had a hint, so the hand is not rated."""
+        with self._lock:
+            if not self.session.helped:
+                self.session.helped = True
+                self._happened([Event("helped", PERSON, "")])
+                self._keep()
+
     def next_hand(self, move: int | None = None) -> None:
         """Deal the next hand of the match."""
         with self._lock:
@@ -160,7 +205,7 @@ class LiveTable:
             self._go_on()
 
     def leave(self) -> None:
-        """End it here; the hand under way counts for nobody."""
+        """End it here; a hand or a match that is given up is lost."""
         with self._lock:
             if not self.session.over and not self.left:
                 self.left = True
@@ -316,6 +361,7 @@ class LiveTable:
                 *(self.id, self.person, self.session),
                 revision=self.revision,
                 over=self.left or self.session.over,
+                given_up=self.left,
                 extra=extra,
             )
         except sqlite3.Error as error:

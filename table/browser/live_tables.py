@@ -126,7 +126,7 @@ class LiveTables:
         ]
 
     def forget(self, person: str, name: str) -> None:
-        """Clear a table away; the hands that were finished at it stay in the statistics."""
+        """Clear a table away; a hand that is under way is given up, finished ones stay."""
         table = self.get(person, name)
         table.leave()
         self.store.forget(name)

@@ -9,7 +9,7 @@ hand is over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -64,6 +64,8 @@ class HandEnd(Struct):
     tricks: tuple[int, ...]
     pay: tuple[int, ...]
     text: str
+    compared: str
+    """With the same cards before, where the hand was played again."""
 
 
 class Said(Struct):
@@ -72,7 +74,10 @@ class Said(Struct):
     match: str
     stage: str
     prompt: str
+    answer: str
+    """What is waited for once the person has played."""
     last: str
+    guide: list[str]
     table: list[str]
 
 
@@ -90,19 +95,9 @@ class Speed(Struct):
     paused: bool
 
 
-class TableState(Struct, kw_only=True):
-    """A table as seat 0 may see it; with two agents, both hands."""
+class Seen(Struct, kw_only=True):
+    """What a view shows of the table: the viewer is 0, the other 1."""
 
-    id: str
-    n: int
-    move: int
-    rules: str
-    rules_title: str
-    opponent: str
-    player: str
-    names: tuple[str, str]
-    watched: bool
-    match: MatchState
     hand: list[str]
     hand_size_other: int
     known_other: list[str]
@@ -118,9 +113,28 @@ class TableState(Struct, kw_only=True):
     trick: list[Played]
     last_trick: list[Played]
     tricks: tuple[int, ...]
+    stock_tricks: tuple[int, int] | None
+    """Tricks that won no more than a card of the stock; None where every trick counts."""
     dealer: int
-    result: HandEnd | None
     said: Said
+
+
+class TableState(Seen, kw_only=True):
+    """A table as seat 0 may see it; with two agents, both hands."""
+
+    id: str
+    n: int
+    move: int
+    rules: str
+    rules_title: str
+    opponent: str
+    player: str
+    names: tuple[str, str]
+    watched: bool
+    rated: bool
+    lesson: bool
+    match: MatchState
+    result: HandEnd | None
     thinking: bool
     trouble: str | None
     notice: str | None
@@ -139,16 +153,21 @@ class Around(NamedTuple):
     notice: str | None
     left: bool
     speed: Speed | None
+    compared: str
 
 
 def state_of(session: Session, around: Around) -> TableState:
     """The session as seat 0 may see it; with two agents, both hands."""
     settings, game, view = session.settings, session.game, session.view(PERSON)
-    tricks, names = list(view.tricks()), names_at(session)
-    other, match = _other_hand(session, view), match_state(session)
-    here = around._asdict()
+    names = names_at(session)
+    match, other, here = match_state(session), _other_hand(session, view), around._asdict()
+    compared = here.pop("compared")
+    shown = seen(view, _said(session, view, around, other), other)
+    if settings.watched:
+        shown["legal"] = []
     return TableState(
         **here,
+        **shown,
         move=session.moves,
         rules=settings.rules.name,
         rules_title=words.title_of(settings.rules.name),
@@ -156,26 +175,61 @@ def state_of(session: Session, around: Around) -> TableState:
         player=settings.player,
         names=names,
         watched=settings.watched,
+        rated=settings.rated and not session.helped,
+        lesson=settings.lesson,
         match=match,
-        hand=texts(view.hand),
-        hand_size_other=view.other_cards,
-        known_other=texts(view.known),
-        open=view.stock_left == 0 and view.rules.open_endgame,
-        other_hand=None if other is None else texts(other),
-        stock_left=view.stock_left,
-        upcards=texts(view.upcards),
-        trump=None if view.trump is None else SUITS[view.trump],
-        low=view.low,
-        phase=view.phase,
-        turn=session.turn,
-        legal=[] if settings.watched else list(map(int, view.legal())),
-        trick=_cards_of(tricks[-1]) if _under_way(view) else [],
-        last_trick=_last_trick(view, tricks),
-        tricks=view.counting_tricks,
-        dealer=PERSON if view.i_deal else OPPONENT,
-        result=_hand_end(session, match, names) if game.over else None,
-        said=_said(session, view, around, other),
+        result=_hand_end(session, match, names, compared) if game.over else None,
         replay=HandName(around.id, game.number + 1) if game.over else None,
+    )
+
+
+def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
+    """The fields of `Seen`; `other` is the other's hand where it lies open."""
+    tricks = list(view.tricks())
+    over = view.phase == "over"
+    return {
+        "hand": texts(view.hand),
+        "hand_size_other": view.other_cards,
+        "known_other": texts(view.known),
+        "open": view.stock_left == 0 and view.rules.open_endgame,
+        "other_hand": None if other is None else texts(other),
+        "stock_left": view.stock_left,
+        "upcards": texts(view.upcards),
+        "trump": None if view.trump is None else SUITS[view.trump],
+        "low": view.low,
+        "phase": view.phase,
+        "turn": None if over else PERSON if view.to_move else OPPONENT,
+        "legal": list(map(int, view.legal())),
+        "trick": _cards_of(tricks[-1]) if _under_way(view) else [],
+        "last_trick": _last_trick(view, tricks),
+        "tricks": view.counting_tricks,
+        "stock_tricks": _stock_tricks(view, tricks),
+        "dealer": PERSON if view.i_deal else OPPONENT,
+        "said": said,
+    }
+
+
+def _stock_tricks(view: View, tricks: list[Trick]) -> tuple[int, int] | None:
+    if view.rules.counts != "last":
+        return None
+    over = [place for place, each in enumerate(tricks) if each.followed is not None]
+    stock = over[: view.rules.foreplay_tricks]
+    mine = sum(words.won_by_me(view, tricks, place) for place in stock)
+    return mine, len(stock) - mine
+
+
+def said_of(view: View, names: tuple[str, str], score: str, prompt: str = "") -> Said:
+    """A view in words, outside of any match."""
+    prompt = prompt or words.prompt(view, names)
+    known = known_cards(view)
+    return Said(
+        match=score,
+        stage=words.stage(view),
+        prompt=prompt,
+        answer="",
+        last=words.last_trick(view, names),
+        guide=[],
+        table=[f"{words.spoken(prompt)}.", *words.table(view, names, known, "")],
     )
 
 
@@ -199,7 +253,9 @@ def _said(session: Session, view: View, around: Around, other: list[Card] | None
         match=words.match_words(settings.match),
         stage=words.stage(view),
         prompt=prompt,
+        answer=words.capital(f"{words.does(names[1], 'be')} to play"),
         last=words.last_trick(view, names, theirs),
+        guide=words.guide(view, names) if settings.lesson else [],
         table=[f"{words.spoken(prompt)}.", *words.table(view, names, known, score)],
     )
 
@@ -250,14 +306,16 @@ def match_state(session: Session) -> MatchState:
     )
 
 
-def _hand_end(session: Session, match: MatchState, names: tuple[str, str]) -> HandEnd:
+def _hand_end(
+    session: Session, match: MatchState, names: tuple[str, str], compared: str
+) -> HandEnd:
     last: HandResult = session.results[-1]
     told = words.headline(names, last.pays)
     if match.over and match.kind != "single":
         score = (0, 0) if match.winner is None else (1 - match.winner, match.winner)
         told = words.headline(names, score, "match")
     text = words.result(last.tricks, last.pays, names, last.low)
-    return HandEnd(told, last.tricks, last.pays, text)
+    return HandEnd(told, last.tricks, last.pays, text, compared)
 
 
 # -- events

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ...engine.rules import Match
 from ..opponents import NotOffered, Opponents, rules_named
-from ..session import HUMAN, Settings, new_seed
+from ..session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
 from ..words import plain_text
 
 BODY_LIMIT = 64 * 1024
@@ -50,6 +50,14 @@ class WantedMatch(Struct, forbid_unknown_fields=True):
     n: Annotated[int, Meta(ge=1, le=10_000)] | None = None
 
 
+class WantedAgain(Struct, forbid_unknown_fields=True):
+    """The cards of a hand that was played before; `swapped` for the other seat."""
+
+    id: str
+    hand: Annotated[int, Meta(ge=1, le=2**31 - 1)]
+    swapped: bool = False
+
+
 class WantedTable(Struct, forbid_unknown_fields=True):
     """A new table."""
 
@@ -58,7 +66,10 @@ class WantedTable(Struct, forbid_unknown_fields=True):
     player: str = HUMAN
     match: WantedMatch | None = None
     seed: Seed | None = None
+    number: Seed = 0
     name: str = ""
+    again: WantedAgain | None = None
+    lesson: bool = False
 
 
 class WantedPlay(Struct, forbid_unknown_fields=True):
@@ -68,10 +79,23 @@ class WantedPlay(Struct, forbid_unknown_fields=True):
     move: Move
 
 
+class WantedClaim(Struct, forbid_unknown_fields=True):
+    """Tricks of those that are left, and the decision that this is meant as."""
+
+    tricks: Annotated[int, Meta(ge=0, le=26)]
+    move: Move
+
+
 class WantedMove(Struct, forbid_unknown_fields=True):
     """The decision that something is meant as."""
 
     move: Move | None = None
+
+
+class WantedAnswer(Struct, forbid_unknown_fields=True):
+    """A card in answer to a puzzle or an exercise."""
+
+    action: Annotated[int, Meta(ge=0, le=52)]
 
 
 class WantedSpeed(Struct, forbid_unknown_fields=True):
@@ -163,23 +187,13 @@ def checked_person(name: str | None) -> str | None:
     return name if name is not None and _PERSON.fullmatch(name) else None
 
 
-def number_in_query(request: Request, name: str, least: float, most: float) -> float | None:
-    """A number of the address; what is out of bounds is brought within them."""
-    value = request.query_params.get(name)
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    if number != number:
-        raise Refused(400, f"{name} is {value[:60]!r}: a number is needed")
-    return min(max(number, least), most)
-
-
 def settings_in(told: WantedTable, opponents: Opponents) -> Settings:
     """The settings of a new table."""
+    if told.lesson:
+        return Settings(rules=LESSON, opponent="easy", seed=LESSON_SEED, lesson=True)
     rules = rules_named(told.rules)
+    if told.number and (told.seed is None or told.match is not None):
+        raise Refused(400, f"number is {told.number}: it counts the deals of a seed, hand by hand")
     for name in (told.player, told.opponent):
         if name != HUMAN or name == told.opponent:
             plays = opponents[name].plays
@@ -192,6 +206,7 @@ def settings_in(told: WantedTable, opponents: Opponents) -> Settings:
         match=_match_in(told.match),
         seed=new_seed() if told.seed is None else told.seed,
         name=plain_text(told.name) or "you",
+        number=told.number,
     )
 
 

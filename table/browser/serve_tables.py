@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from ..hints import seen_of
+from ..session import Settings
 from ..store import new_id
 from .live_table import LiveTable, OldMove
 from .live_tables import TooMany
@@ -18,21 +21,23 @@ from .messages import Answer
 from .requests import (
     PERSON_COOKIE,
     Nothing,
+    WantedAgain,
+    WantedClaim,
     WantedMove,
     WantedPlay,
     WantedSpeed,
     WantedTable,
     asked_in,
-    number_in_query,
     person_in,
     settings_in,
 )
 from .shared import Shared, person_of, remember, told
 
-LONGEST_WAIT = 25.0
+_STILL_HERE = 15.0
+"""Seconds after which a page is told that nothing has happened."""
 _MOST_WAITING = 20
-"""Pages that may wait at one table."""
-_MOST_MOVES = 10**9
+"""Pages that may look at one table."""
+_MOST_EVENTS = 10**9
 
 
 class Tables:
@@ -55,52 +60,77 @@ class Tables:
         person = person_in(request) or new_id()
 
         def opened() -> LiveTable:
-            return self._shared.live.open(person, settings_in(asked, self._shared.opponents))
+            settings = settings_in(asked, self._shared.opponents)
+            if asked.again is not None:
+                settings = self._again(settings, person, asked.again)
+            return self._shared.live.open(person, settings)
 
         table = await run_in_threadpool(opened)
         response = told(table.message(0), 201)
         remember(response, PERSON_COOKIE, person)
         return response
 
+    def _again(self, settings: Settings, person: str, asked: WantedAgain) -> Settings:
+        """The same cards as in a hand that was played here, from the same seat or the other."""
+        record = self._shared.finished.record(person, asked.id, asked.hand)
+        dealer = 1 - record.dealer if asked.swapped else record.dealer
+        deal = tuple(map(int, record.start().cards_dealt))
+        return replace(
+            settings,
+            rules=record.rules,
+            match=None,
+            deal=deal,
+            dealer=dealer,
+            again=(asked.id, asked.hand),
+        )
+
     async def list(self, request: Request) -> Response:
         """A person's tables."""
         return told(await run_in_threadpool(self._shared.live.list, person_of(request)))
 
     async def look(self, request: Request) -> Response:
-        """The table as it stands, or as soon as something happens."""
+        """The table as it stands."""
         table = await self._table(request)
-        after = number_in_query(request, "after", -1, _MOST_MOVES)
-        wait = number_in_query(request, "wait", 0, LONGEST_WAIT)
-        if after is not None and wait:
-            await self._until_news(table, int(after), wait)
-        number = None if after is None else int(after)
-        return told(await run_in_threadpool(table.message, number))
+        return told(await run_in_threadpool(table.message, None))
 
-    async def _until_news(self, table: LiveTable, after: int, seconds: float) -> None:
-        """Wait until something happens; watched agents go on meanwhile."""
+    async def events(self, request: Request) -> Response:
+        """The table as it stands, and again whenever something happens: server-sent events."""
+        table = await self._table(request)
         if table.bells >= _MOST_WAITING:
-            raise TooMany(f"{_MOST_WAITING} pages wait at this table already: close some")
+            raise TooMany(f"{_MOST_WAITING} pages look at this table already: close some")
+        asked = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        after = int(asked) if asked.isdecimal() and int(asked) < _MOST_EVENTS else 0
+        headers = {"X-Accel-Buffering": "no"}
+        return StreamingResponse(
+            self._stream(table, after), media_type="text/event-stream", headers=headers
+        )
+
+    async def _stream(self, table: LiveTable, after: int) -> AsyncGenerator[bytes]:
+        """Tell what happens while somebody listens; watched agents go on meanwhile."""
         loop, bell = asyncio.get_running_loop(), asyncio.Event()
-        until = loop.time() + seconds
 
         def ring() -> None:
             loop.call_soon_threadsafe(bell.set)
 
         table.add_bell(ring)
         try:
-            while not (self._shared.live.closing or table.has_news(after)):
-                left = until - loop.time()
-                if left <= 0:
-                    return
+            first = True
+            while not self._shared.live.closing:
+                bell.clear()
+                if first or table.has_news(after):
+                    answer = await run_in_threadpool(table.message, after)
+                    first, after = False, answer.state.n
+                    yield b"id: %d\ndata: %s\n\n" % (after, msgspec.json.encode(answer))
                 due = table.seconds_to_wait()
                 if due == 0:
                     await run_in_threadpool(table.advance)
                     continue
                 try:
-                    await asyncio.wait_for(bell.wait(), left if due is None else min(left, due))
+                    await asyncio.wait_for(bell.wait(), min(due or _STILL_HERE, _STILL_HERE))
                 except asyncio.TimeoutError:
-                    continue
-                bell.clear()
+                    if not await run_in_threadpool(table.is_current):
+                        return  # played on elsewhere: the page asks again, and hears of it
+                    yield b": still here\n\n"
         finally:
             table.remove_bell(ring)
 
@@ -119,6 +149,16 @@ class Tables:
         """One action of the person, and what a quick opponent answers."""
         asked = await asked_in(request, WantedPlay)
         return await self._changed(request, lambda table: table.play(asked.action, asked.move))
+
+    async def take_back(self, request: Request) -> Response:
+        """Back to the person's last decision."""
+        await asked_in(request, Nothing)
+        return await self._changed(request, LiveTable.take_back)
+
+    async def claim(self, request: Request) -> Response:
+        """Tricks of an open endgame."""
+        asked = await asked_in(request, WantedClaim)
+        return await self._changed(request, lambda table: table.claim(asked.tricks, asked.move))
 
     async def next(self, request: Request) -> Response:
         """The next hand of a match."""
@@ -154,4 +194,6 @@ class Tables:
         view = table.person_view()
         if not view.to_move or table.session.settings.watched:
             raise OldMove("it is not your turn, so there is nothing to advise")
-        return told(await run_in_threadpool(self._shared.advisers.hint, view))
+        hint = await run_in_threadpool(self._shared.advisers.hint, view)
+        await run_in_threadpool(table.note_hint)
+        return told(hint)

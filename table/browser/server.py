@@ -36,6 +36,7 @@ from .messages import TableState
 from .requests import PERSON_COOKIE, Refused, person_in
 from .security import TOKEN_COOKIE, Door, Guard
 from .serve_hands import Hands
+from .serve_learning import Learning
 from .serve_tables import Tables
 from .shared import Shared, remember, told
 
@@ -56,7 +57,8 @@ def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
         shared.finished.close()
 
     pages = _Pages(shared, door)
-    tables, hands = Tables(shared), Hands(shared)
+    tables, hands, learning = Tables(shared), Hands(shared), Learning(shared)
+    at_mistake = "/api/exercises/{id}/{hand:int}/{decision:int}"
     at_table, at_hand = "/api/tables/{id}", "/api/replays/{id}/{hand:int}"
     routes = [
         Route("/", pages.index),
@@ -66,6 +68,9 @@ def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
         Route("/api/tables", tables.list),
         Route(at_table, tables.look),
         Route(at_table, tables.forget, methods=["DELETE"]),
+        Route(f"{at_table}/events", tables.events),
+        Route(f"{at_table}/take-back", tables.take_back, methods=["POST"]),
+        Route(f"{at_table}/claim", tables.claim, methods=["POST"]),
         Route(f"{at_table}/play", tables.play, methods=["POST"]),
         Route(f"{at_table}/next", tables.next, methods=["POST"]),
         Route(f"{at_table}/leave", tables.leave, methods=["POST"]),
@@ -79,6 +84,15 @@ def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
         Route(at_hand, hands.replay),
         Route(f"{at_hand}/analysis", hands.analysis),
         Route(f"{at_hand}/file", hands.file),
+        Route("/api/puzzles", learning.solver),
+        Route("/api/puzzles/next", learning.next),
+        Route("/api/puzzles/{id}", learning.puzzle),
+        Route("/api/puzzles/{id}/answer", learning.answer, methods=["POST"]),
+        Route("/api/puzzles/{id}/line", learning.line, methods=["POST"]),
+        Route("/api/exercises", learning.exercises),
+        Route(at_mistake, learning.exercise),
+        Route(f"{at_mistake}/answer", learning.answer_exercise, methods=["POST"]),
+        Route(f"{at_mistake}/line", learning.line_of_exercise, methods=["POST"]),
         Mount("/static", _Static(directory=STATIC, check_dir=False)),
     ]
     app = Starlette(

@@ -292,4 +292,4 @@ def _state(rows: list[Line], view: View, column: int) -> None:
 
 def _words(table: Table, width: int) -> list[Line]:
     lines: list[Line] = [[("   ", ""), *line] for line in table.messages]
-    return [*lines, [], [], []][:3]
+    return lines + [[]] * (3 - len(lines))

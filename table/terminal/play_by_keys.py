@@ -17,16 +17,19 @@ from ...engine.game import IllegalAction
 from ...engine.view import View
 from ..hints import known_cards
 from ..session import PERSON, Session
-from ..words import prompt, score
+from ..words import prompt, score, with_symbols
 from .drawing import MOST_COLUMNS, Table, in_order, page
 from .keeping import Keeper, Left, decided, short_names
 from .pages import keys_page, rules_page, score_page, seen_page, statistics_page, tricks_page
 from .screen import Screen
 from .scrolling import Page, scrolled
-from .styled_text import Line, flowed, line_width, sentence, told_in_lines
+from .styled_text import Line, flowed, line_width, sentence
 
 _RANK_KEYS = {**{rank: rank for rank in RANKS}, "0": "T", "1": "T"}
 _SPINNER = "|/-\\"
+_ENTER = ("enter", "space")
+_SAME_PRESS = 0.4
+"""Seconds within which Enter was meant for what was shown before."""
 
 
 class Evening:
@@ -41,7 +44,8 @@ class Evening:
         self._pause = pause
         self._names = short_names(session.settings)
         self._chosen: int | None = None
-        self._messages: list[Line] = []
+        self._message: Line = []
+        self._entered = 0.0
         self._shows_known = False
         self._classic = False
         self._at_work = False
@@ -65,7 +69,7 @@ class Evening:
 
     def _think(self) -> None:
         """Let the agent decide and play, and the cards lie for a while."""
-        self._chosen, self._messages = None, []
+        self._chosen, self._message = None, []
         session = self.session
         name = self._names[session.turn or 0]
         begun = time.monotonic()
@@ -76,7 +80,7 @@ class Evening:
             left = None if self._held else max(0.0, begun + lies - time.monotonic())
             key = self.screen.key(left)
             self._command(key)
-            if key in ("enter", "space"):
+            if self._entered_now(key):
                 break
         session.play_decided(action)
         self._keeper.keep(session)
@@ -107,7 +111,7 @@ class Evening:
             if self.screen.said != said:
                 words = self.screen.said
             told = f"{words} {_SPINNER[turn % 4]}" + (f" {seconds:.0f} s" if seconds >= 2 else "")
-            self._show(flowed([(told, "faint")], self._room) if seconds > 0.15 else [])
+            self._show([(told, "faint")] if seconds > 0.15 else [])
             self._command(self.screen.key(0.12))
             turn += 1
         self._at_work = False
@@ -121,25 +125,32 @@ class Evening:
         choices = self._choices(view)
         if self._chosen not in choices:
             self._chosen = _first(view, choices)
-        said = self._messages or flowed(sentence(prompt(view, self._names) + "."), self._room)
+        said = self._message or sentence(prompt(view, self._names) + ".")
         self._show(said, _table_keys(view, self.screen.columns))
         key = self.screen.key()
-        if key in ("enter", "space"):
+        if self._entered_now(key):
             self._play()
-        elif key is None or self._command(key):
+        elif key is None or key in _ENTER or self._command(key):
             return
         elif (moved := _moved(key, self._chosen, choices, view)) is not None:
-            self._chosen, self._messages = moved, []
+            self._chosen, self._message = moved, []
+
+    def _entered_now(self, key: str | None) -> bool:
+        """Whether Enter is pressed for what is shown: not again at once, and not held down."""
+        if key is None:
+            return False
+        before, now = self._entered, time.monotonic()
+        self._entered = now if key in _ENTER else 0.0
+        return key in _ENTER and now - before > _SAME_PRESS
 
     def _play(self) -> None:
         assert self._chosen is not None
         try:
             self.session.play(self._chosen)
         except IllegalAction as error:
-            why = str(error)
-            self._messages = told_in_lines("Not allowed: ", "bad", why, self._room)
+            self._message = [("Not allowed: ", "bad"), *sentence(with_symbols(str(error)))]
             return
-        self._chosen, self._messages = None, []
+        self._chosen, self._message = None, []
         self._keeper.keep(self.session)
 
     def _choices(self, view: View) -> list[int]:
@@ -151,11 +162,11 @@ class Evening:
 
     def _after_hand(self) -> None:
         """The last trick, then the scoreboard."""
-        self._chosen, self._messages = None, []
+        self._chosen, self._message = None, []
         until = time.monotonic() + 1.5 * self._pause
         while (left := until - time.monotonic()) > 0:
             self._show([])
-            if self.screen.key(left) in ("enter", "space"):
+            if self._entered_now(self.screen.key(left)):
                 break
         self._open(self._score(), "go on" if self.session.over else "next hand", leaves=True)
 
@@ -195,7 +206,7 @@ class Evening:
         """A hint in words, the marker on the card that it names."""
         words = "thinking of a hint"
         self._chosen, why = self._in_thread(lambda: self._keeper.hint(view), words)
-        self._messages = told_in_lines("Hint: ", "good", why, self._room)
+        self._message = [("Hint: ", "good"), *sentence(why)]
 
     def _open(self, opened: Page, closes: str = "back", leaves: bool = False) -> None:
         scrolled(self.screen, opened, closes, leaves)
@@ -215,7 +226,7 @@ class Evening:
             keys[:1] = [("Enter", "next card"), ("p", "go on" if self._held else "pause")]
         return _key_line(keys, self.screen.columns)
 
-    def _show(self, messages: Sequence[Line], keys: Line | None = None) -> None:
+    def _show(self, message: Line, keys: Line | None = None) -> None:
         session, screen = self.session, self.screen
         view = session.view(PERSON)
         other: Sequence[Card] = known_cards(view) if self._shows_known else ()
@@ -228,7 +239,7 @@ class Evening:
             hand=in_order(view.hand, view.trump, self._classic),
             chosen=self._chosen,
             other_hand=in_order(other, view.trump, self._classic),
-            messages=messages,
+            messages=flowed(message, self._room) if message else [],
             keys=keys or self._waiting_keys(),
         )
         screen.show(page(table, screen.ink, screen.columns, screen.rows))

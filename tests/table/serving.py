@@ -72,6 +72,22 @@ class Visitor:
         assert status in (200, 201), told
         return told
 
+    def listen(self, path: str) -> Iterator[dict[str, Any]]:
+        """What a table's events tell, one after the other."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        connection.request("GET", path, headers={"Cookie": cookie})
+        answer = connection.getresponse()
+        try:
+            assert answer.status == 200, answer.read()
+            for line in answer:
+                name, _, text = line.decode().strip().partition(": ")
+                if name == "data":
+                    self.heard.append(f"\n{text}")
+                    yield json.loads(text)
+        finally:
+            connection.close()
+
 
 class Running:
     """A server under way."""
@@ -133,7 +149,11 @@ class Seat:
 
     def wait(self) -> None:
         """Wait for something to happen."""
-        self.take(self.visitor.get(f"{self.path}?after={self.state['n']}&wait=20"))
+        n = self.state["n"]
+        for told in self.visitor.listen(f"{self.path}/events?after={n}"):
+            self.take(told)
+            if self.state["n"] > n:
+                return
 
     def next(self) -> None:
         """The next hand."""

@@ -14,6 +14,8 @@ import time
 import pyte
 
 PATIENCE = 240.0
+ONE_PRESS = 0.6
+"""Within so many seconds Enter counts as pressed once."""
 KEYS = {
     "up": "\x1b[A",
     "down": "\x1b[B",
@@ -35,6 +37,7 @@ class TerminalUser:
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         self.output = b""
+        self._entered = 0.0
         self._master, self._slave = pty.openpty()
         self._size(columns, rows)
         self.state = termios.tcgetattr(self._slave)
@@ -74,10 +77,18 @@ class TerminalUser:
         self._size(columns, rows)
 
     def press(self, *keys):
-        """Press keys, each when the one before was answered or passed over."""
+        """Press keys, each when the one before was answered or passed over, at a person's pace."""
         for key in keys:
+            if key == "enter":
+                self.read_until(self._entered + ONE_PRESS)
+                self._entered = time.monotonic()
             os.write(self._master, KEYS.get(key, key).encode())
             self.read(0.05)
+
+    def read_until(self, moment):
+        """Take in what the program writes until then."""
+        while (left := moment - time.monotonic()) > 0:
+            self.read(left)
 
     def read(self, seconds):
         """Take in what the program writes for so long, or until a moment after it began to."""

@@ -157,7 +157,7 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
                 seat.wait()
                 continue
             visitor.get(seat.path)
-            visitor.get(f"{seat.path}?after=0&wait=0")
+            seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
             watcher.check(*secrets)
             watcher.check_help(visitor.get(f"{seat.path}/help"))
             if asked < 6 or rng.random() < 0.1:

@@ -104,12 +104,12 @@ def test_two_tabs_see_the_same_table(tmp_path: Path) -> None:
         seat = Seat(first, opponent="medium")
         second = server.visitor(next(iter(first.cookies.values())))
         with ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(second.get, f"{seat.path}?after={seat.state['n']}&wait=20")
-            time.sleep(0.1)
-            begun = time.perf_counter()
+            heard = second.listen(f"{seat.path}/events?after={seat.state['n']}")
+            assert not next(heard)["events"]
+            waiting = pool.submit(next, heard)
             seat.play(seat.state["legal"][0])
-            told = waiting.result(5)
-            assert time.perf_counter() - begun < 3
+            told = waiting.result(60)
+            heard.close()
         assert told["events"]
         assert told["state"]["move"] == seat.state["move"]
 
@@ -191,7 +191,8 @@ def test_a_table_belongs_to_one_person(tmp_path: Path) -> None:
         for other in (server.visitor(), server.visitor("A" * 24)):
             for method, path in (
                 ("GET", ""),
-                ("GET", "?after=0&wait=5"),
+                ("GET", "/events?after=0"),
+                ("POST", "/take-back"),
                 ("DELETE", ""),
                 ("GET", "/help"),
                 ("POST", "/hint"),
@@ -224,7 +225,8 @@ def test_leaving_and_forgetting_keep_the_hands_that_were_finished(tmp_path: Path
         assert visitor.get("/api/tables") == []
         assert visitor.ask("GET", seat.path)[0] == 404
         total = visitor.get("/api/statistics")["total"]
-        assert (total["hands"], total["matches"]) == (1, 0)
+        assert (total["hands"], total["matches"]) == (2, 1)  # what is given up is lost
+        assert (total["won"] + total["lost"] + total["drawn"], total["matches_won"]) == (2, 0)
         assert visitor.get(f"/api/replays/{seat.id}/1")["steps"]
 
 
@@ -235,7 +237,7 @@ def test_agents_are_watched_at_the_pace_that_is_set(tmp_path: Path) -> None:
         seat = Seat(visitor, **settings, match={"kind": "best", "n": 3})
         speed = f"{seat.path}/speed"
         seat.take(visitor.post(speed, {"pause": True}))
-        seat.take(visitor.get(f"{seat.path}?after={seat.state['n']}&wait=1"))
+        seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
         assert seat.state["move"] == 0
         for moves in (1, 2, 3):
             seat.take(visitor.post(speed, {"step": True}))

@@ -61,7 +61,7 @@ def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path: Path) -> No
         seat = Seat(visitor, opponent="easy")
         seat.play(seat.state["legal"][0])
         threading.Thread(
-            target=visitor.ask, args=("GET", f"{seat.path}?after={seat.state['n']}&wait=25")
+            target=lambda: list(visitor.listen(f"{seat.path}/events?after={seat.state['n']}"))
         ).start()
         time.sleep(0.3)
         begun = time.monotonic()

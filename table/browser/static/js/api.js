@@ -12,10 +12,8 @@ export class Refused extends Error {
 
 export class Unreachable extends Error {}
 
-/** Whether the last request was answered. */
-export const isConnected = () => byId("connection").hidden;
-
-function connected(yes) {
+/** Tells whether the server can be reached. */
+export function connected(yes) {
   const line = byId("connection");
   if (line.hidden === yes) return;
   line.hidden = yes;

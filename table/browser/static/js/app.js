@@ -2,7 +2,9 @@
 
 import { dialogOpen, openKeys, toast } from "./dialogs.js";
 import { byId, h } from "./dom.js";
+import { LearnPage } from "./learn.js";
 import { LobbyPage } from "./lobby.js";
+import { exercises, ProblemPage, puzzles } from "./problem.js";
 import { RecordsPage } from "./records.js";
 import { ReplayPage } from "./replay.js";
 import { apply, openSettings } from "./settings.js";
@@ -11,13 +13,17 @@ import { TablePage } from "./table.js";
 
 const ROUTES = [
   [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
-  [/^#\/replay\/([\w-]+)\/(\d+)$/, "replay", (id, hand) => new ReplayPage(id, Number(hand))],
+  [/^#\/replay\/([\w-]+)\/(\d+)(?:\/(\d+))?$/, "replay", (id, hand, step) => new ReplayPage(id, Number(hand), Number(step ?? 0))],
+  [/^#\/puzzles(?:\/(endgame|foreplay))?$/, "problem", (kind) => new ProblemPage(puzzles("", kind))],
+  [/^#\/puzzle\/([\w-]+)$/, "problem", (id) => new ProblemPage(puzzles(id))],
+  [/^#\/exercise\/([\w-]+)\/(\d+)\/(\d+)$/, "problem", (id, hand, n) => new ProblemPage(exercises(id, Number(hand), Number(n)))],
+  [/^#\/learn$/, "learn", () => new LearnPage()],
   [/^#\/watch$/, "watch", () => new LobbyPage({ watching: true })],
   [/^#\/replays$/, "replays", () => new RecordsPage()],
   [/^#\/statistics$/, "statistics", () => new StatisticsPage()],
   [/^/, "lobby", () => new LobbyPage()],
 ];
-const TITLES = { lobby: "Lobby", watch: "Watch", replays: "Replays", replay: "Replay", statistics: "Statistics", table: "Table" };
+const TITLES = { lobby: "Lobby", watch: "Watch", replays: "Replays", replay: "Replay", statistics: "Statistics", table: "Table", learn: "Learn", problem: "Puzzle" };
 let page = null;
 
 async function show() {

@@ -56,7 +56,7 @@ const KEYS = [
   [["C", "D", "H", "S"], "go to a suit; after a rank, to that very card"],
   [["X"], "take the hidden card, where there is a choice"],
   [["I"], "a hint"], [["P"], "cards seen, and what the opponent holds"],
-  [["R"], "say what lies on the table"], [["N"], "next hand"],
+  [["R"], "say what lies on the table"], [["N"], "next hand"], [["Z"], "take back a card"], [["M"], "pages, and this table"],
   [["U"], "sound on or off"], [[","], "settings"], [["?"], "these keys"], [["Esc"], "close what is open"],
 ];
 const REPLAY_KEYS = [

@@ -173,10 +173,10 @@ export class Felt {
     const focused = this.hits.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     this.hits.setAttribute("role", "group");
     this.hits.setAttribute("aria-label", label);
-    this.hits.replaceChildren(...wanted.map(({ key, action, zone, disabled, name }) => h("button", {
+    this.hits.replaceChildren(...wanted.map(({ key, zone, disabled, name }) => h("button", {
       type: "button", class: "hit", "data-key": key, "data-zone": zone, "aria-label": name ?? nameOf(key),
       "aria-disabled": disabled ? "true" : null, tabindex: "-1",
-      onclick: (event) => onchoose(action, key, event.detail === 0),
+      onclick: (event) => onchoose(key, event),
       onfocus: (event) => event.target.matches(":focus-visible") && onfocus(key),
       onpointerenter: () => onhover(key), onpointerleave: () => onhover(null),
     })));

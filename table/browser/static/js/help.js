@@ -21,15 +21,16 @@ function suitRow([suit, places]) {
       rankText(card), h("span", { class: "sr-only" }, ` ${PLACES[where] ?? where}`))));
 }
 
-function bars(told, unit) {
-  const estimates = told.filter((each) => each.value !== null && each.value !== undefined);
+/* Bars stand on the whole scale, so that a row of 1 % looks like one. */
+function bars(estimates, unit) {
   const values = estimates.map((each) => each.value);
   const shown = (value) => (unit === "win %" ? `${value.toFixed(0)} %` : value.toFixed(2));
-  const low = Math.min(...values), span = Math.max(...values) - low || 1;
-  return h("ul", { class: "bars" }, [...estimates].sort((one, two) => two.value - one.value).map(({ action, value }) => {
+  const low = unit === "win %" ? 0 : Math.min(0, ...values);
+  const span = (unit === "win %" ? 100 : Math.max(1, ...values)) - low;
+  return h("ul", { class: "bars" }, estimates.map(({ action, value, half_width: width }) => {
     const bar = h("i", { "aria-hidden": "true" });
-    bar.style.width = `${12 + (88 * (value - low)) / span}%`;
-    return h("li", {}, h("span", {}, actionSymbol(action)), h("span", { class: "bar" }, bar), h("span", { class: "number" }, shown(value)));
+    bar.style.width = `${(100 * (value - low)) / span}%`;
+    return h("li", {}, h("span", {}, actionSymbol(action)), h("span", { class: "bar" }, bar), h("span", { class: "number" }, shown(value), width ? h("small", {}, ` ±${width.toFixed(unit === "win %" ? 0 : 1)}`) : ""));
   }));
 }
 
@@ -56,7 +57,7 @@ export class HelpPanel {
 
   showHint(hint) {
     this.hint.replaceChildren(
-      h("p", {}, hint.why), hint.estimates?.length > 1 ? bars(hint.estimates, hint.unit) : "");
+      h("p", {}, hint.why), hint.estimates.length > 1 ? bars(hint.estimates, hint.unit) : "");
   }
 
   clearHint() {

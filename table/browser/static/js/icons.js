@@ -1,6 +1,6 @@
 /* The few icons of the tool bars, as outlines in a box of 24, and the trophy. */
 
-import { s } from "./dom.js";
+import { h, s } from "./dom.js";
 
 const PATHS = {
   back: "M15 5l-7 7 7 7",
@@ -8,7 +8,9 @@ const PATHS = {
   seen: "M2 12s3.600-6.500 10-6.500S22 12 22 12s-3.600 6.500-10 6.500S2 12 2 12ZM12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6Z",
   settings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.500v5M9 14.500v5",
   keys: "M3 7h18v10H3ZM6.500 10h.01M10 10h.01M13.500 10h.01M17 10h.01M8 14h8",
-  leave: "M14 4h5v16h-5M10 8l-4 4 4 4M6 12h9",
+  link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
+  menu: "M4 7h16M4 12h16M4 17h16",
+  undo: "M9 5l-5 5 5 5M4 10h9a6 6 0 0 1 0 12h-2",
   first: "M6 5v14M19 5l-9 7 9 7Z", last: "M18 5v14M5 5l9 7-9 7Z",
   previous: "M16 5l-9 7 9 7Z", next: "M8 5l9 7-9 7Z", play: "M7 5l12 7-12 7Z", pause: "M8 5v14M16 5v14",
   rules: "M6 3h12v18H6ZM9 8h6M9 12h6M9 16h4",
@@ -16,6 +18,11 @@ const PATHS = {
 
 export function icon(name) {
   return s("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, s("path", { d: PATHS[name] }));
+}
+
+/** A button of a tool bar. */
+export function tool(name, text, onclick, extra = {}) {
+  return h("button", { type: "button", class: "tool", title: text, "aria-label": text, onclick, ...extra }, icon(name));
 }
 
 export function trophy() {

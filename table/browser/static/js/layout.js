@@ -5,6 +5,7 @@ import { sorted, suitOf, suitOrder } from "./cards.js";
 
 export const SHAPE = 1.4;
 const STACK = 6;
+const FINGER = 42;
 
 /* The parts of the felt, from its width and height: card size, and the middle of each place. */
 function frame(width, height, rows) {
@@ -12,7 +13,7 @@ function frame(width, height, rows) {
   const low = height < 460;
   const plate = wide ? (width > 1000 ? 236 : 132) : 0;
   const strip = wide ? 0 : 50;
-  const stacked = rows > 1 ? (rows - 1) * 0.4 : 0;
+  const stacked = rows > 1 ? (rows - 1) * (rows > 2 ? 0.4 : 0.5) : 0;
   const needs = low ? 2.5 + stacked : 2.85 + stacked;
   const room = height - 2 * strip - (low ? 52 : 92);
   const handWidth = wide ? width - plate - (width > 1000 ? plate : 12) : width - 12;
@@ -31,7 +32,7 @@ function frame(width, height, rows) {
   const toRight = Math.min(card * 2.3, width - handCentre - card * 0.5 - 10);
   return {
     wide, low, card, tall, strip, plate, handLeft, handWidth, handCentre, handTop, bottom, otherScale, otherY,
-    middle, promptY, stacked,
+    middle, promptY, stacked, lines: rows,
     stockX: wide ? handCentre - toLeft : 12 + card * 0.82,
     trickX: wide ? handCentre : width * 0.62,
     lastX: wide ? handCentre + toRight : width - card * 0.46,
@@ -49,18 +50,24 @@ function row(cards, left, width, card, scale, most) {
 function ownHand(scene, felt, options) {
   const cards = sorted(scene.hand, scene.trump, options.order);
   const y = felt.bottom - felt.tall / 2;
-  if (options.rows !== "stacked") {
-    return row(cards, felt.handLeft, felt.handWidth, felt.card, 1, 0.7)
-      .map((each, place) => ({ zone: "hand", ...each, y, scale: 1, z: 300 + place }));
-  }
-  const suits = suitOrder(cards, scene.trump, options.order).filter((suit) => cards.some((card) => suitOf(card) === suit));
-  const offset = felt.tall * (felt.stacked / 3);
-  return suits.flatMap((suit, line) =>
-    row(cards.filter((card) => suitOf(card) === suit), felt.handLeft, felt.handWidth, felt.card, 1, 0.62)
+  const lines = handLines(cards, scene, felt, options);
+  const offset = lines.length > 1 ? (felt.tall * felt.stacked) / (felt.lines - 1) : 0;
+  return lines.flatMap((held, line) =>
+    row(held, felt.handLeft, felt.handWidth, felt.card, 1, lines.length > 1 ? 0.62 : 0.7)
       .map((each, place) => ({
-        zone: "hand", ...each, y: y - offset * (suits.length - 1 - line), scale: 1, z: 300 + line * 20 + place,
-        covered: line < suits.length - 1 ? offset : 0,
+        zone: "hand", ...each, y: y - offset * (lines.length - 1 - line), scale: 1, z: 300 + line * 20 + place,
+        covered: line < lines.length - 1 ? offset : 0,
       })));
+}
+
+function handLines(cards, scene, felt, options) {
+  if (options.rows === "stacked") {
+    return suitOrder(cards, scene.trump, options.order)
+      .map((suit) => cards.filter((card) => suitOf(card) === suit)).filter((held) => held.length);
+  }
+  if (felt.lines === 1) return [cards];
+  const half = Math.ceil(cards.length / 2);
+  return [cards.slice(0, half), cards.slice(half)].filter((held) => held.length);
 }
 
 function otherHand(scene, felt, options) {
@@ -99,9 +106,15 @@ function trick(cards, felt, zone) {
   }));
 }
 
+/* A hand lies in two rows where fingers could not hit its cards in one. */
+function linesFor(cards, width, height) {
+  const { wide, handWidth, card } = frame(width, height, 1);
+  return !wide && cards > 1 && (handWidth - card) / (cards - 1) < FINGER ? 2 : 1;
+}
+
 /** Places for all cards of a scene, and for the few labels beside them. */
 export function arrange(scene, width, height, options) {
-  const rows = options.rows === "stacked" ? 4 : 1;
+  const rows = options.rows === "stacked" ? 4 : linesFor(scene.most ?? scene.hand.length, width, height);
   const felt = frame(width, height, rows);
   const places = [
     ...otherHand(scene, felt, options), ...stock(scene, felt), ...trick(scene.last, felt, "last"),

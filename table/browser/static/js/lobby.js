@@ -1,7 +1,7 @@
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
 
 import { get, post, remove } from "./api.js";
-import { toast } from "./dialogs.js";
+import { dialog, toast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { face } from "./draw.js";
 import { icon } from "./icons.js";
@@ -22,6 +22,22 @@ function lastGame() {
 function fan() {
   return h("div", { class: "fan", "aria-hidden": "true" },
     ["AS", "KH", "QC", "JD", "TS"].map((card) => h("div", { class: "card" }, h("div", { class: "inner" }, face(card, settings.cards)))));
+}
+
+const FACES = { easy: "JD", medium: "QH", hard: "KC", champion: "KS" };
+
+/* A court card for those whom people play, the first letter for the others. */
+function portrait({ name, kind }) {
+  const card = FACES[name];
+  return h("span", { class: `player-mark kind-${kind}`, "aria-hidden": "true" }, card ? face(card, "classic") : name[0].toUpperCase());
+}
+
+/* Where an agent stands on the ladder of classic hands, between a random player and twice a threshold's. */
+function strength({ strength: rating }) {
+  if (rating === null || rating === undefined) return null;
+  const meter = h("i", {});
+  meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
+  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), `strength ${rating}`);
 }
 
 export class LobbyPage {
@@ -66,9 +82,9 @@ export class LobbyPage {
         h("label", { class: "player" },
           h("input", { type: "radio", name, value: agent.name, checked: agent.name === chosen, onchange: () => { this.choice[name] = agent.name; } }),
           h("span", { class: "player-card" },
-            h("span", { class: `player-mark kind-${agent.kind}`, "aria-hidden": "true" }, agent.name[0].toUpperCase()),
+            portrait(agent),
             h("span", { class: "player-text" },
-              h("b", {}, agent.title, h("small", {}, KINDS[agent.kind])), h("span", {}, agent.about))))));
+              h("b", {}, agent.title, h("small", {}, KINDS[agent.kind])), h("span", {}, agent.about), strength(agent))))));
   }
 
   render() {
@@ -91,6 +107,8 @@ export class LobbyPage {
         h("div", { class: "field match-choice" }, kinds, this.length())),
       h("div", { class: "form-end" },
         h("a", { href: this.watching ? "#/" : "#/watch" }, this.watching ? "Play yourself" : "Watch two players instead"),
+        this.watching ? "" : h("a", { href: "#/learn" }, "New here? A guided first hand"),
+        this.watching || choice.kind !== "single" ? "" : this.deal(),
         h("button", { class: "primary large" }, this.watching ? "Watch" : "Deal the cards")));
   }
 
@@ -107,6 +125,18 @@ export class LobbyPage {
       }),
       other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, "How many"),
         h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: (event) => { choice.target = Number(event.target.value); } })) : "");
+  }
+
+  /* A certain deal, by the seed and the number that records and others name. */
+  deal() {
+    const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: "any" }));
+    return h("details", { class: "deal-choice" }, h("summary", {}, "A certain deal"), h("div", { class: "field-row" }, field("seed", "Seed", 2 ** 53 - 1), field("number", "Deal number", 1e9)),
+      h("p", { class: "faint" }, "The same seed and number deal the same cards everywhere."));
+  }
+
+  dealt() {
+    const value = (name) => this.form.querySelector(`[name=${name}]`)?.value ?? "";
+    return value("seed") === "" ? {} : { seed: Number(value("seed")), number: Number(value("number") || 0), match: null };
   }
 
   match() {
@@ -127,7 +157,7 @@ export class LobbyPage {
     button.disabled = true;
     try {
       const seat = this.watching ? { player } : {};
-      const { state: { id } } = await post("/api/tables", { rules, opponent, ...seat, match: this.match() });
+      const { state: { id } } = await post("/api/tables", { rules, opponent, ...seat, match: this.match(), ...this.dealt() });
       location.hash = `#/table/${id}`;
     } catch (error) {
       toast(error.message);
@@ -140,10 +170,13 @@ export class LobbyPage {
     if (!tables.length) return this.tables.replaceChildren();
     return this.tables.replaceChildren(h("h2", {}, "Go on with"), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
       h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),
-      h("button", { type: "button", class: "quiet small", "aria-label": `Forget the table: ${each.title}`, onclick: () => this.forget(each.id) }, "✕")))));
+      h("button", { type: "button", class: "quiet small", "aria-label": `Give up the table: ${each.title}`, onclick: () => this.forget(each) }, "✕")))));
   }
 
-  async forget(id) {
+  async forget({ id, title }) {
+    const wish = await dialog("Give this table up?", h("p", {}, `${title}: the hand or the match under way counts as lost, and the table is cleared away.`),
+      [h("button", { value: "keep", class: "primary" }, "Keep it"), h("button", { value: "forget" }, "Give it up")]);
+    if (wish !== "forget") return;
     try {
       await remove(`/api/tables/${id}`);
       await this.showTables();

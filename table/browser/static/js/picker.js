@@ -5,6 +5,7 @@ import { plural } from "./dom.js";
 import { settings } from "./settings.js";
 
 const PAIR_WITHIN = 1200;
+const FINGER = 40;
 
 export class Picker {
   constructor(felt, onplay) {
@@ -17,11 +18,12 @@ export class Picker {
     this.state = null;
   }
 
-  /** Offers what can be chosen in this state. */
-  update(state) {
+  /** Offers what can be chosen in this state; `fresh` is the card that was drawn last. */
+  update(state, fresh = null) {
     if (state.move !== this.state?.move) this.pointed = null;
     this.state = state;
-    const mine = state.turn === 0 && state.player === "human";
+    this.fresh = fresh;
+    const mine = state.turn === 0 && !state.watched;
     const choosing = mine && state.phase === "choose";
     const hand = sorted(state.hand, state.trump, settings.order).map((card) => ({
       key: card, action: actionOf(card), zone: "hand", disabled: !mine || choosing || !state.legal.includes(actionOf(card)),
@@ -30,11 +32,11 @@ export class Picker {
       ? { key: "stock", action, zone: "stock", name: "Take the hidden card" }
       : { key: cardOf(action), action, zone: "up", name: `Take the ${nameOf(cardOf(action))}` })) : [];
     this.offered = offered.map((each) => each.key);
-    this.items = state.player === "human" ? [...offered, ...hand] : [];
+    this.items = state.watched ? [] : [...offered, ...hand];
     const had = this.felt.hits.contains(document.activeElement);
     this.felt.buttons(this.items, {
       label: choosing ? "Cards to choose from, then your hand" : `Your hand, ${plural(state.hand.length, "card")}`,
-      onchoose: (action, key, byKey) => this.choose(action, key, byKey),
+      onchoose: (key, event) => this.choose(key, event),
       onfocus: (key) => this.select(key),
       onhover: (key) => { this.hovered = key; this.mark(); },
     });
@@ -52,7 +54,7 @@ export class Picker {
 
   clear() {
     this.chosen = this.hovered = this.pointed = null;
-    this.felt.mark({ lifted: [], chosen: [], dim: [], offered: [], hinted: [] });
+    this.felt.mark({ lifted: [], chosen: [], dim: [], offered: [], hinted: [], fresh: [] });
     this.state = null;
   }
 
@@ -76,7 +78,7 @@ export class Picker {
   mark() {
     const { state } = this;
     if (!state) return;
-    const mine = state.turn === 0 && state.player === "human";
+    const mine = state.turn === 0 && !state.watched;
     const following = mine && state.phase === "follow";
     this.felt.mark({
       lifted: [this.hovered, this.chosen].filter((key) => key && !this.offered.includes(key) && !this.items.find((each) => each.key === key)?.disabled),
@@ -84,18 +86,23 @@ export class Picker {
       dim: following ? state.hand.filter((card) => !state.legal.includes(actionOf(card))) : [],
       offered: this.offered,
       hinted: [this.pointed].filter(Boolean),
+      fresh: [this.fresh].filter(Boolean),
     });
   }
 
-  choose(action, key, byKey) {
+  /* Where fingers would miss, as where two clicks are wished, the first lifts the card. */
+  choose(key, event) {
     const item = this.items.find((each) => each.key === key);
-    if (settings.clicks === "two" && !byKey && this.armed !== key && !item.disabled) {
+    const byKey = event instanceof KeyboardEvent || event.detail === 0;
+    if (!item || event.repeat) return;
+    const small = event.pointerType === "touch" && event.target.offsetWidth < FINGER;
+    if ((settings.clicks === "two" || small) && !byKey && this.armed !== key && !item.disabled) {
       this.armed = key;
       this.select(key);
       return;
     }
     this.armed = null;
-    this.onplay(action, key === "stock" ? null : key);
+    this.onplay(item.action, key === "stock" ? null : key, { now: event.timeStamp, key: byKey });
   }
 
   // -- keys
@@ -133,9 +140,9 @@ export class Picker {
     if (event.key === "Enter" || event.key === " ") {
       const item = this.items.find((each) => each.key === this.chosen);
       if (!item) return false;
-      return this.choose(item.action, item.key, true) ?? true;
+      return this.choose(item.key, event) ?? true;
     }
-    if (key === "X" && this.offered.includes("stock")) return this.choose(TAKE_HIDDEN, "stock", true) ?? true;
+    if (key === "X" && this.offered.includes("stock")) return this.choose("stock", event) ?? true;
     if (RANKS.includes(key) && key.length === 1) {
       this.typed = { rank: key, at: event.timeStamp };
       return this.seek((card) => rankOf(card) === key);

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { suitIcon } from "./suits.js";
 
-export const namesOf = (state) => [state.player === "human" ? "You" : state.player, state.opponent];
+const capital = (name) => name[0].toUpperCase() + name.slice(1);
 
 function score(number) {
   return h("span", { class: "plate-score" }, number, h("small"));
@@ -21,22 +21,25 @@ class Plate {
     this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
     this.dealer = h("span", { class: "plate-dealer", title: "dealer" }, "D");
     this.tricks = h("b");
+    this.stockTricks = h("i", { class: "plate-stock", title: "tricks for the stock" });
     this.points = h("b");
     this.pointsBox = score(this.points);
     this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
       this.mark,
       h("div", { class: "plate-who" }, this.name, this.dealer),
       h("div", { class: "plate-scores" },
-        score(this.tricks), this.pointsBox));
+        this.stockTricks, score(this.tricks), this.pointsBox));
   }
 
   update(state) {
     const { who } = this;
-    const name = namesOf(state)[who];
+    const name = capital(state.names[who]);
     this.name.textContent = name;
     this.mark.textContent = name[0].toUpperCase();
     this.dealer.hidden = state.dealer !== who;
     tellScore(this.tricks, state.tricks[who], "trick");
+    this.stockTricks.textContent = state.stock_tricks ? `${state.stock_tricks[who]} for the stock` : "";
+    this.tricks.parentNode.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
     this.pointsBox.hidden = state.match.kind === "single";
     const best = state.match.kind === "best";
     tellScore(this.points, best ? state.match.hands_won[who] : state.match.points[who], best ? "hand" : "point");
@@ -53,9 +56,10 @@ export class Plates {
     this.prompt = h("p", { class: "prompt" });
     this.stock = h("p", { class: "stock-label", "aria-hidden": "true" });
     this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, "last trick");
+    this.stage = h("p", { class: "stage-label", "aria-hidden": "true" });
     this.sign = h("div", { class: "watermark", "aria-hidden": "true" });
     felt.root.prepend(this.sign);
-    felt.root.append(...this.plates.map((each) => each.root), this.stock, this.lastLabel, this.prompt);
+    felt.root.append(...this.plates.map((each) => each.root), this.stock, this.stage, this.lastLabel, this.prompt);
     felt.onarranged = (plan) => this.place(plan);
   }
 
@@ -65,7 +69,9 @@ export class Plates {
     root.classList.toggle("tall", !plan.wide);
     root.classList.toggle("roomy", plan.wide && plan.plate > 200);
     root.classList.toggle("low", plan.low);
-    this.prompt.style.left = `${plan.handCentre}px`;
+    this.prompt.style.left = this.stage.style.left = `${plan.handCentre}px`;
+    this.stage.style.top = `${plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4)}px`;
+    root.style.setProperty("--last-room", `${Math.max(90, 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8))}px`);
     this.prompt.style.top = `${plan.promptY}px`;
     // On a low felt the prompt has the room below the stock, so its label stands beside it.
     this.stock.style.left = `${plan.low ? plan.stockX - plan.card * 0.85 - 46 : plan.stockX}px`;
@@ -77,10 +83,17 @@ export class Plates {
     this.sign.style.top = `${plan.middle}px`;
   }
 
-  update(state, said = state.said.prompt) {
+  /** A sentence in the place of the prompt, until the next state is shown. */
+  say(text, { yours = false, dots = false } = {}) {
+    this.prompt.replaceChildren(h("span", {}, text), dots ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
+    this.prompt.classList.toggle("yours", yours);
+  }
+
+  update(state) {
     this.plates.forEach((each) => each.update(state));
-    this.prompt.replaceChildren(h("span", {}, said), state.thinking ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
-    this.prompt.classList.toggle("yours", state.turn === 0 && state.player === "human");
+    this.say(state.said.prompt, { yours: state.turn === 0 && !state.watched, dots: state.thinking });
+    this.stage.textContent = state.said.stage;
+    this.lastLabel.textContent = state.said.last || "last trick";
     const trumps = state.trump
       ? h("span", { class: "trumps" }, suitIcon(state.trump), "trumps") : h("span", { class: "trumps" }, "no trumps");
     this.stock.replaceChildren(

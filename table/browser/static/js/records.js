@@ -7,9 +7,19 @@ import { h, plural } from "./dom.js";
 const LARGEST = 5 * 1024 * 1024;
 let opened = null;
 
+const won = (result) => (result.pays[0] > 0 ? "won" : result.pays[0] < 0 ? "lost" : "drawn");
+
+function handLink({ link, title, text, note, result }) {
+  return h("li", {}, h("a", { href: link, class: `result-${won(result)}` }, h("b", {}, title), h("span", {}, text), h("small", {}, note ?? "")));
+}
+
+/* Hands of one match stand together, under its name. */
 function handList(hands) {
-  return h("ul", { class: "hand-list" }, hands.map(({ link, title, text, note }) =>
-    h("li", {}, h("a", { href: link }, h("b", {}, title), h("span", {}, text), h("small", {}, note ?? "")))));
+  const groups = new Map();
+  for (const each of hands) groups.set(each.group ?? each.link, [...(groups.get(each.group ?? each.link) ?? []), each]);
+  return h("ul", { class: "hand-list" }, [...groups.values()].map((group) => (group.length === 1 ? handLink(group[0])
+    : h("li", { class: "hand-group" }, h("h3", {}, `${group[0].title}: ${plural(group.length, "hand")}, ${group.filter((each) => won(each.result) === "won").length} won`),
+      h("ul", { class: "hand-list" }, group.map(handLink))))));
 }
 
 export class RecordsPage {
@@ -29,11 +39,27 @@ export class RecordsPage {
   async open() {
     this.showFile();
     const records = await get("/api/records");
-    this.own.replaceChildren(h("h2", {}, "Hands played here"),
-      records.length ? handList(records.map((each) => ({
-        link: `#/replay/${each.replay.id}/${each.replay.hand}`,
+    this.own.replaceChildren(h("h2", {}, "Hands played here"), ...[
+      records.length ? this.filtered(records) : h("p", { class: "faint" }, "A hand that is finished at the table appears here.")].flat());
+  }
+
+  filtered(records) {
+    const place = h("div");
+    const chosen = { opponent: "", rules_title: "", won: "" };
+    const show = () => {
+      const left = records.filter((each) => (!chosen.opponent || each.opponent === chosen.opponent)
+        && (!chosen.rules_title || each.rules_title === chosen.rules_title) && (!chosen.won || won(each.result) === chosen.won));
+      place.replaceChildren(left.length ? handList(left.map((each) => ({
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`, group: each.replay.id, result: each.result,
         title: `${each.rules_title} against ${each.opponent}`, text: each.result.text, note: whenText(each.when),
-      }))) : h("p", { class: "faint" }, "A hand that is finished at the table appears here."));
+      }))) : h("p", { class: "faint" }, "No hand is like this."));
+    };
+    const select = (name, text, values) => h("label", {}, text, h("select", { name, onchange: (event) => { chosen[name] = event.target.value; show(); } },
+      h("option", { value: "" }, "all"), values.map((value) => h("option", { value }, value))));
+    const values = (name) => [...new Set(records.map((each) => each[name]))].sort();
+    show();
+    return [h("div", { class: "filters" }, select("opponent", "Opponent", values("opponent")), select("rules_title", "Rule set", values("rules_title")),
+      select("won", "Result", ["won", "lost", "drawn"])), place];
   }
 
   close() {}
@@ -60,7 +86,7 @@ export class RecordsPage {
       problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, `${plural(problems.length, "line")} can not be read:`),
         h("ul", {}, problems.slice(0, 8).map((text) => h("li", {}, text)))) : "",
       handList(opened.hands.map((each, place) => ({
-        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: `Hand ${place + 1}: ${each.players.join(" and ")}`, text: `${each.rules_title} · ${each.result.text}`,
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: `Hand ${place + 1}: ${each.players.join(" and ")}`, text: `${each.rules_title} · ${each.result.text}`, result: each.result,
       }))));
   }
 }

@@ -1,13 +1,14 @@
 /* A hand that is over, step by step, with what its decisions were worth. It asks no server, so that
    a saved page can show the same. */
 
-import { actionName, actionSymbol, cardOf, TAKE_HIDDEN } from "./cards.js";
+import { actionName, cardOf, TAKE_HIDDEN } from "./cards.js";
 import { cardText } from "./chip.js";
 import { h } from "./dom.js";
 import { Felt } from "./felt.js";
 import { icon } from "./icons.js";
 import { Plates } from "./plates.js";
 import { storyPlot } from "./plot.js";
+import { valuesTable } from "./values.js";
 
 const PLAY_EVERY = { normal: 1100, fast: 550, none: 400 };
 
@@ -28,7 +29,11 @@ function sceneFrom(before, view) {
 const VERBS = { led: "lead", followed: "follow", chose: "choose" };
 const isYou = (name) => name.toLowerCase() === "you";
 
-const amount = (value, unit) => (value === null || value === undefined ? "–" : unit === "win %" ? `${value.toFixed(1)}` : `${value > 0 ? "+" : ""}${value.toFixed(2)}`);
+function groupBy(steps) {
+  const found = new Map();
+  for (const step of steps) found.set(step.trick, [...(found.get(step.trick) ?? []), step]);
+  return found;
+}
 
 export class ReplayView {
   constructor(replay, analysis, options) {
@@ -55,12 +60,15 @@ export class ReplayView {
       this.slider, this.tellCount, this.seats);
     this.decision = h("section", { class: "decision" });
     this.story = h("section", { class: "story-place" });
+    this.totals = h("section", { class: "totals-place" });
     this.mistakes = h("section", { class: "mistakes" });
-    this.panel = h("aside", { class: "analysis", "aria-label": "Analysis", tabindex: "0" }, this.tell, this.story, this.decision, this.mistakes);
-    this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.felt.root, this.controls), this.panel);
+    this.tricks = h("section", { class: "tricks" });
+    this.own = h("input", { type: "checkbox", onchange: () => this.showMistakes() });
+    this.panel = h("aside", { class: "analysis", "aria-label": "Analysis", tabindex: "0" }, this.tell, this.decision, this.totals, this.mistakes, this.tricks);
+    this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.felt.root, this.story, this.controls), this.panel);
     this.felt.root.setAttribute("role", "img");
     this.setAnalysis(analysis);
-    requestAnimationFrame(() => this.go(0, true));
+    requestAnimationFrame(() => this.go(options.first ?? 0, true));
   }
 
   close() {
@@ -80,7 +88,7 @@ export class ReplayView {
     else {
       const { story, unit } = this.analysis;
       this.plot = storyPlot({ story, unit, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
-      this.story.replaceChildren(h("h2", {}, "The story of the hand"), this.plot.root);
+      this.story.replaceChildren(h("h2", { class: "sr-only" }, "The story of the hand"), this.plot.root);
       this.hideStory();
       this.showMistakes();
     }
@@ -98,18 +106,41 @@ export class ReplayView {
     this.story.replaceChildren(h("p", { class: "faint" }, "Analysing every decision… "), this.progress);
   }
 
+  /* Each player's totals, the mistakes, and the tricks with a mark on every card that cost something. */
   showMistakes() {
-    const { unit } = this.analysis;
-    const mistakes = this.analysis.mistakes.filter((each) => !this.isHidden(this.replay.steps[each.n]));
-    this.mistakes.replaceChildren(h("h2", {}, "Mistakes, by what they cost"), mistakes.length
-      ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
-        h("b", {}, `${each.cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`), h("span", {}, each.text)))))
-      : h("p", { class: "faint" }, "None that the analysis is sure of."));
+    const { unit, totals } = this.analysis;
+    const seen = this.analysis.mistakes.filter((each) => !this.isHidden(this.replay.steps[each.n]));
+    const mistakes = seen.filter((each) => !this.own.checked || each.who === 0);
+    const price = (cost) => `${cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`;
+    this.totals.replaceChildren(
+      h("table", { class: "totals" }, h("caption", { class: "sr-only" }, "How well each has played"),
+        h("thead", {}, h("tr", {}, ["", "Accuracy", "Mistakes", "Cost"].map((text) => h("th", { scope: "col" }, text)))),
+        h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, name),
+          h("td", {}, totals[who].accuracy === null ? "–" : `${totals[who].accuracy.toFixed(0)} %`),
+          h("td", {}, `${totals[who].mistakes} of ${totals[who].mattered}`), h("td", {}, price(totals[who].cost))))))));
+    this.mistakes.replaceChildren(
+      h("div", { class: "mistakes-head" }, h("h2", {}, "Mistakes, by what they cost"), h("label", {}, this.own, " only mine")),
+      mistakes.length
+        ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
+          h("b", {}, price(each.cost)), h("span", {}, each.text)))))
+        : h("p", { class: "faint" }, "None that the analysis is sure of."));
+    this.showTricks(new Map(seen.map((each) => [each.n, each])));
+  }
+
+  showTricks(costly) {
+    const tricks = Map.groupBy ? Map.groupBy(this.replay.steps, (step) => step.trick) : groupBy(this.replay.steps);
+    const chip = (step) => h("button", {
+      type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
+      "aria-label": `${step.text}${costly.has(step.n) ? ", a mistake" : ""}`,
+    }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : cardText(step.card), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, "?!") : null);
+    this.tricks.replaceChildren(h("h2", {}, "The tricks"), h("ol", { class: "trick-list" }, [...tricks].map(([number, steps]) =>
+      h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
+        h("span", { class: "trick-won" }, `to ${this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0]}`)))));
   }
 
   goToMistake(step) {
     this.go(step);
-    this.decision.scrollIntoView({ block: "nearest" });
+    this.root.scrollIntoView({ block: "start" }); // On a phone the list lies below the table.
   }
 
   /** Goes to a step; the position before it is shown. */
@@ -123,11 +154,14 @@ export class ReplayView {
     const told = this.at ? this.replay.steps[this.at - 1].text : "The cards are dealt";
     const seat = (who) => (who === bottom ? 0 : 1);
     const turned = (pair) => (bottom ? [pair[1], pair[0]] : pair);
+    const prompt = next ? `${players[next.who]} ${isYou(players[next.who]) ? "are" : "is"} to ${VERBS[next.kind]}` : this.replay.result.text;
     this.plates.update({
-      player: players[bottom], opponent: players[1 - bottom], match: { kind: "single", points: [0, 0] }, dealer: seat(this.replay.dealer),
-      tricks: turned(before.tricks), turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
-      stock_left: before.stock_left, last_trick: before.last_trick,
-    }, next ? `${players[next.who]} ${isYou(players[next.who]) ? "are" : "is"} to ${VERBS[next.kind]}` : this.replay.result.text);
+      names: [players[bottom], players[1 - bottom]], watched: true, match: { kind: "single" }, dealer: seat(this.replay.dealer),
+      tricks: turned(before.tricks), stock_tricks: null, turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
+      stock_left: before.stock_left, last_trick: before.last_trick, said: { prompt, stage: "", last: "" },
+    });
+    this.options.onstep?.(this.at);
+    for (const each of this.tricks.querySelectorAll(".trick-card")) each.classList.toggle("now", Number(each.dataset.step) === this.at);
     this.felt.root.setAttribute("aria-label", this.inWords(before));
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", `step ${this.at} of ${this.last}`);
@@ -178,33 +212,13 @@ export class ReplayView {
 
   values(found) {
     const { unit } = found;
-    const priced = found.cards.filter((each) => each.value !== null && each.value !== undefined);
-    if (!priced.length) return [h("p", { class: "faint" }, "There was no choice.")];
-    const numbers = priced.map((each) => each.value);
-    const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
-    const champion = found.cards.some((each) => each.probability !== undefined && each.probability !== null);
-    const rows = [...found.cards].sort((one, two) => (two.value ?? -1e9) - (one.value ?? -1e9)).map((each) => {
-      const bar = h("i", { "aria-hidden": "true" });
-      bar.style.width = `${(100 * ((each.value ?? low) - low)) / (high - low || 1)}%`;
-      const classes = [each.action === found.action ? "played" : "", found.best.includes(each.action) ? "best" : ""].join(" ");
-      return h("tr", { class: classes },
-        h("th", { scope: "row" }, each.action === TAKE_HIDDEN ? actionSymbol(each.action) : cardText(each.card),
-          each.action === found.action ? h("span", { class: "sr-only" }, " played") : null),
-        h("td", { class: "bar-cell" }, h("span", { class: "bar" }, bar)),
-        h("td", { class: "number" }, amount(each.value, unit), each.half_width ? h("small", {}, ` ±${each.half_width.toFixed(unit === "win %" ? 0 : 1)}`) : null),
-        champion ? h("td", { class: "number" }, each.probability === undefined ? "–" : `${Math.round(100 * each.probability)} %`) : null);
-    });
-    const kind = found.exact ? "exact" : `estimated in ${found.worlds ?? "sampled"} worlds`;
+    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [h("p", { class: "faint" }, "There was no choice.")];
     const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
     const dear = Number(cost) > 0 && (found.sure || found.exact);
     const judged = Number(cost) === 0 ? "is as good as any" : `${dear ? "costs" : "may cost"} ${cost}${unit === "win %" ? " %" : ""}${dear ? "" : ", which is within the noise"}`;
     return [
       h("p", { class: `cost ${dear ? "bad" : "good"}` }, `The card played ${judged}.`),
-      h("div", { class: "values-scroll" }, h("table", { class: "values" },
-        h("caption", { class: "faint" }, `${unit === "win %" ? "Chance to win, per cent" : "Expected pay"}, ${kind}`),
-        h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, "Card"), h("th", { scope: "col" }, h("span", { class: "sr-only" }, "as a bar")),
-          h("th", { scope: "col", class: "number" }, "Value"), champion ? h("th", { scope: "col", class: "number" }, "Champion") : null)),
-        h("tbody", {}, rows))),
+      valuesTable(found),
     ];
   }
 

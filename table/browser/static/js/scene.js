@@ -3,9 +3,10 @@
 
 export const EMPTY = { hand: [], other: [], stockLeft: 0, up: [], trick: [], last: [], trump: null };
 
-/** The scene of a state, for the seat that it was sent to. */
-export function sceneOf(state) {
-  const known = state.other_hand ?? state.known_other ?? [];
+/** The scene of a state, for the seat that it was sent to; who plays from memory sees no known cards. */
+export function sceneOf(state, memory = false) {
+  const own = memory && !state.watched && state.phase !== "over";
+  const known = own ? [] : state.other_hand ?? state.known_other ?? [];
   const hidden = Math.max(0, state.hand_size_other - known.length);
   return {
     hand: [...state.hand],

@@ -1,12 +1,14 @@
 /* After a hand: what it paid and how the match stands; after a match: a trophy. */
 
+import { get } from "./api.js";
 import { dialog } from "./dialogs.js";
-import { h } from "./dom.js";
+import { h, pause } from "./dom.js";
 import { trophy } from "./icons.js";
-import { namesOf } from "./plates.js";
+
+const ASK_EVERY = 600;
 
 function table(state) {
-  const [me, other] = namesOf(state);
+  const [me, other] = state.names.map((name) => name[0].toUpperCase() + name.slice(1));
   const hands = state.match.hands ?? [];
   const pay = (value) => (value > 0 ? `+${value}` : "");
   const total = state.match.kind === "best" ? state.match.hands_won : state.match.points;
@@ -20,23 +22,50 @@ function table(state) {
       h("th", { scope: "row" }, state.match.kind === "best" ? "Hands won" : "Points"), [0, 1].map((who) => h("td", {}, total[who])))));
 }
 
-/** Shows the end of a hand or a match; resolves with "next", "again", "replay" or "lobby". */
+/* What decided the hand, as soon as it is analysed, with a way to look at it. */
+async function turningPoint({ replay }, place) {
+  const path = `/api/replays/${replay.id}/${replay.hand}`;
+  const link = (step, text) => h("button", { value: `#/replay/${replay.id}/${replay.hand}/${step}`, class: "quiet small" }, text);
+  for (;;) {
+    if (!place.isConnected) return;
+    const found = await get(`${path}/analysis`).catch(() => ({ ready: false }));
+    if (!found.ready) {
+      await pause(ASK_EVERY);
+      continue;
+    }
+    const [worst] = found.mistakes;
+    const own = found.mistakes.filter((each) => each.who === 0);
+    place.replaceChildren(h("p", {}, found.turning_point, " ", worst ? link(worst.n, "Look at it") : null),
+      own.length ? h("p", {}, h("button", { value: `#/exercise/${replay.id}/${replay.hand}/${own[0].n}`, class: "quiet small" }, "Try my mistakes again")) : "");
+    return;
+  }
+}
+
+/** Shows the end of a hand or a match; resolves with what is wished next, or an address. */
 export function scoreboard(state) {
-  const over = state.match.over || state.match.kind === "single";
-  const cup = state.match.over && state.match.kind !== "single" && state.match.winner === 0 && state.player === "human";
+  const single = state.match.kind === "single";
+  const over = state.match.over || single;
+  const cup = state.match.over && !single && state.match.winner === 0 && !state.watched;
+  const turning = h("div", { class: "turning", "aria-live": "polite" }, state.replay && !state.lesson ? h("p", { class: "faint" }, "Looking for the turning point…") : "");
   const body = [
     cup ? h("div", { class: "trophy-place" }, trophy()) : null,
     h("p", { class: "result-text" }, state.result.text),
-    h("p", { class: "result-tricks" },
-      h("b", {}, state.result.tricks[0]), h("span", { class: "sr-only" }, " to "), h("i", { "aria-hidden": "true" }), h("b", {}, state.result.tricks[1])),
-    state.match.kind === "single" ? null : table(state),
-    state.match.kind === "single" ? null : h("p", { class: "match-text" }, `Match ${state.said.match}`),
+    h("p", { class: "result-tricks", "aria-hidden": "true" }, h("b", {}, state.result.tricks[0]), h("i"), h("b", {}, state.result.tricks[1])),
+    state.result.compared ? h("p", { class: "compared" }, state.result.compared) : null,
+    turning,
+    single ? null : table(state),
+    single ? null : h("p", { class: "match-text" }, `Match ${state.said.match}`),
   ];
+  const own = !state.watched && !state.lesson;
   const buttons = [
     h("button", { value: "lobby", class: "quiet" }, "Lobby"),
     h("button", { value: "look", class: "quiet" }, "Look at the table"),
-    state.replay ? h("button", { value: "replay" }, "Replay and analysis") : null,
+    own ? h("button", { value: "swapped", class: "quiet" }, "Same deal, other seat") : null,
+    own ? h("button", { value: "same", class: "quiet" }, "Same deal again") : null,
+    state.lesson ? null : h("button", { value: "replay" }, "Replay and analysis"),
     over ? h("button", { value: "again", class: "primary" }, "Play again") : h("button", { value: "next", class: "primary" }, "Next hand"),
   ];
-  return dialog(state.result.headline, body, buttons, { className: cup ? "score trophy-won" : "score" });
+  const done = dialog(state.result.headline, body, buttons, { className: cup ? "score trophy-won" : "score" });
+  if (!state.lesson) turningPoint(state, turning);
+  return done;
 }

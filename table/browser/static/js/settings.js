@@ -11,6 +11,8 @@ const CHOICES = {
   order: ["Order of the hand", { alternating: "Trumps first, colours in turn", classic: "♠ ♥ ♦ ♣" }],
   rows: ["Your hand", { one: "One row", stacked: "A row for each suit" }],
   clicks: ["To play a card", { one: "One click", two: "Two clicks" }],
+  known: ["The opponent's known cards", { shown: "Shown", hidden: "Hidden: I play from memory" }],
+  forced: ["When only one card may be played", { off: "I play it", on: "It plays itself" }],
   motion: ["Animation", { normal: "Normal", fast: "Fast", none: "None" }],
   sound: ["Sound", { off: "Off", on: "On" }],
 };

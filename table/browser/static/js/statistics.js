@@ -1,6 +1,7 @@
 /* The statistics page: hands and matches by opponent and rule set, to look at and to take along. */
 
 import { get } from "./api.js";
+import { chart } from "./chart.js";
 import { h } from "./dom.js";
 
 const signed = (value) => (value > 0 ? `+${value}` : String(value));
@@ -19,8 +20,11 @@ export class StatisticsPage {
   async open() {
     const told = await get("/api/statistics");
     const { rows, total } = told;
+    const rated = (title, points) => (points.length ? chart({ title, points: points.map(({ rating, deviation }) => ({ value: rating, width: 2 * deviation })) }) : null);
+    const charts = h("div", { class: "charts" }, rated("Rating against players", told.play), rated("Rating on puzzles", told.puzzles),
+      told.accuracy.length ? chart({ title: "Accuracy, hand by hand", unit: " %", from: 0, to: 100, points: told.accuracy.map(({ accuracy }) => ({ value: accuracy })) }) : null);
     if (!rows.length) {
-      this.body.replaceChildren(h("div", { class: "empty card-panel" }, h("p", {}, "No hand is finished yet."), h("a", { class: "button primary", href: "#/" }, "Play one")));
+      this.body.replaceChildren(h("div", { class: "empty card-panel" }, h("p", {}, "No hand is finished yet."), h("a", { class: "button primary", href: "#/" }, "Play one")), charts);
       return;
     }
     const best = Math.max(...rows.map((row) => row.best));
@@ -38,6 +42,7 @@ export class StatisticsPage {
           h("th", { scope: "row" }, row.opponent), h("td", {}, row.rules),
           [row.hands, row.won, row.drawn, row.lost, share(row.won, row.hands), row.margin.toFixed(2), signed(row.best), row.matches, row.matches_won]
             .map((value) => h("td", { class: "right" }, String(value)))))))),
+      charts,
       h("p", { class: "exports" }, "Take it along: ",
         h("a", { href: "/api/statistics/export?form=csv", download: "german-whist.csv" }, "as CSV"), " · ",
         h("a", { href: "/api/statistics/export?form=jsonl", download: "german-whist.jsonl" }, "all hands as records (JSON lines)")));

@@ -1,27 +1,28 @@
-/* The table page: shows a sitting, plays what is clicked or keyed, and moves what the server tells. */
+/* The table page: shows a session, sends what is clicked or keyed, and moves what the server tells. */
 
-import { get, isConnected, post, Refused, Unreachable } from "./api.js";
+import { get, post, Refused, Unreachable } from "./api.js";
 import { actionName, cardOf, SUIT_NAMES, suitOf, TAKE_HIDDEN } from "./cards.js";
 import { announce, dialog, dialogOpen, toast } from "./dialogs.js";
-import { h, pause } from "./dom.js";
+import { h, pause, plural } from "./dom.js";
 import { Felt } from "./felt.js";
 import { HelpPanel } from "./help.js";
-import { icon } from "./icons.js";
+import { icon, tool } from "./icons.js";
+import { openRules } from "./menu.js";
+import { openPages } from "./pages.js";
 import { Picker } from "./picker.js";
-import { namesOf, Plates } from "./plates.js";
+import { Plates } from "./plates.js";
+import { Queue } from "./queue.js";
 import { after, EMPTY, played, sceneOf } from "./scene.js";
 import { scoreboard } from "./scoreboard.js";
 import { change, feltOptions, onchange, openSettings, settings } from "./settings.js";
 import { sound } from "./sound.js";
+import { Stream } from "./stream.js";
 import { WatchBar } from "./watchbar.js";
 
-const WAIT = 20;
 const PATIENCE = 1000;
-const REST = { normal: 620, fast: 220, none: 0 };
-
-function tool(name, text, onclick, extra = {}) {
-  return h("button", { type: "button", class: "tool", title: text, "aria-label": text, onclick, ...extra }, icon(name));
-}
+const REST = { normal: 620, fast: 200, none: 0 };
+const STOCK_GONE = { normal: 2200, fast: 900, none: 0 };
+const QUIET = ["hand_over", "match_over"];
 
 /* The server knows the rules; all that can be against them is not to follow suit. */
 function whyNot(state) {
@@ -35,130 +36,165 @@ export class TablePage {
     this.path = `/api/tables/${encodeURIComponent(id)}`;
     this.state = null;
     this.scene = EMPTY;
-    this.seen = 0;
-    this.busy = 0;
-    this.closed = false;
-    this.hurry = false;
-    this.chain = Promise.resolve();
+    this.fresh = null;
+    this.queue = new Queue();
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
-    this.picker = new Picker(this.felt, (action, card) => this.play(action, card));
+    this.picker = new Picker(this.felt, (action, card, wish) => this.play(action, card, wish));
     this.help = new HelpPanel({ onclose: () => this.toggleHelp(), onhint: () => this.hint() });
-    this.watch = new WatchBar((wish) => this.speed(wish));
+    this.watch = new WatchBar((wish) => this.act("speed", wish));
     this.title = h("h1", { tabindex: "-1" });
     this.told = h("section", { class: "sr-only", "aria-label": "The table in words" });
-    this.seenTool = tool("seen", "Cards seen (P)", () => this.toggleHelp(), { "aria-pressed": "false" });
+    this.guide = h("aside", { class: "guide", "aria-label": "What to know", "aria-live": "polite", hidden: true });
     this.hintTool = tool("hint", "Hint (I)", () => this.hint());
-    this.leaveTool = tool("leave", "Leave the table", () => this.leave());
+    this.seenTool = tool("seen", "Cards seen (P)", () => this.toggleHelp(), { "aria-pressed": "false" });
+    this.backTool = tool("undo", "Take back (Z)", () => this.takeBack());
     this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: () => this.scores() }, "Show the score");
     this.felt.root.append(this.again, this.watch.root);
     this.root = h("div", { class: "table-page" },
       h("header", { class: "table-bar" },
-        h("a", { href: "#/", class: "tool", title: "Lobby", "aria-label": "Lobby" }, icon("back")), this.title,
-        h("div", { class: "tools" }, this.hintTool, this.seenTool, tool("settings", "Settings (,)", openSettings),
-          tool("keys", "Keys (?)", () => this.onkeys?.()), this.leaveTool)),
-      this.told, h("div", { class: "table-main" }, this.felt.root, this.help.root));
-    this.stop = onchange(() => this.state && this.settle(this.state, true));
+        tool("menu", "Pages and this table (M)", () => this.openMenu()), this.title,
+        h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
+          tool("rules", "The rules", () => openRules(this.state.rules)), tool("settings", "Settings (,)", openSettings))),
+      this.told, this.guide, h("div", { class: "table-main" }, this.felt.root, this.help.root));
+    this.stop = onchange(() => this.state && this.queue.push(() => this.settle(this.state, true)));
   }
 
   async open() {
-    const answer = await get(this.path);
-    this.seen = answer.state.n ?? 0;
-    await this.settle(answer.state, true);
-    if (settings.help === "on" && !answer.state.watched) this.toggleHelp(true);
-    this.follow();
+    const state = await get(this.path);
+    await this.queue.push(() => this.settle(state.state, true));
+    this.rested();
+    if (settings.help === "on" && !this.state.watched) this.toggleHelp(true);
+    this.stream = new Stream(this.path, {
+      after: this.state.n, onanswer: (answer) => this.receive(answer), onend: () => this.gone(),
+    });
   }
 
   close() {
     this.closed = true;
-    this.polling?.abort();
+    this.stream?.close();
     this.felt.close();
     this.stop();
+  }
+
+  async gone() {
+    try {
+      await get(this.path);
+      this.stream.begin();
+    } catch (error) {
+      if (error instanceof Refused) toast(error.message);
+      else setTimeout(() => !this.closed && this.gone(), PATIENCE);
+    }
   }
 
   // -- showing
 
   /* Puts the page in the state that the server told, at rest. */
   async settle(state, still = false) {
-    const fresh = this.state === null || this.state.match.hand !== state.match.hand;
+    const dealt = this.state === null || this.state.match.hand !== state.match.hand;
     if (this.state?.move !== state.move) this.help.clearHint();
     this.state = state;
-    this.scene = sceneOf(state);
+    this.scene = sceneOf(state, settings.known === "hidden");
     this.render();
-    await this.felt.show(this.scene, { still, stagger: fresh && !still ? 14 : 0 });
+    await this.felt.show(this.scene, { still: still || this.queue.hurried, stagger: dealt && !still ? 14 : 0 });
     if (this.closed || this.state !== state) return;
-    this.picker.update(state);
+    this.picker.update(state, this.fresh);
+    if (!this.help.root.hidden) this.refreshHelp();
+  }
+
+  /* Once nothing moves any more, and the hand that played has let go, the decision is asked for. */
+  async rested() {
+    const { state, queue } = this;
+    if (queue.waiting || this.closed) return;
+    queue.rest(state.move);
+    await pause(queue.ready);
+    if (queue.move !== state.move || this.state !== state || this.closed) return;
     this.felt.root.dataset.move = state.move;
-    if (this.help.root.hidden === false) this.refreshHelp();
+    const forced = settings.forced === "on" && state.turn === 0 && state.legal.length === 1 && !state.watched;
+    if (!forced || state.phase === "choose" || dialogOpen()) return;
+    await pause(REST[settings.motion]);
+    if (queue.move === state.move) this.send(state.legal[0], cardOf(state.legal[0]), state.move);
   }
 
   render() {
     const { state } = this;
-    const watching = state.player !== "human";
-    const parts = [state.said.match, state.match.kind === "single" ? null : `hand ${state.match.hand}`];
-    this.title.replaceChildren(state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
-    document.title = `${state.said.prompt} · German Whist`;
+    const { match, said } = state;
+    const watching = state.watched;
+    const parts = [said.match, match.kind === "single" ? "" : `hand ${match.hand}`, state.rated || watching ? "" : "not rated"];
+    this.title.replaceChildren(state.lesson ? "A first hand" : state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
+    document.title = `${said.prompt} · German Whist`;
     this.plates.update(state);
-    this.told.replaceChildren(...state.said.table.map((text) => h("p", {}, text)));
+    this.told.replaceChildren(...said.table.map((text) => h("p", {}, text)));
+    this.guide.hidden = !said.guide.length;
+    this.guide.replaceChildren(...said.guide.map((text) => h("p", {}, text)));
     this.hintTool.hidden = this.seenTool.hidden = watching;
+    this.backTool.hidden = watching || state.phase === "over" || state.left;
     this.hintTool.disabled = state.turn !== 0;
-    this.again.hidden = state.phase !== "over" || (state.watched && !state.match.over);
+    this.again.hidden = state.phase !== "over" || (watching && !match.over);
     this.watch.root.hidden = !watching;
     this.watch.update(state.speed);
-    this.leaveTool.hidden = state.phase === "over";
     if (state.trouble ?? state.notice) toast(state.trouble ?? state.notice);
   }
 
   /* Answers of the server are shown one after the other, event by event. */
   receive(answer) {
-    this.busy += 1;
-    this.chain = this.chain.then(() => this.run(answer)).catch((error) => console.error(error)).then(() => (this.busy -= 1));
-    return this.chain;
+    this.queue.push(() => this.run(answer)).then(() => this.rested());
   }
 
   async run({ state, events }) {
-    for (const event of events ?? []) {
-      if (this.closed) return;
-      if (event.n <= this.seen) continue;
-      this.seen = event.n;
-      announce(event.text);
-      const next = after(this.scene, event);
-      if (!next) continue;
-      const still = this.hurry;
-      if (event.kind === "won") {
-        // Where the winner has to choose, the trick lies until that is done.
-        if (state.phase === "choose" && event === events.findLast((each) => each.kind === "won")) continue;
-        if (!still) await pause(REST[settings.motion]);
-        sound(event.who === 0 ? "won" : "lost");
-      } else {
-        sound(event.kind === "drew" ? "draw" : "card");
-      }
-      const moved = next !== this.scene;
-      this.scene = next;
-      if (moved) await this.felt.show(next, { still });
+    if (this.closed || state.n < this.state.n || (state.n === this.state.n && state.move === this.state.move)) return;
+    for (const event of events) {
+      if (event.n <= this.state.n || this.closed) continue;
+      if (!QUIET.includes(event.kind)) announce(event.text); // The dialog tells the result.
+      await this.happen(event, state);
     }
-    this.seen = Math.max(this.seen, state.n ?? 0);
     const ended = this.state.phase !== "over" && state.phase === "over";
     await this.settle(state);
     if (ended && (!state.watched || state.match.over || state.match.kind === "single")) this.ended();
   }
 
+  async happen(event, state) {
+    const still = this.queue.hurried;
+    const next = after(this.scene, event);
+    if (event.kind === "stock_gone") {
+      this.plates.say(event.text);
+      if (!still) await pause(STOCK_GONE[settings.motion]);
+    }
+    if (event.kind === "drew" && event.who === 0) this.fresh = event.card;
+    if (!next) return;
+    if (event.kind === "won") {
+      // Where the winner has to choose, the trick lies until that is done.
+      if (state.phase === "choose") return;
+      if (!still) await pause(REST[settings.motion]);
+      sound(event.who === 0 ? "won" : "lost");
+    } else {
+      sound(event.kind === "drew" ? "draw" : "card");
+    }
+    const moved = next !== this.scene;
+    this.scene = next;
+    if (moved) await this.felt.show(next, { still: this.queue.hurried });
+  }
+
   async ended() {
     const { state } = this;
     sound(state.match.over && state.match.kind !== "single" ? "match" : "hand");
-    announce(state.result?.text);
     await pause(REST[settings.motion] * 1.5);
-    if (!this.closed && this.state === state) this.scores();
+    if (!this.closed && this.state === state && !state.lesson) this.scores();
   }
 
   async scores() {
     if (dialogOpen() || this.state.phase !== "over") return;
-    const wish = await scoreboard(this.state);
+    const { state } = this;
+    const wish = await scoreboard(state);
     if (this.closed) return;
-    if (wish === "next") this.next();
-    if (wish === "lobby") location.hash = "#/";
-    if (wish === "again") this.anew();
-    if (wish === "replay") location.hash = `#/replay/${this.state.replay.id}/${this.state.replay.hand}`;
+    const { id, hand } = state.replay;
+    const acts = {
+      next: () => this.next(), lobby: () => (location.hash = "#/"), again: () => this.anew({}),
+      replay: () => (location.hash = `#/replay/${id}/${hand}`),
+      same: () => this.anew({ again: { id, hand } }), swapped: () => this.anew({ again: { id, hand, swapped: true } }),
+    };
+    acts[wish]?.();
+    if (wish.startsWith("#")) location.hash = wish;
   }
 
   // -- what the person does
@@ -169,88 +205,105 @@ export class TablePage {
     toast(text);
   }
 
-  async play(action, card) {
-    if (this.sending) return;
-    if (this.busy) {
-      // The last trick is still being shown: finish that at once, then play.
-      this.hurry = true;
-      await this.chain;
-      this.hurry = false;
-    }
+  play(action, card, wish) {
     const { state } = this;
-    if (state.turn !== 0 || state.left) return this.refuse(card, `${state.said.prompt}.`);
-    if (!state.legal.includes(action)) return this.refuse(card, whyNot(state));
-    this.sending = true;
-    if (card && state.phase !== "choose") {
-      this.scene = played(this.scene, 0, card);
-      this.picker.clear();
-      sound("card");
-      this.felt.show(this.scene);
-    }
-    try {
-      this.receive(await post(`${this.path}/play`, { action, move: state.move }));
-    } catch (error) {
-      await this.refused(error, card);
-    } finally {
-      this.sending = false;
-    }
-    await this.chain;
-    this.follow();
+    const move = this.queue.wish(wish);
+    if (move === null || move !== state.move) return;
+    if (state.turn !== 0 || state.left) this.refuse(card, `${state.said.prompt}.`);
+    else if (!state.legal.includes(action)) this.refuse(card, whyNot(state));
+    else this.send(action, card, move);
+  }
+
+  send(action, card, move) {
+    this.fresh = null;
+    this.queue.push(async () => {
+      if (card && this.state.phase !== "choose") {
+        this.scene = played(this.scene, 0, card);
+        this.picker.clear();
+        this.plates.say(this.state.said.answer);
+        sound("card");
+        this.felt.show(this.scene);
+      }
+      try {
+        await this.run(await post(`${this.path}/play`, { action, move }));
+      } catch (error) {
+        await this.refused(error, card);
+      }
+    }).then(() => this.rested());
   }
 
   async refused(error, card) {
-    if (error instanceof Unreachable) {
-      await this.settle(this.state);
-      return;
-    }
-    if (!(error instanceof Refused)) throw error;
-    if (error.answer.state) await this.settle(error.answer.state);
-    this.refuse(card, error.message);
+    if (!(error instanceof Refused || error instanceof Unreachable)) throw error;
+    await this.settle(error.answer?.state ?? this.state);
+    if (error instanceof Refused) this.refuse(card, error.message);
   }
 
-  async act(path, body) {
-    try {
-      this.receive(await post(`${this.path}/${path}`, body));
-      await this.chain;
-      this.follow();
-    } catch (error) {
-      toast(error.message);
-    }
+  /** Asks the server for something that is not a card. */
+  act(path, body) {
+    return this.queue.push(async () => {
+      try {
+        await this.run(await post(`${this.path}/${path}`, body));
+      } catch (error) {
+        toast(error.message);
+      }
+    }).then(() => this.rested());
   }
 
   next() {
-    if (this.state.phase === "over" && !this.state.match.over && this.state.match.kind !== "single") return this.act("next");
-    return undefined;
+    const { phase, match } = this.state;
+    return phase === "over" && !match.over && match.kind !== "single" ? this.act("next") : undefined;
   }
 
-  speed(wish) {
-    return this.act("speed", wish);
+  takeBack() {
+    return this.backTool.hidden ? undefined : this.act("take-back");
   }
 
-  async anew() {
+  async claim() {
+    const left = this.state.hand.length;
+    const number = h("input", { type: "number", id: "claimed", min: 0, max: left, value: left });
+    const wish = await dialog("Claim tricks",
+      [h("p", {}, "The hands lie open, so a claim is checked at once. Where it holds, the rest is played out as well as can be."),
+        h("div", { class: "field" }, h("label", { for: "claimed" }, `How many of the ${plural(left, "trick")} left are yours`), number)],
+      [h("button", { value: "no", class: "quiet" }, "Play on"), h("button", { value: "claim", class: "primary" }, "Claim")]);
+    if (wish === "claim") await this.act("claim", { tricks: Number(number.value), move: this.state.move });
+  }
+
+  async anew(more) {
     const { state } = this;
-    const match = state.match.kind === "single" ? { kind: "single" } : { kind: state.match.kind, n: state.match.n };
+    const single = state.match.kind === "single" || more.again;
+    const match = single ? { kind: "single" } : { kind: state.match.kind, n: state.match.n };
+    const wished = { opponent: state.opponent, player: state.player, match, ...(more.again ? more : { rules: state.rules }) };
     try {
-      const { state: { id } } = await post("/api/tables", { rules: state.rules, opponent: state.opponent, player: state.player, match });
+      const { state: { id } } = await post("/api/tables", wished);
       location.hash = `#/table/${id}`;
     } catch (error) {
       toast(error.message);
     }
   }
 
-  async leave() {
-    const watching = this.state.player !== "human";
-    const wish = await dialog(watching ? "Stop watching?" : "Leave the table?",
-      h("p", {}, watching ? "The table can be opened again from the lobby."
-        : "You can come back and play on, or give the hand up for good."),
-      [h("button", { value: "stay", class: "quiet" }, "Stay"),
-        watching ? null : h("button", { value: "resign" }, "Give up"),
-        h("button", { value: "later", class: "primary" }, "Play on later")]);
-    if (wish === "later") location.hash = "#/";
-    if (wish === "resign") {
-      await post(`${this.path}/leave`).catch((error) => toast(error.message));
-      location.hash = "#/";
-    }
+  async openMenu() {
+    const { state } = this;
+    const going = !state.left && !(state.phase === "over" && (state.match.over || state.match.kind === "single"));
+    const claims = state.open && state.turn === 0 && !state.watched;
+    const wish = await openPages([
+      claims ? ["claim", "Claim tricks"] : null,
+      this.backTool.hidden ? null : ["back", "Take back a card"],
+      ["keys", "Keys"],
+      going && !state.watched && !state.lesson ? ["resign", "Give up"] : null,
+    ]);
+    if (wish === "claim") this.claim();
+    if (wish === "back") this.takeBack();
+    if (wish === "keys") this.onkeys();
+    if (wish === "resign") this.resign();
+  }
+
+  async resign() {
+    const what = this.state.match.kind === "single" ? "hand" : "match";
+    const wish = await dialog(`Give the ${what} up?`, h("p", {}, `It then counts as lost. Leave the page to play on later: the ${what} is kept.`),
+      [h("button", { value: "stay", class: "primary" }, "Play on"), h("button", { value: "resign" }, "Give up")]);
+    if (wish !== "resign") return;
+    await this.act("leave");
+    location.hash = "#/";
   }
 
   // -- help
@@ -264,7 +317,7 @@ export class TablePage {
 
   async refreshHelp() {
     try {
-      this.help.show(await get(`${this.path}/help`), namesOf(this.state)[1]);
+      this.help.show(await get(`${this.path}/help`), this.state.names[1]);
     } catch (error) {
       if (error instanceof Refused) toast(error.message);
     }
@@ -272,14 +325,13 @@ export class TablePage {
 
   async hint() {
     const { state } = this;
-    if (state.turn !== 0 || this.busy || this.hinting) return;
-    this.hinting = true;
+    if (this.queue.move !== state.move || state.turn !== 0 || this.hintTool.classList.contains("working")) return;
     this.hintTool.classList.add("working");
     this.help.hint.textContent = "Thinking it over…";
     const patience = setTimeout(() => toast("Thinking it over… The first hint on a machine takes some seconds.", "hint"), PATIENCE);
     try {
       const hint = await post(`${this.path}/hint`);
-      if (this.state !== state) return this.help.clearHint();
+      if (this.state.move !== state.move) return this.help.clearHint();
       this.help.showHint(hint);
       this.picker.point(hint.action === TAKE_HIDDEN ? "stock" : cardOf(hint.action));
       if (this.help.root.hidden) toast(hint.why, "hint");
@@ -289,40 +341,8 @@ export class TablePage {
       toast(error.message);
     } finally {
       clearTimeout(patience);
-      this.hinting = false;
       this.hintTool.classList.remove("working");
     }
-  }
-
-  // -- the other side
-
-  /* Waits for what the server has to tell, as long as it is not this person's turn. */
-  async follow() {
-    if (this.following) return;
-    this.following = true;
-    while (!this.closed && this.awaited()) {
-      this.polling = new AbortController();
-      try {
-        const wait = isConnected() ? WAIT : 0;
-        const answer = await get(`${this.path}?after=${this.seen}&wait=${wait}`, this.polling.signal);
-        await this.receive(answer);
-      } catch (error) {
-        if (error.name === "AbortError") break;
-        if (error instanceof Refused && error.status === 404) {
-          toast(error.message);
-          break;
-        }
-        await pause(1200);
-      }
-    }
-    this.following = false;
-  }
-
-  awaited() {
-    const { state } = this;
-    if (!isConnected()) return true;
-    if (state.player !== "human") return !(state.phase === "over" && (state.match.over || state.match.kind === "single"));
-    return state.phase !== "over" && state.turn !== 0;
   }
 
   // -- keys
@@ -332,13 +352,13 @@ export class TablePage {
     const { state } = this;
     if (!state) return false;
     const acts = {
-      i: () => this.hint(), p: () => this.toggleHelp(), n: () => this.next(), ",": openSettings,
-      r: () => announce(state.said.table.join(" ")),
+      i: () => this.hint(), p: () => this.toggleHelp(), n: () => this.next(), ",": openSettings, m: () => this.openMenu(),
+      z: () => this.takeBack(), r: () => announce(state.said.table.join(" ")),
       u: () => change("sound", settings.sound === "on" ? "off" : "on"),
     };
     const act = acts[event.key.toLowerCase()];
     if (act) return act() ?? true;
-    if (state.player !== "human") return this.watch.key(event);
+    if (state.watched) return this.watch.key(event);
     return this.picker.key(event);
   }
 }

@@ -1,0 +1,65 @@
+# pyright: strict
+"""Make puzzles for the table: positions with one right card, from hands that agents play.
+
+`make` looks for endings in which one card alone wins or saves the hand, by their exact values,
+and for tricks of the foreplay with one card that is clearly best beyond the search's interval.
+They are added to those of the data folder, which the table shows beside its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from ..engine.files import written_whole
+from ..engine.rules import named_rules
+from ..table.puzzles import FILE, make_puzzles, read_puzzles
+from ..table.store import data_folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("what", choices=["make"], help="make: look for puzzles")
+    parser.add_argument("--endgames", type=int, default=20, metavar="N", help="how many (20)")
+    parser.add_argument("--foreplay", type=int, default=5, metavar="N", help="how many (5)")
+    parser.add_argument("--rules", default="classic", metavar="NAME", help="rule set (classic)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the hands (0)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.jsonl", help="another file than the data folder's"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look for puzzles, and add them to a file."""
+    for name in ("endgames", "foreplay", "seed"):
+        if getattr(arguments, name) < 0:
+            raise ValueError(f"--{name} is {getattr(arguments, name)}: it has to be 0 or more")
+    if arguments.rules not in named_rules():
+        raise ValueError(
+            f"{arguments.rules!r} is no named rule set; there are {', '.join(named_rules())}"
+        )
+    rules = named_rules()[arguments.rules]
+    if arguments.endgames and not (rules.open_endgame and rules.race is None):
+        raise ValueError(
+            f"{rules.name} has no open endgame of exact values: --endgames 0 leaves endings out"
+        )
+    out: Path = arguments.out or data_folder() / FILE
+    before = read_puzzles(out.read_bytes()) if out.exists() else []
+    found = {each.id: each for each in before}
+    made = make_puzzles(rules, arguments.seed, arguments.endgames, arguments.foreplay, _tell)
+    for each in made:
+        found.setdefault(each.id, each)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(out, "w") as file:
+        for each in found.values():
+            file.write(msgspec.json.encode(each).decode() + "\n")
+    print(f"{out}: {len(found)} puzzles, {len(found) - len(before)} of them new")
+    return 0
+
+
+def _tell(kind: str, left: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{kind}: {left} to find", end="" if left else "\r", file=sys.stderr)

@@ -1,0 +1,328 @@
+# pyright: strict
+"""Puzzles and exercises over HTTP: a position to look at, an answer, and how it would go on.
+
+A position is told from the view of the player to move, so it shows what that player may know;
+what the cards are worth is told after the answer.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...engine.endgame import NotOpenError, best_card_of
+from ...engine.game import Game, IllegalAction
+from ...engine.view import View
+from .. import words
+from ..analysis import Analyst, Values, Worth
+from ..hints import known_cards, why
+from ..puzzles import Puzzle, all_puzzles, before_decision, rating_of
+from ..replay import names_of
+from .finished_hands import NoSuchHand
+from .messages import Seen, said_of, seen
+from .requests import WantedAnswer, asked_in
+from .shared import Shared, person_of, told
+
+_NEAR = 12
+"""Of so many puzzles nearest to a person's rating, one is drawn."""
+_SURE = 1.5
+_TRIES = "SELECT solved FROM attempts WHERE person = ? ORDER BY finished DESC, rowid DESC"
+
+
+class Problem(Seen, kw_only=True):
+    """A position with a question."""
+
+    id: str
+    kind: str
+    rules_title: str
+    names: tuple[str, str]
+    question: str
+    rating: float | None
+
+
+class Answered(Struct):
+    """What an answer was worth, and every other card."""
+
+    solved: bool
+    verdict: str
+    why: str
+    best: list[int]
+    values: list[Worth]
+    unit: str
+    exact: bool
+    rating: float | None = None
+    change: float | None = None
+    streak: int = 0
+
+
+class LineStep(Seen, kw_only=True):
+    """A position of a line that is played out, and the card that led to it."""
+
+    text: str
+
+
+class Line(Struct):
+    """A card, and how both would play on as well as can be."""
+
+    text: str
+    steps: list[LineStep]
+
+
+class Solver(Struct):
+    """How a person does on puzzles."""
+
+    rating: float
+    deviation: float
+    puzzles: int
+    tried: int
+    solved: int
+    streak: int
+    best_streak: int
+
+
+class ExerciseListed(Struct):
+    """A mistake of a person's own, to be tried again; what would have been better is not told."""
+
+    id: str
+    hand: int
+    decision: int
+    cost: float
+    solved: bool | None
+    finished: float
+    title: str
+
+
+class Learning:
+    """Puzzles from the set, and exercises from a person's own mistakes."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+
+    # -- puzzles
+
+    def _puzzles(self) -> dict[str, Puzzle]:
+        return all_puzzles(self._shared.store.path.parent)
+
+    def _puzzle(self, request: Request) -> Puzzle:
+        found = self._puzzles().get(request.path_params["id"])
+        if found is None:
+            raise NoSuchHand("there is no such puzzle: ask for another one")
+        return found
+
+    async def solver(self, request: Request) -> Response:
+        """How the person does."""
+        return told(await run_in_threadpool(self._solver, person_of(request)))
+
+    def _solver(self, person: str) -> Solver:
+        rating = self._shared.store.rating(person, "puzzles")
+        tries = self._shared.store.rows(
+            "SELECT solved FROM attempts WHERE person = ? ORDER BY finished DESC, rowid DESC",
+            person,
+        )
+        solved = [bool(each) for (each,) in tries]
+        now, best = streaks(solved)
+        return Solver(
+            round(rating.value), round(rating.deviation), len(self._puzzles()), len(solved),
+            sum(solved), now, best,
+        )  # fmt: skip
+
+    async def next(self, request: Request) -> Response:
+        """A puzzle that is new to the person, and about as hard as the person is good."""
+        kind = request.query_params.get("kind", "")
+
+        def chosen() -> Problem:
+            person, store = person_of(request), self._shared.store
+            known = {
+                each
+                for (each,) in store.rows("SELECT puzzle FROM attempts WHERE person = ?", person)
+            }
+            every = [each for each in self._puzzles().values() if kind in ("", each.kind)]
+            if not every:
+                raise NoSuchHand(f"{kind[:40]!r} is no kind of puzzle: endgame and foreplay are")
+            rating = store.rating(person, "puzzles").value
+            new = [each for each in every if each.id not in known] or every
+            new.sort(key=lambda each: (abs(each.rating - rating), each.id))
+            return _asked(random.choice(new[:_NEAR]))
+
+        return told(await run_in_threadpool(chosen))
+
+    async def puzzle(self, request: Request) -> Response:
+        """A puzzle by its name."""
+        return told(await run_in_threadpool(lambda: _asked(self._puzzle(request))))
+
+    async def answer(self, request: Request) -> Response:
+        """What a card in a puzzle was worth; the first answer counts for the rating."""
+        asked = await asked_in(request, WantedAnswer)
+
+        def answered() -> Answered:
+            puzzle, person, store = self._puzzle(request), person_of(request), self._shared.store
+            found = _answered(puzzle.position(), puzzle.told(), asked.action)
+            before = store.rating(person, "puzzles")
+            after = store.tried(person, puzzle.id, rating_of(puzzle), found.solved)
+            found.rating, found.change = round(after.value), round(after.value - before.value)
+            found.streak = self._solver(person).streak
+            return found
+
+        return told(await run_in_threadpool(answered))
+
+    async def line(self, request: Request) -> Response:
+        """How a card of a puzzle is answered by perfect defence."""
+        asked = await asked_in(request, WantedAnswer)
+        return told(
+            await run_in_threadpool(
+                lambda: _line(self._puzzle(request).position(), asked.action, _NAMES)
+            )
+        )
+
+    # -- exercises
+
+    async def exercises(self, request: Request) -> Response:
+        """The person's own mistakes, the last first."""
+
+        def listed() -> list[ExerciseListed]:
+            found = self._shared.store.rows(
+                "SELECT m.session, m.hand, m.decision, m.cost, m.solved, h.finished, h.rules,"
+                " h.opponent FROM mistakes m JOIN hands h ON h.session = m.session AND"
+                " h.hand = m.hand WHERE m.person = ? ORDER BY h.finished DESC, m.cost DESC"
+                " LIMIT 300",
+                person_of(request),
+            )
+            return [
+                ExerciseListed(
+                    *(session, hand, decision, cost),
+                    solved=None if solved is None else bool(solved),
+                    finished=finished,
+                    title=f"{words.title_of(rules)} against {opponent}",
+                )
+                for session, hand, decision, cost, solved, finished, rules, opponent in found
+            ]
+
+        return told(await run_in_threadpool(listed))
+
+    def _exercise(self, request: Request) -> tuple[Game, tuple[str, str]]:
+        path = request.path_params
+        record = self._shared.finished.record(person_of(request), path["id"], path["hand"])
+        try:
+            return before_decision(record, path["decision"]), names_of(record)
+        except ValueError as error:
+            raise NoSuchHand(str(error)) from None
+
+    async def exercise(self, request: Request) -> Response:
+        """The position of a mistake."""
+
+        def asked() -> Problem:
+            game, names = self._exercise(request)
+            where = "/".join(str(request.path_params[each]) for each in ("id", "hand", "decision"))
+            return _problem(game, where, "exercise", None, names)
+
+        return told(await run_in_threadpool(asked))
+
+    async def answer_exercise(self, request: Request) -> Response:
+        """What a card would have been worth."""
+        asked = await asked_in(request, WantedAnswer)
+
+        def answered() -> Answered:
+            game, _ = self._exercise(request)
+            analyst = Analyst(game.rules)
+            found = _answered(game, analyst.values(game.view(game.turn or 0)), asked.action)
+            path = request.path_params
+            self._shared.store.write(
+                "UPDATE mistakes SET solved = ? WHERE session = ? AND hand = ? AND decision = ?"
+                " AND person = ?",
+                *(found.solved, path["id"], path["hand"], path["decision"], person_of(request)),
+            )
+            return found
+
+        return told(await run_in_threadpool(answered))
+
+    async def line_of_exercise(self, request: Request) -> Response:
+        """How a card of an exercise is answered by perfect defence."""
+        asked = await asked_in(request, WantedAnswer)
+        return told(
+            await run_in_threadpool(lambda: _line(self._exercise(request)[0], asked.action, _NAMES))
+        )
+
+
+_NAMES = (words.YOU, "the other")
+
+
+def streaks(solved: list[bool]) -> tuple[int, int]:
+    """How many in a row are solved now, the last attempt first, and how many ever were."""
+    runs = [0]
+    for each in solved:
+        if each:
+            runs[-1] += 1
+        else:
+            runs.append(0)
+    return runs[0], max(runs)
+
+
+def _asked(puzzle: Puzzle) -> Problem:
+    return _problem(puzzle.position(), puzzle.id, puzzle.kind, puzzle.rating, _NAMES)
+
+
+def _problem(
+    game: Game, name: str, kind: str, rating: float | None, names: tuple[str, str]
+) -> Problem:
+    view = game.view(game.turn or 0)
+    names = (words.YOU, names[1 - view.seat] if kind == "exercise" else names[1])
+    return Problem(
+        **_seen(view, names),
+        id=name,
+        kind=kind,
+        rules_title=words.title_of(game.rules.name),
+        names=names,
+        question=words.question(view, names),
+        rating=rating,
+    )
+
+
+def _seen(view: View, names: tuple[str, str]) -> dict[str, Any]:
+    opened = view.stock_left == 0 and view.rules.open_endgame
+    return seen(view, said_of(view, names, ""), known_cards(view) if opened else None)
+
+
+def _answered(game: Game, values: Values, action: int) -> Answered:
+    found = next((each for each in values.cards if each.action == action), None)
+    if found is None:
+        raise IllegalAction(f"{words.action_symbol(action)} may not be played here")
+    solved = found.cost <= _SURE * found.cost_half_width
+    return Answered(
+        solved=solved,
+        verdict=words.verdict(values.unit, found.cost, solved, values.exact),
+        why=why(game.view(game.turn or 0), values),
+        best=values.best,
+        values=sorted(values.cards, key=lambda each: -(each.value or 0.0)),
+        unit=values.unit,
+        exact=values.exact,
+    )
+
+
+def _line(game: Game, action: int, names: tuple[str, str]) -> Line:
+    """A card, and perfect play by both after it; only where the hands lie open."""
+    seat = game.turn or 0
+    steps: list[LineStep] = []
+
+    def play(chosen: int) -> None:
+        name = names[0] if game.turn == seat else names[1]
+        text = words.capital(f"{words.does(name, 'play')} {words.action_symbol(chosen)}")
+        game.play(chosen)
+        steps.append(LineStep(**_seen(game.view(seat), names), text=text))
+
+    try:
+        best_card_of(game.view(seat))
+        play(action)
+        while game.turn is not None:
+            play(int(best_card_of(game.view(game.turn))))
+    except NotOpenError:
+        raise IllegalAction(
+            "only an open endgame can be played out exactly: this position has unseen cards"
+        ) from None
+    tricks = game.counting_tricks if seat == 0 else game.counting_tricks[::-1]
+    pays = game.pays if seat == 0 else game.pays[::-1]
+    return Line(words.capital(words.result(tricks, pays, names, game.low)), steps)

@@ -1,0 +1,44 @@
+/* What happens on a felt, one thing after the other. Every wish of a person belongs to the decision
+   that lay at rest when the hand went down; one that was meant for another decision, or is the second
+   half of a double click, only lets the cards that still move arrive at once. */
+
+const SAME_GESTURE = 400;
+
+export class Queue {
+  constructor() {
+    this.tail = Promise.resolve();
+    this.waiting = 0;
+    this.move = null;
+    this.hurried = false;
+    this.last = -Infinity;
+  }
+
+  /** Does a thing after all others; no decision is at rest until it is done. */
+  push(task) {
+    this.waiting += 1;
+    this.move = null;
+    this.tail = this.tail.then(task).catch((error) => console.error(error)).then(() => {
+      this.waiting -= 1;
+      if (!this.waiting) this.hurried = false;
+    });
+    return this.tail;
+  }
+
+  /** The cards lie still, and this is the decision that is asked for. */
+  rest(move) {
+    this.move = move;
+  }
+
+  /** The decision that a wish is meant for, or null when it is meant for none that is shown. */
+  wish({ now = performance.now(), key = false } = {}) {
+    const same = !key && now - this.last < SAME_GESTURE;
+    this.last = now;
+    if (this.move === null) this.hurried = this.waiting > 0;
+    return same ? null : this.move;
+  }
+
+  /** When the next wish counts as one of its own. */
+  get ready() {
+    return Math.max(0, this.last + SAME_GESTURE - performance.now());
+  }
+}

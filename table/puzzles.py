@@ -1,0 +1,265 @@
+# pyright: strict
+"""Puzzles: positions with one right card, made from hands that agents play, and graded.
+
+An ending has one card that wins, or saves, the hand, by its exact values. In the foreplay one
+card is clearly best beyond the search's interval. The rating is the one at which the rule
+players, whose strength is known, would do as well on it as they do.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from ..agents.base import Player
+from ..agents.registry import make_agent
+from ..engine.cards import text_of
+from ..engine.game import Game
+from ..engine.records import GameRecord
+from ..engine.rules import Rules, load_rules
+from ..engine.view import View
+from .analysis import AnalysisSettings, Analyst, Values, Worth
+from .rating import Rating
+from .strengths import strengths
+
+FILE = "puzzles.jsonl"
+ENDGAME, FOREPLAY = "endgame", "foreplay"
+SCREEN, SEARCH = "flat-mc:200,voids,playout=counting", "flat-mc:2500,voids,playout=counting"
+_PLAYERS = ("easy", "medium", "threshold", "counting")
+_GRADERS = {ENDGAME: ("easy", "medium"), FOREPLAY: ("easy", "threshold", "counting")}
+_TRIES = 12
+_LEAST_CARDS, _MOST_CARDS = 3, 9
+_LEAST_GAIN = 6.0
+"""What the right card of a foreplay puzzle is worth more than every other, in the unit."""
+_CLEAR = 2.0
+"""By how many half widths of the difference it has to be."""
+_SPREAD = 300.0
+"""How far puzzles lie apart before anything is known of one."""
+
+
+class Puzzle(Struct, omit_defaults=True):
+    """A position, and what every card in it is worth."""
+
+    id: str
+    kind: str
+    rules: str
+    deal: str
+    dealer: int
+    played: list[int]
+    exact: bool
+    unit: str
+    values: list[tuple[int, float, float]]
+    """Of each action: its value, and half the width of what it costs."""
+    rating: float
+
+    def position(self) -> Game:
+        """The game as it stands when the question is asked."""
+        return replayed(self.rules, self.deal, self.dealer, self.played)
+
+    def told(self) -> Values:
+        """What every card is worth."""
+        most = max(value for _, value, _ in self.values)
+        cards = [
+            Worth(
+                action=action,
+                card=text_of([action]) if action < 52 else "hidden",
+                value=value,
+                cost=round(most - value, 3),
+                cost_half_width=width,
+                half_width=None if self.exact else width,
+            )
+            for action, value, width in self.values
+        ]
+        best = [card.action for card in cards if card.cost == 0]
+        return Values(exact=self.exact, unit=self.unit, best=best, cards=cards)
+
+
+def replayed(rules: str | Rules, deal: str, dealer: int, actions: Sequence[int]) -> Game:
+    """A hand dealt again and played so far."""
+    game = Game(rules)
+    game.deal_cards(deal, dealer)
+    for action in actions:
+        game.play(action)
+    return game
+
+
+def before_decision(record: GameRecord, n: int) -> Game:
+    """A hand as it stood before decision `n`."""
+    game, actions = record.start(), record.actions
+    if not 0 <= n < len(actions):
+        raise ValueError(f"decision is {n}: the hand has decisions 0 to {len(actions) - 1}")
+    for action in actions[:n]:
+        game.play(action)
+    return game
+
+
+# -- the set
+
+
+def read_puzzles(text: str | bytes) -> list[Puzzle]:
+    """Puzzles out of JSON lines; a file that holds anything else is refused."""
+    try:
+        return msgspec.json.decode(
+            b"[%s]" % b",".join(bytes_of(text).split(b"\n")).strip(b","), type=list[Puzzle]
+        )
+    except msgspec.DecodeError as error:
+        raise ValueError(f"this is no file of puzzles: {error}") from None
+
+
+def bytes_of(text: str | bytes) -> bytes:
+    """A text as bytes."""
+    return text.encode() if isinstance(text, str) else text
+
+
+@cache
+def shipped() -> tuple[Puzzle, ...]:
+    """The puzzles that come with the package."""
+    return tuple(read_puzzles((files(__package__ or "") / FILE).read_bytes()))
+
+
+def all_puzzles(folder: Path) -> dict[str, Puzzle]:
+    """The puzzles that come with the package, and those that were made in a data folder."""
+    own = folder / FILE
+    more = read_puzzles(own.read_bytes()) if own.exists() else []
+    return {each.id: each for each in (*shipped(), *more)}
+
+
+# -- making them
+
+
+def make_puzzles(
+    rules: Rules, seed: int, endgames: int, foreplay: int, tell: Callable[[str, int], None]
+) -> Iterator[Puzzle]:
+    """So many of either kind, from hands of a seed; `tell` hears of each that was found."""
+    wanted = {ENDGAME: endgames, FOREPLAY: foreplay}
+    makers = {ENDGAME: _Endings(rules), FOREPLAY: _Foreplays(rules)}
+    number = 0
+    while any(wanted.values()):
+        rng = random.Random(f"{seed} {number}")
+        game, players = Game(rules, seed, number), _seated(rules, seed, rng)
+        while not game.over and any(wanted.values()):
+            view = game.view(game.turn or 0)
+            kind = ENDGAME if view.endgame else FOREPLAY
+            if wanted[kind] and (told := makers[kind].puzzle(view)) is not None:
+                wanted[kind] -= 1
+                tell(kind, wanted[kind])
+                yield _puzzle(kind, game, told)
+            elif view.endgame and not wanted[ENDGAME]:
+                break
+            game.play(players[game.turn or 0].choose(view, number))
+        number += 1
+
+
+def _seated(rules: Rules, seed: int, rng: random.Random) -> list[Player]:
+    return [Player(make_agent(rng.choice(_PLAYERS), rules), rules, seed=seed) for _ in range(2)]
+
+
+def _puzzle(kind: str, game: Game, told: Values) -> Puzzle:
+    deal, played = text_of(game.cards_dealt), list(map(int, game.actions))
+    view = game.view(game.turn or 0)
+    name = sha256(f"{game.rules.name} {deal} {game.dealer} {played}".encode()).hexdigest()[:12]
+    return Puzzle(
+        id=name,
+        kind=kind,
+        rules=game.rules.name,
+        deal=deal,
+        dealer=game.dealer,
+        played=played,
+        exact=told.exact,
+        unit=told.unit,
+        values=[
+            (each.action, round(each.value or 0.0, 2), round(each.cost_half_width, 2))
+            for each in told.cards
+        ],
+        rating=round(_graded(kind, view, told.best[0])),
+    )
+
+
+class _Endings:
+    """Endings in which one card alone wins or saves the hand."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._analyst = Analyst(rules, AnalysisSettings(search=SCREEN))
+
+    def puzzle(self, view: View) -> Values | None:
+        """What the cards are worth, if one of them stands alone."""
+        if not _LEAST_CARDS <= len(view.hand) <= _MOST_CARDS or len(view.legal()) < _LEAST_CARDS:
+            return None
+        told = self._analyst.values(view)
+        return told if told.exact and len(told.best) == 1 else None
+
+
+class _Foreplays:
+    """Tricks for the stock with one card that is clearly best: a quick look, then a strong one."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._screen = Analyst(rules, AnalysisSettings(search=SCREEN))
+        self._strong = Analyst(rules, AnalysisSettings(search=SEARCH, seed=1))
+
+    def puzzle(self, view: View) -> Values | None:
+        """What the cards are worth, if one of them is clearly best."""
+        if len(view.legal()) < _LEAST_CARDS or not _stands_out(self._screen.values(view), 0.0):
+            return None
+        told = self._strong.values(view)
+        return told if _stands_out(told, _CLEAR) else None
+
+
+def _stands_out(told: Values, clear: float) -> bool:
+    others = [each for each in told.cards if each.action != told.best[0]]
+    return all(each.cost > max(_LEAST_GAIN, clear * each.cost_half_width) for each in others)
+
+
+# -- grading
+
+
+def _graded(kind: str, view: View, best: int) -> float:
+    """The rating at which the rule players do on a puzzle what they do on it."""
+    known = strengths()
+    results: list[tuple[float, float, int]] = [(known["random"][0], 1 / len(view.legal()), _TRIES)]
+    for name in _GRADERS[kind]:
+        agent = make_agent(name, load_rules(view.rules))
+        found = [
+            Player(agent, view.rules, seed=seed).choose(view, 0) == best for seed in range(_TRIES)
+        ]
+        results.append((known[name][0], sum(found) / _TRIES, _TRIES))
+    return fitted(results)
+
+
+def fitted(results: Sequence[tuple[float, float, int]], middle: float = 1000.0) -> float:
+    """The rating of which players of known strength, share solved and tries tell the most.
+
+    >>> round(fitted([(1000.0, 0.5, 100)]))
+    1000
+    >>> fitted([(1000.0, 0.1, 20)]) > 1150
+    True
+    """
+
+    def slope(rating: float) -> float:
+        """Of the log likelihood, with the spread of puzzles as a prior: falls with the rating."""
+        expected = sum(
+            tries * (_expected(player, rating) - share) for player, share, tries in results
+        )
+        return expected / 173.7 - (rating - middle) / _SPREAD**2
+
+    low, high = middle - 1500.0, middle + 1500.0
+    for _ in range(40):
+        between = (low + high) / 2
+        low, high = (between, high) if slope(between) > 0 else (low, between)
+    return (low + high) / 2
+
+
+def _expected(player: float, puzzle: float) -> float:
+    """The share of puzzles of this rating that a player solves."""
+    return 1 / (1 + 10 ** ((puzzle - player) / 400))
+
+
+def rating_of(puzzle: Puzzle) -> Rating:
+    """A puzzle's rating, as a solver's opponent."""
+    return Rating(puzzle.rating, 60.0)

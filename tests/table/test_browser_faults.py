@@ -1,0 +1,290 @@
+"""What once went wrong at the page: clicks for another card, stale tabs, small and odd windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
+
+from playwright.sync_api import Browser, expect, sync_playwright
+from tablepage import CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    opened = Server(tmp_path_factory.mktemp("data"))
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture
+def visit(server: Server, browser: Browser) -> Iterator[Visit]:
+    with visiting(server, browser) as visit:
+        yield visit
+        assert not visit.complaints
+
+
+@pytest.mark.parametrize("motion", ["none", "fast"])
+def test_a_double_click_plays_one_card(motion: str, visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(motion=motion)
+    name = visit.sit_down(rules="classic", opponent="random", seed=4)
+    for _ in range(4):
+        before = visit.ask(f"tables/{name}")["state"]
+        events = len(played_by_me(visit, name))
+        visit.page.locator(PLAYABLE).first.dblclick(position={"x": 6, "y": 12}, delay=20)
+        visit.wait_for_more(str(before["move"]))
+        visit.page.wait_for_timeout(300)
+        assert len(played_by_me(visit, name)) == events + 1
+
+
+def played_by_me(visit: Visit, name: str) -> list[Any]:
+    """The person's cards in all tricks, counted from the page's own events."""
+    script = """async (path) => {
+        const source = new EventSource(`/api/tables/${path}/events?after=0`);
+        const answer = await new Promise((done) => { source.onmessage = ({data}) => done(data); });
+        source.close();
+        return JSON.parse(answer).events;
+    }"""
+    events = visit.page.evaluate(script, name)
+    return [each for each in events if each["kind"] in ("led", "followed") and each["who"] == 0]
+
+
+def test_a_double_tap_plays_one_card(server: Server, browser: Browser) -> None:
+    options = {"has_touch": True, "viewport": {"width": 820, "height": 1180}}
+    with visiting(server, browser, **options) as visit:
+        name = visit.sit_down(rules="classic", opponent="random", seed=4)
+        for _ in range(4):
+            move, events = visit.move, len(played_by_me(visit, name))
+            box = visit.page.locator(PLAYABLE).first.bounding_box()
+            assert box is not None
+            at = box["x"] + 10, box["y"] + 14
+            visit.page.touchscreen.tap(*at)
+            visit.page.wait_for_timeout(90)
+            visit.page.touchscreen.tap(*at)
+            visit.wait_for_more(move)
+            visit.page.wait_for_timeout(300)
+            assert len(played_by_me(visit, name)) == events + 1
+
+
+def test_a_click_while_cards_move_only_lets_them_arrive(visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(motion="normal")
+    name = visit.sit_down(rules="classic", opponent="random", seed=4)
+    move = visit.move
+    visit.page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+    visit.page.wait_for_timeout(450)
+    visit.page.mouse.click(640, 700)
+    visit.wait_for_more(move)
+    assert len(played_by_me(visit, name)) == 1
+
+
+def test_two_tabs_of_one_table_stay_alike(server: Server, browser: Browser) -> None:
+    with visiting(server, browser) as visit:
+        name = visit.sit_down(rules="classic", opponent="random", seed=4)
+        other = visit.context.new_page()
+        other.goto(f"{server.url}#/table/{name}")
+        other.locator(".felt[data-move]").wait_for()
+        visit.page.bring_to_front()
+        visit.play_on()
+        move = visit.move
+        expect(other.locator(f".felt[data-move='{move}']")).to_have_count(1, timeout=20_000)
+
+
+def test_a_table_under_way_is_not_given_up_without_a_question(visit: Visit) -> None:
+    visit.sit_down(rules="classic", seed=4)
+    visit.go()
+    visit.page.get_by_role("button", name="Give up the table").first.click()
+    visit.page.get_by_role("button", name="Keep it").click()
+    assert [each for each in visit.ask("tables") if not each["over"]]
+    before = len(visit.ask("tables"))
+    visit.page.get_by_role("button", name="Give up the table").first.click()
+    visit.page.get_by_role("button", name="Give it up").click()
+    expect(visit.page.get_by_role("dialog")).to_have_count(0)
+    visit.page.wait_for_function(
+        "before => fetch('/api/tables').then(all => all.json()).then(all => all.length < before)",
+        arg=before,
+    )
+    assert visit.ask("statistics")["total"]["lost"] >= 1
+
+
+def test_black_suits_are_seen_where_the_system_sets_the_colours(
+    server: Server, browser: Browser
+) -> None:
+    with visiting(server, browser, forced_colors="active", color_scheme="dark") as visit:
+        visit.sit_down(rules="classic", seed=4)
+        script = """() => {
+            const face = document.querySelector('.face.suit-S, .face.suit-C');
+            const pip = getComputedStyle(face.querySelector('path:not(.rank)')).fill;
+            return [pip, getComputedStyle(face.closest('.inner')).backgroundColor];
+        }"""
+        pip, paper = visit.page.evaluate(script)
+        assert pip != paper
+        light = [sum(map(int, each[4:-1].split(","))) for each in (pip, paper)]
+        assert light[1] - light[0] > 400
+
+
+def test_an_index_is_drawn_and_touches_no_suit(visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    for style in ("Modern", "Classic"):
+        visit.page.keyboard.press(",")
+        visit.page.get_by_label(style, exact=True).check()
+        visit.page.get_by_role("button", name="Done").click()
+        visit.sit_down(rules="classic", seed=4)
+        script = """() => [...document.querySelectorAll('[data-zone=hand] .face g')].map((g) => {
+            const boxes = [...g.querySelectorAll('.rank')].map((each) =>
+                each.getBoundingClientRect());
+            const stroke = 7.5 * boxes[0].height / 100;
+            const suit = g.querySelector('path:not(.rank)').getBoundingClientRect().top;
+            return suit - Math.max(...boxes.map((box) => box.bottom)) - stroke;
+        })"""
+        assert visit.page.locator(".face text").count() == 0
+        assert min(visit.page.evaluate(script)) > 0
+        visit.go()
+
+
+def test_words_do_not_break_at_320_pixels(server: Server, browser: Browser) -> None:
+    with visiting(server, browser, viewport={"width": 320, "height": 640}) as visit:
+        visit.go()
+        lines = """() => [...document.querySelectorAll('.site nav a')].map((each) => {
+            const range = document.createRange();
+            range.selectNodeContents(each);
+            return new Set([...range.getClientRects()].map((box) => box.top)).size;
+        })"""
+        assert set(visit.page.evaluate(lines)) == {1}
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_help_leaves_the_trick_in_sight_on_a_phone_on_its_side(
+    server: Server, browser: Browser
+) -> None:
+    with visiting(server, browser, viewport={"width": 740, "height": 360}) as visit:
+        visit.sit_down(rules="classic", opponent="random", seed=3)
+        visit.page.keyboard.press("p")
+        visit.page.locator(".seen").wait_for()
+        script = """() => {
+            const help = document.querySelector('.help').getBoundingClientRect();
+            const felt = document.querySelector('.felt').getBoundingClientRect();
+            return [help.left, felt.right];
+        }"""
+        left, right = visit.page.evaluate(script)
+        assert right <= left + 1
+
+
+def test_a_mistake_on_a_phone_shows_the_board(server: Server, browser: Browser) -> None:
+    with visiting(server, browser, viewport={"width": 390, "height": 800}) as visit:
+        page = visit.page
+        for seed in range(1, 6):
+            name = visit.sit_down(opponent="medium", seed=seed)
+            visit.finish_hand(name)
+            visit.go(f"replay/{name}/1")
+            page.locator(".totals").wait_for(timeout=60_000)
+            if page.locator(".mistake-list button").count():
+                break
+        page.locator(".mistake-list button").first.scroll_into_view_if_needed()
+        page.locator(".mistake-list button").first.click()
+        page.wait_for_function("document.querySelector('.felt').getBoundingClientRect().top >= -2")
+        assert page.evaluate("document.querySelector('.felt').getBoundingClientRect().top") < 200
+
+
+def test_the_step_of_a_replay_is_in_its_address(visit: Visit) -> None:
+    page = visit.page
+    name = visit.sit_down()
+    visit.finish_hand(name)
+    visit.go(f"replay/{name}/1")
+    expect(page.locator(".replay-count")).to_contain_text("0 / ")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".replay-count")).to_contain_text("3 / ")
+    assert page.url.endswith(f"#/replay/{name}/1/3")
+    page.reload()
+    expect(page.locator(".replay-count")).to_contain_text("3 / ")
+
+
+def test_the_prompt_changes_at_once_on_a_slow_line(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down(rules="classic", opponent="random", seed=11)
+    held: list[Any] = []
+    page.route("**/play", lambda route: held.append(route))
+    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+    expect(page.locator(".prompt")).to_contain_text("Random is to play")
+    page.unroute("**/play")
+    held[0].continue_()
+    visit.wait_for_more("0")
+
+
+def test_a_result_is_told_once_to_screen_readers(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down(seed=6)
+    page.evaluate(
+        """() => {
+            window.said = [];
+            new MutationObserver((all) => all.forEach(({addedNodes}) =>
+                addedNodes.forEach((each) => window.said.push(each.textContent))))
+                .observe(document.getElementById('spoken'), {childList: true});
+        }"""
+    )
+    while not visit.is_over():
+        visit.play_on()
+    result = page.locator(f"{OVER} .result-text").inner_text()
+    said = page.evaluate("window.said")
+    assert not [each for each in said if "paid" in each or "win the hand" in each], said
+    assert "paid" in result or "tie" in result
+    assert not [each for each in said if any(suit in each for suit in "♣♦♥♠")]
+    assert any(" of " in each for each in said)
+    assert page.locator(f"{OVER} h2").inner_text() in ("You win the hand", "Easy wins the hand")
+
+
+def test_every_page_can_be_reached_from_a_hand_under_way(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down(rules="classic", seed=4)
+    page.keyboard.press("m")
+    page.get_by_role("dialog").get_by_role("link", name="Learn").click()
+    expect(page.locator("h1")).to_have_text("Learn")
+
+
+def test_fingers_can_hit_every_card_on_a_phone(server: Server, browser: Browser) -> None:
+    for width, height in ((320, 640), (390, 844), (844, 390)):
+        options = {"viewport": {"width": width, "height": height}, "has_touch": True}
+        with visiting(server, browser, **options) as visit:
+            visit.sit_down(rules="classic", seed=2)
+            sizes = visit.page.locator(".hit").evaluate_all(
+                "all => all.map(each => [each.offsetWidth, each.offsetHeight])"
+            )
+            assert len(sizes) == 13
+            assert min(min(size) for size in sizes) >= 40, (width, sizes)
+
+
+def test_a_single_card_plays_itself_where_that_is_wished(visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(forced="on")
+    visit.sit_down(seed=6)
+    while not visit.is_over():
+        legal = visit.page.locator(PLAYABLE).count()
+        if legal > 1:
+            visit.play_on()
+        else:
+            visit.page.wait_for_timeout(100)
+
+
+def test_known_cards_can_be_left_to_memory(visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(known="hidden")
+    name = visit.sit_down(rules="classic", opponent="counting", seed=5)
+    while not visit.ask(f"tables/{name}")["state"]["known_other"]:
+        visit.play_on()
+    assert visit.page.locator(".card[data-zone=other] .face").count() == 0
