@@ -53,7 +53,7 @@ function ownHand(scene, felt, options) {
   const lines = handLines(cards, scene, felt, options);
   const offset = lines.length > 1 ? (felt.tall * felt.stacked) / (felt.lines - 1) : 0;
   return lines.flatMap((held, line) =>
-    row(held, felt.handLeft, felt.handWidth, felt.card, 1, lines.length > 1 ? 0.62 : 0.7)
+    row(held, felt.handLeft, felt.handWidth, felt.card, 1, options.rows === "stacked" ? 0.62 : 0.7)
       .map((each, place) => ({
         zone: "hand", ...each, y: y - offset * (lines.length - 1 - line), scale: 1, z: 300 + line * 20 + place,
         covered: line < lines.length - 1 ? offset : 0,

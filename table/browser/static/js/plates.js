@@ -40,9 +40,9 @@ class Plate {
     tellScore(this.tricks, state.tricks[who], "trick");
     this.stockTricks.textContent = state.stock_tricks ? `${state.stock_tricks[who]} for the stock` : "";
     this.tricks.parentNode.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
-    this.pointsBox.hidden = state.match.kind === "single";
-    const best = state.match.kind === "best";
-    tellScore(this.points, best ? state.match.hands_won[who] : state.match.points[who], best ? "hand" : "point");
+    const { kind, hands_won: won, points } = state.match;
+    this.pointsBox.hidden = kind === "single";
+    if (kind !== "single") tellScore(this.points, (kind === "best" ? won : points)[who], kind === "best" ? "hand" : "point");
     this.root.classList.toggle("to-move", state.turn === who);
     this.root.classList.toggle("thinking", Boolean(state.thinking) && state.turn === who);
   }
