@@ -28,6 +28,7 @@ from starlette.staticfiles import StaticFiles
 from ...engine.game import IllegalAction
 from ..hints import Advisers
 from ..opponents import Opponents, rules_named, rules_text
+from ..session import LESSON
 from ..store import PlayedElsewhere, Store, new_id
 from .finished_hands import FinishedHands, NoSuchHand
 from .live_table import LiveTable, OldMove, log
@@ -221,4 +222,5 @@ class _Pages:
 
     async def rules(self, request: Request) -> Response:
         """One rule set in words."""
-        return told(rules_text(rules_named(request.path_params["name"])))
+        name = request.path_params["name"]
+        return told(rules_text(LESSON if name == LESSON.name else rules_named(name)))

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import time
 
 import pytest
 
@@ -231,3 +232,35 @@ def test_a_record_is_stepped_through_by_keys(tmp_path):
         user.wait_for("card 28 of 28")
         user.press("q")
         assert user.end() == 0
+
+
+def hint_in(user):
+    """The words of the hint on the screen."""
+    lines = user.lines
+    first = next(place for place, line in enumerate(lines) if "Hint:" in line)
+    return " ".join(" ".join(lines[first:-1]).split())
+
+
+def test_one_enter_too_many_plays_no_card(terminal):
+    user = terminal(OPPONENT, "--seed", "3")
+    user.wait_for("Enter play")
+    user.type("\r\r\r\r")
+    user.wait_for("Trick 2 of 13")
+    user.read_until(time.monotonic() + 1.5)
+    assert "Trick 2 of 13" in user.text
+    user.press("enter")
+    user.wait_for("Trick 3 of 13")
+
+
+def test_a_hint_keeps_its_words_when_the_window_shrinks(terminal):
+    user = terminal(OPPONENT, "--seed", "3", columns=120, rows=30)
+    user.wait_for("Enter play")
+    user.press("h")
+    user.wait_for("Hint:")
+    user.read(0.3)
+    said = hint_in(user)
+    assert len(said) > 56
+    user.resize(60, 20)
+    user.wait_for("Enter play")
+    user.read_until(time.monotonic() + 1.0)
+    assert hint_in(user) == said

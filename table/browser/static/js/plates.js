@@ -69,7 +69,8 @@ export class Plates {
     root.classList.toggle("tall", !plan.wide);
     root.classList.toggle("roomy", plan.wide && plan.plate > 200);
     root.classList.toggle("low", plan.low);
-    this.prompt.style.left = this.stage.style.left = `${plan.handCentre}px`;
+    this.prompt.style.left = `${plan.handCentre}px`;
+    this.stage.style.left = plan.wide ? `${plan.stockX}px` : "";
     this.stage.style.top = `${plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4)}px`;
     root.style.setProperty("--last-room", `${Math.max(90, 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8))}px`);
     this.prompt.style.top = `${plan.promptY}px`;

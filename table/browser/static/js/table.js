@@ -55,7 +55,7 @@ export class TablePage {
       h("header", { class: "table-bar" },
         tool("menu", "Pages and this table (M)", () => this.openMenu()), this.title,
         h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
-          tool("rules", "The rules", () => openRules(this.state.rules)), tool("settings", "Settings (,)", openSettings))),
+          tool("rules", "The rules", () => this.rules(), { "data-menu": true }), tool("settings", "Settings (,)", openSettings, { "data-menu": true }))),
       this.told, this.guide, h("div", { class: "table-main" }, this.felt.root, this.help.root));
     this.stop = onchange(() => this.state && this.queue.push(() => this.settle(this.state, true)));
   }
@@ -288,13 +288,19 @@ export class TablePage {
     const wish = await openPages([
       claims ? ["claim", "Claim tricks"] : null,
       this.backTool.hidden ? null : ["back", "Take back a card"],
-      ["keys", "Keys"],
+      ["rules", "The rules"], ["settings", "Settings"], ["keys", "Keys"],
       going && !state.watched && !state.lesson ? ["resign", "Give up"] : null,
     ]);
     if (wish === "claim") this.claim();
     if (wish === "back") this.takeBack();
     if (wish === "keys") this.onkeys();
+    if (wish === "rules") this.rules();
+    if (wish === "settings") openSettings();
     if (wish === "resign") this.resign();
+  }
+
+  rules() {
+    return openRules(this.state.rules);
   }
 
   async resign() {

@@ -1,0 +1,212 @@
+"""Learning at the page, by clicks and by keys: a guided hand, puzzles, exercises, duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
+
+from german_whist.table.puzzles import ENDGAME, FOREPLAY, shipped
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    opened = Server(tmp_path_factory.mktemp("data"))
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture
+def visit(server: Server, browser: Browser) -> Iterator[Visit]:
+    with visiting(server, browser) as visit:
+        yield visit
+        assert not visit.complaints
+
+
+def choose(page: Page, action: int) -> None:
+    """Choose a card by keys alone: its rank, then its suit, then Enter."""
+    page.keyboard.press("0" if action % 13 == 8 else "23456789TJQKA"[action % 13].lower())
+    page.keyboard.press("cdhs"[action // 13])
+    page.keyboard.press("Enter")
+
+
+def test_the_first_hand_is_explained_as_it_goes(visit: Visit) -> None:
+    page = visit.page
+    visit.go("learn")
+    page.get_by_role("button", name="Begin").click()
+    page.locator(".felt[data-move]").wait_for()
+    heard = ""
+    while not page.locator(".after-hand:visible").count():
+        heard += page.locator(".guide").inner_text()
+        visit.play_on()
+    for words in ("upcard", "Lose this trick on purpose", "The stock is gone"):
+        assert words in heard
+    expect(page.locator(".guide")).to_contain_text("That was the hand")
+
+
+def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
+    page = visit.page
+    puzzle = next(each for each in shipped() if each.kind == ENDGAME)
+    (best,) = puzzle.told().best
+    visit.go(f"puzzle/{puzzle.id}")
+    page.locator(".felt[data-move=asked]").wait_for()
+    choose(page, best)
+    expect(page.locator(".problem h2")).to_contain_text("Right")
+    expect(page.locator(".values tr.best")).to_have_count(1)
+    expect(page.locator(".problem")).to_contain_text("1 in a row")
+    page.wait_for_timeout(500)
+    wrong = next(each.action for each in puzzle.told().cards if each.action != best)
+    choose(page, wrong)
+    expect(page.locator(".line li").first).to_be_visible()
+    page.get_by_role("button", name="Back to the position").click(timeout=60_000)
+    page.keyboard.press("n")
+    page.locator(".felt[data-move=asked]").wait_for()
+    visit.go("learn")
+    expect(page.locator(".figures-line").first).to_contain_text("1 of 1 puzzle solved")
+
+
+def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(visit: Visit) -> None:
+    page = visit.page
+    puzzle = next(each for each in shipped() if each.kind == FOREPLAY)
+    told = puzzle.told()
+    wrong = max(told.cards, key=lambda each: each.cost)
+    visit.go(f"puzzle/{puzzle.id}")
+    page.locator(".felt[data-move=asked]").wait_for()
+    choose(page, wrong.action)
+    expect(page.locator(".problem h2")).to_contain_text("That costs about")
+    expect(page.locator(".card.hinted")).to_have_count(1)
+    page.get_by_role("button", name="Try again").click()
+    page.locator(".felt[data-move=asked]").wait_for()
+
+
+def test_my_mistakes_come_back_as_exercises(visit: Visit) -> None:
+    page = visit.page
+    for seed in range(2, 8):
+        name = visit.sit_down(opponent="medium", seed=seed)
+        visit.finish_hand(name)
+        page.reload()
+        page.get_by_role("button", name="Show the score").click()
+        again = page.get_by_role("button", name="Try my mistakes again")
+        expect(page.locator(".turning")).to_contain_text("urning point:", timeout=60_000)
+        if again.count():
+            break
+        page.get_by_role("button", name="Look at the table").click()
+    again.click()
+    page.locator(".felt[data-move=asked]").wait_for()
+    assert "#/exercise/" in page.url
+    best = visit.ask(page.url.split("#/exercise/")[1].join(["exercises/", ""]))["legal"]
+    assert best
+    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+    expect(page.locator(".values")).to_be_visible()
+
+
+def test_the_turning_point_leads_to_its_step(visit: Visit) -> None:
+    page = visit.page
+    for seed in range(2, 8):
+        name = visit.sit_down(opponent="easy", seed=seed)
+        visit.finish_hand(name)
+        page.reload()
+        page.get_by_role("button", name="Show the score").click()
+        expect(page.locator(".turning")).not_to_contain_text("Looking", timeout=60_000)
+        if page.get_by_role("button", name="Look at it").count():
+            break
+    page.get_by_role("button", name="Look at it").click()
+    expect(page.locator(".replay-count")).to_contain_text(" / ")
+    step = int(page.url.rsplit("/", 1)[1])
+    expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")
+
+
+def test_the_same_deal_is_played_from_the_other_seat(visit: Visit) -> None:
+    page = visit.page
+    name = visit.sit_down(seed=5)
+    visit.finish_hand(name)
+    page.reload()
+    page.get_by_role("button", name="Show the score").click()
+    page.get_by_role("button", name="Same deal, other seat").click()
+    page.wait_for_function("name => !location.hash.includes(name)", arg=name)
+    page.locator(".felt[data-move]").wait_for()
+    other = page.url.rsplit("/", 1)[1]
+    visit.finish_hand(other)
+    page.reload()
+    page.get_by_role("button", name="Show the score").click()
+    expect(page.locator(f"{OVER} .compared")).to_contain_text("over both seats")
+
+
+def test_a_card_is_taken_back_and_tricks_are_claimed(visit: Visit) -> None:
+    page = visit.page
+    name = visit.sit_down(seed=5)
+    before = page.locator(".hit").evaluate_all("all => all.map(each => each.ariaLabel).join()")
+    visit.play_on()
+    page.keyboard.press("z")
+    page.wait_for_function(
+        """before => before === [...document.querySelectorAll('.hit')]
+            .map(each => each.ariaLabel).join()""",
+        arg=before,
+    )
+    expect(page.locator("h1")).to_contain_text("not rated")
+    while visit.ask(f"tables/{name}")["state"]["stock_left"] or not page.locator(PLAYABLE).count():
+        visit.play_on()
+    page.keyboard.press("m")
+    page.get_by_role("button", name="Claim tricks").click()
+    page.get_by_label("How many of the").fill("0")
+    page.get_by_role("button", name="Claim", exact=True).click()
+    page.locator(OVER).wait_for()
+
+
+def test_hands_are_filtered_and_coloured(visit: Visit) -> None:
+    page = visit.page
+    for opponent in ("easy", "random"):
+        visit.finish_hand(visit.sit_down(opponent=opponent, seed=5))
+    visit.go("replays")
+    expect(page.locator(".hand-list a")).to_have_count(2)
+    page.get_by_label("Opponent").select_option("random")
+    expect(page.locator(".hand-list a")).to_have_count(1)
+    assert page.locator(".result-won, .result-lost, .result-drawn").count() == 1
+
+
+@needs_axe
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_where_people_learn(theme: str, visit: Visit) -> None:
+    page = visit.page
+    page.goto(visit.server.url)
+    visit.set(theme=theme)
+    page.reload()
+    found: dict[str, list[str]] = {}
+    visit.go("learn")
+    page.locator(".figures-line").first.wait_for()
+    found["learn"] = visit.serious()
+    puzzle = next(each for each in shipped() if each.kind == ENDGAME)
+    visit.go(f"puzzle/{puzzle.id}")
+    page.locator(".felt[data-move=asked]").wait_for()
+    found["puzzle"] = visit.serious()
+    choose(page, puzzle.told().best[0])
+    page.locator(".values").wait_for()
+    found["answer"] = visit.serious()
+    visit.go("learn")
+    page.get_by_role("button", name="Begin").click()
+    page.locator(".felt[data-move]").wait_for()
+    found["lesson"] = visit.serious()
+    page.keyboard.press("m")
+    found["menu"] = visit.serious()
+    page.keyboard.press("Escape")
+    visit.finish_hand(visit.sit_down())
+    visit.go("statistics")
+    page.locator(".chart").first.wait_for()
+    found["statistics"] = visit.serious()
+    assert not any(found.values()), found
