@@ -302,7 +302,7 @@ def _mistakes(decisions: list[Decision], names: tuple[str, str]) -> list[Mistake
 def _totals(decisions: list[Decision], mistakes: list[Mistake], who: int) -> Totals:
     """A decision mattered where some card would surely have cost something."""
     mattered = sum(
-        any(card.cost > _SURE * card.cost_half_width for card in each.cards)
+        any(card.cost > max(_SURE * card.cost_half_width, _LEAST[each.unit]) for card in each.cards)
         for each in decisions
         if each.who == who
     )

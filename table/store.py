@@ -29,7 +29,7 @@ from .strengths import strengths
 from .words import listed, match_words, title_of
 
 FILE = "table.sqlite3"
-_VERSION = 2
+_VERSION = 3
 _IN_MEMORY = ":memory:"
 _BUSY_SECONDS = 5.0
 _ID_BYTES = 18
@@ -84,14 +84,16 @@ CREATE TABLE matches (
 
 # What brings a file of an older layout to the next one.
 _MIGRATIONS = {
-    1: f"""
+    1: """
 ALTER TABLE sittings RENAME TO sessions;
 ALTER TABLE hands RENAME COLUMN sitting TO session;
 ALTER TABLE matches RENAME COLUMN sitting TO session;
 UPDATE sessions SET about = json_set(about, '$.match', CASE json_extract(about, '$.match.kind')
     WHEN 'points' THEN 'to ' || json_extract(about, '$.match.n') || ' points'
     WHEN 'best' THEN 'best of ' || json_extract(about, '$.match.n')
-    ELSE 'a single hand' END);
+    ELSE 'a single hand' END)
+""",
+    2: f"""
 ALTER TABLE hands ADD COLUMN given_up INTEGER NOT NULL DEFAULT 0;
 {_LEARNING}
 """,

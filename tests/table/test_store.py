@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -181,3 +182,30 @@ def test_a_disk_that_fills_leaves_what_was_kept_and_takes_more_when_there_is_roo
     kept = store.kept(keeper.name)
     assert kept is not None
     assert kept.state == session.state()
+
+
+def test_a_file_of_an_older_layout_is_brought_to_the_new_one(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    session = finished(3)
+    name = new_id()
+    store.keep(name, store.owner(), session)
+    owner = store.owner()
+    store.close()
+    about = '{"match": {"kind": "points", "n": 25}, "title": "Classic", "score": [3, 4]}'
+    with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
+        for table in ("ratings", "attempts", "accuracies", "mistakes"):
+            file.execute(f"DROP TABLE {table}")
+        file.execute("ALTER TABLE hands DROP COLUMN given_up")
+        file.execute("ALTER TABLE hands RENAME COLUMN session TO sitting")
+        file.execute("ALTER TABLE matches RENAME COLUMN session TO sitting")
+        file.execute("ALTER TABLE sessions RENAME TO sittings")
+        file.execute("UPDATE sittings SET about = ?", (about,))
+        file.execute("PRAGMA user_version=1")
+    again = Store(tmp_path)
+    assert again.owner() == owner
+    (kept,) = again.sessions(owner)
+    assert (kept.id, kept.about["match"]) == (name, "to 25 points")
+    (hand,) = again.hands(owner)
+    assert (hand.session, hand.given_up) == (name, 0)
+    assert again.rating(owner, "play").value == 1000
+    again.close()
