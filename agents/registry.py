@@ -295,5 +295,7 @@ def _unknown(text: str, name: str, known: list[str]) -> str:
         )
     if "/" in text or os.sep in text or name.endswith(_FILE_ENDINGS):
         return f"{text!r} is not an agent: there is no such file or folder"
+    if "=" in text:
+        return f"{text!r} is not an agent: in NAME=PLAYER the name is short and has no : , / or \\"
     own = "agents of your own are named as module:object"
     return f"{text!r} is not an agent{meant(name, sorted(known), more=own)}"

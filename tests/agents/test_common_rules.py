@@ -85,7 +85,8 @@ def test_a_file_with_such_a_name_is_that_file(
         ("\u202e=random", "is no name for a player"),
         ("x" * 41 + "=random", "at most 40 characters"),
         ("a=randm", "'randm' is not an agent; did you mean 'random'"),
-        ("=random", "'=random' is not an agent"),
+        ("=random", "'=random' is not an agent: in NAME=PLAYER the name"),
+        ("a, b=random", "in NAME=PLAYER the name is short and has no : , / or \\"),
     ],
 )
 def test_names_are_checked(text: str, told: str) -> None:
