@@ -95,6 +95,12 @@ class Careless(RandomExactAgent):
         return actions
 
 
+class Honest(Careless):
+    """The same, and does not say that it is perfect."""
+
+    perfect_endgame = False  # type: ignore[assignment]
+
+
 class Rebel(Counter):
     """Will not hear of new hands in some of its games."""
 
@@ -110,14 +116,20 @@ class Diary(Counter):
     def __init__(self, rules: Any = "classic", *, match: Any = None) -> None:
         super().__init__(rules, match=match)
         self.told: list[tuple[str, frozenset[int]]] = []
+        self.hands: list[tuple[int, bool]] = []
+        """Hands as they were dealt, and whether their games were played alone."""
+        self.games = 0
 
     def reset(self, indices: Array) -> None:
         super().reset(indices)
+        self.games = len(indices)
         self.told.append(("reset", frozenset(indices.tolist())))
 
     def act(self, views: Array, rng: Array, indices: Array | None = None) -> Array:
         assert indices is not None
         self.told.append(("act", frozenset(indices.tolist())))
+        new = views["hand"][views["trick"] == 0].tolist()
+        self.hands += [(hand, self.games == 1) for hand in new]
         return super().act(views, rng, indices)
 
 

@@ -105,6 +105,22 @@ def test_records_of_one_that_only_says_so_are_written_once() -> None:
     assert written[0] == written[1]
 
 
+def test_who_is_caught_late_leaves_each_record_once() -> None:
+    """By this key the third chunk is a trial too, and the first to show the slip."""
+    written: list[list[str]] = []
+    options: dict[str, Any] = {"seed": 5, "key": "a96b65a721e561e1e3de768ac819ffbb"}
+    for name in ("Careless", "Honest"):
+        lines: list[str] = []
+        player = f"{PLAYERS}{name}"
+        found = evaluate(player, "random-exact", hands=64, **options, records=lines.append)
+        assert any("says that" in note for note in found.notes) == (name == "Careless")
+        written.append([line.replace(player, "it") for line in lines])
+    assert len(written[0]) == 64
+    assert written[0] == written[1]
+    early = evaluate(f"{PLAYERS}Careless", "random-exact", hands=16, **options)
+    assert not any("says that" in note for note in early.notes)
+
+
 def test_who_slips_in_one_pairing_is_believed_in_none() -> None:
     careless, others = f"{PLAYERS}Careless", ["threshold", "random-exact"]
     options: dict[str, Any] = {"hands": 64, "seed": 5}
@@ -278,8 +294,12 @@ def test_who_remembers_is_told_of_new_hands_before_each_half() -> None:
     evaluate(diary, "random", hands=16)
     begun = [place for place, each in enumerate(diary.told) if each == ("reset", ALL_EIGHT)]
     assert len(begun) == 2
-    # Before them, one pair was played to warm up.
+    # Before them, one pair was played to warm up, of other deals.
     assert all(len(indices) == 1 for _, indices in diary.told[: begun[0]])
+    dealt = [{hand for hand, alone in diary.hands if alone == wanted} for wanted in (True, False)]
+    assert dealt[0]
+    assert dealt[1]
+    assert not dealt[0] & dealt[1]
     for half in (diary.told[begun[0] + 1 : begun[1]], diary.told[begun[1] + 1 :]):
         assert {what for what, _ in half} == {"act"}
         assert frozenset().union(*(indices for _, indices in half)) == ALL_EIGHT
