@@ -325,7 +325,7 @@ class CountingAgent(Agent):
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._endgame = EndgamePlayer(self.rules)
-        warm_up("counting player", "agents", lambda: self.act(no_views(), no_rng()))
+        warm_up("counting player", "agents", lambda: CountingAgent.act(self, no_views(), no_rng()))
 
     def act(self, views: Array, rng: Array) -> Array:
         """The card with the highest score in each view."""

@@ -104,7 +104,9 @@ class ForgetfulAgent(Agent):
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._known = known_endings(self.rules)
-        warm_up(f"{self.name} player", "agents", lambda: self.act(no_views(), no_rng()))
+        warm_up(
+            f"{self.name} player", "agents", lambda: ForgetfulAgent.act(self, no_views(), no_rng())
+        )
 
     def act(self, views: Array, rng: Array) -> Array:
         """The rule's action, or the best against a guessed hand, for each view."""

@@ -282,7 +282,7 @@ class NetworkAgent(Agent):
                 "'foreplay' and never saw an ending: use endgame=exact, or train with horizon=hand"
             )
         self._endgame = endgame if exact else None
-        warm_up("network player", "agents", lambda: self.act(no_views(), no_rng()))
+        warm_up("network player", "agents", lambda: NetworkAgent.act(self, no_views(), no_rng()))
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""

@@ -201,7 +201,9 @@ class ThresholdAgent(Agent):
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._endgame = EndgamePlayer(self.rules)
-        warm_up("threshold player", "agents", lambda: self.act(no_views(), no_rng()))
+        warm_up(
+            "threshold player", "agents", lambda: ThresholdAgent.act(self, no_views(), no_rng())
+        )
 
     def act(self, views: Array, rng: Array) -> Array:
         """What the rules of thumb play in each view."""

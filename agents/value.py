@@ -155,7 +155,7 @@ class ValueAgent(Agent):
         self.bonus = _checked_bonus(bonus)
         self.name = f"value:{self.bonus}"
         self._endgame = EndgamePlayer(self.rules)
-        warm_up("value player", "agents", lambda: self.act(no_views(), no_rng()))
+        warm_up("value player", "agents", lambda: ValueAgent.act(self, no_views(), no_rng()))
 
     def act(self, views: Array, rng: Array) -> Array:
         """What the rule plays in each view."""

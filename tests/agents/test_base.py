@@ -21,6 +21,7 @@ from german_whist.agents import (
     make_agent,
     register_agent,
 )
+from german_whist.engine import compiled
 from german_whist.engine.state import OVER, VIEW
 from support import ODD, with_other_hidden_cards
 
@@ -272,3 +273,23 @@ def test_a_player_is_asked_only_when_it_is_to_move() -> None:
     game = Game("classic")
     with pytest.raises(ValueError, match="not to move"):
         Player("random").choose(game.view(1 - (game.turn or 0)))
+
+
+class Remembering:
+    """What a player of one's own may add to one that there is: memory, and so an act of its own."""
+
+    keeps_state = True
+
+    def act(self, views: Any, rng: Any, indices: Any) -> Any:
+        return super().act(views, rng)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", ["threshold", "counting", "value", "easy", "champion"])
+def test_a_player_can_be_made_into_one_that_remembers(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = type(make_agent(name))
+    # As in a process where it is the first of its kind: it compiles by a call of its own.
+    monkeypatch.setattr(compiled, "_warm", set())
+    mine = type("Mine", (Remembering, kind), {})()
+    assert mine.keeps_state
