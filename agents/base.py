@@ -170,6 +170,14 @@ def decision_streams(key: Key, numbers: Array, views: Array) -> Array:
     return rng
 
 
+def copied(views: Array) -> Array:
+    """Views for an agent to have: an array of its own, and a part of no larger one."""
+    own = np.empty(len(views), VIEW)
+    # By words: NumPy copies a structure field by field, which takes ten times as long.
+    own.view(np.uint64)[:] = views.view(np.uint64)
+    return own
+
+
 def no_views() -> Array:
     """No view at all, to compile an agent with."""
     return np.zeros(0, VIEW)
@@ -249,6 +257,7 @@ __all__ = [
     "agent_key",
     "as_agent",
     "checked_answer",
+    "copied",
     "decision_stream",
     "decision_streams",
     "no_rng",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..agents.base import Agent, action_text, as_agent, checked_answer
+from ..agents.base import Agent, action_text, as_agent, checked_answer, copied
 from ..engine.game import IllegalAction
 from ..engine.state import NO_CARD, VIEW
 from .batch import Array, Batch, checked_count, prepare
@@ -196,8 +196,7 @@ class Against:
 
     def _answer(self, where: Array) -> Array:
         count = len(where)
-        # Copies, and nothing beside them: an array tells of the larger one that it is a part of.
-        views, rng = self._opponent_views[:count].copy(), self._rng[:count].copy()
+        views, rng = copied(self._opponent_views[:count]), self._rng[:count].copy()
         opponent = self.opponent
         if opponent.keeps_state:
             answer = opponent.act(views, rng, indices=where.copy())  # type: ignore[call-arg]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.base import Agent, action_text, checked_answer
+from ...agents.base import Agent, action_text, checked_answer, copied
 from ...agents.registry import raised_at, told_error
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
@@ -264,8 +264,7 @@ class _Hall:
     def _ask(self, player: int, views: Array, part: slice, actions: Array) -> None:
         """Fill in a player's actions; where it raises, ask again by halves to find the hand."""
         agent = self.players[player]
-        # Copies, and nothing beside them: an array tells of the larger one that it is a part of.
-        seen, rng = views[part].copy(), self.rng[part].copy()
+        seen, rng = copied(views[part]), self.rng[part].copy()
         fault: BaseException | None = None
         answered = False
         try:

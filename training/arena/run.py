@@ -36,9 +36,11 @@ from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
 DEFAULT_HANDS = 10_000
 # Pairs in a chunk: many are played faster, few stop sooner and spread better over workers.
 _MOST_CHUNK, _LEAST_CHUNK, _OPEN_CHUNK = 512, 8, 64
-_CHUNKS = 64
+_CHUNKS = 32
 # A chunk in so many is a trial of what players say of their endings, and the first always is.
-_TRIALS = np.uint64(64)
+# Played out, endings take long, so that such a chunk has only this part of the others' pairs.
+_TRIALS = np.uint64(16)
+_TRIAL_PART = 8
 # What the key of a run is hashed with, beside a chunk's number, to draw them.
 _TRIAL_DRAWS = np.uint64(1 << 11)
 # A precision is not believed before so many pairs were played.
@@ -57,6 +59,8 @@ class _Course:
     believed: tuple[bool, bool]
     """Whose endings count as perfect."""
     attempt: int = 0
+    start: int = 0
+    """The first pair of the chunk that is given out next."""
     written: int = 0
     """Chunks whose records are written."""
     tally: Tally = field(default_factory=Tally)
@@ -67,7 +71,7 @@ class _Course:
 
     def anew(self, believed: tuple[bool, bool]) -> _Course:
         """The same from its beginning, with fewer believed; what was written stays."""
-        return _Course(believed, self.attempt + 1, self.written)
+        return _Course(believed, self.attempt + 1, written=self.written)
 
 
 @dataclass
@@ -172,13 +176,15 @@ class Arena:
         for step in range(count):
             place = (self._turn + step) % count
             course = self.courses[place]
-            start = course.given * self.chunk
-            if course.done or start >= self.pairs:
+            if course.done or course.start >= self.pairs:
                 continue
+            trial = self._is_trial(course)
+            wanted = max(_LEAST_CHUNK, self.chunk // _TRIAL_PART) if trial else self.chunk
+            pairs = min(wanted, self.pairs - course.start)
             task = Task(
-                place, course.given, start, min(self.chunk, self.pairs - start), course.believed,
-                self._is_trial(course), course.attempt,
-            )  # fmt: skip
+                place, course.given, course.start, pairs, course.believed, trial, course.attempt
+            )
+            course.start += pairs
             course.given += 1
             self._turn = place + 1
             return task
