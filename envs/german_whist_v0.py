@@ -269,7 +269,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             options = {name: value for name, value in options.items() if name != "options"}
         self._ready = None
         self.agents = list(AGENTS)
-        self.agent_selection = AGENTS[0]
+        self.agent_selection: str = AGENTS[0]
         self.rewards: dict[str, float] = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self.terminations: dict[str, bool] = dict.fromkeys(AGENTS, False)

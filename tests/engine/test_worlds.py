@@ -21,7 +21,7 @@ TINY = {
     "longer hand": {"suits": 2, "ranks": 5, "hand": 3, "stock": 4},
     "three suits": {"suits": 3, "ranks": 3, "hand": 2, "stock": 4},
     "set aside": {"suits": 2, "ranks": 5, "hand": 2, "stock": 4},
-    "draft": {"suits": 2, "ranks": 4, "hand": 2, "choice": True},
+    "a draft": {"suits": 2, "ranks": 4, "hand": 2, "choice": True},
     "no trumps": {"suits": 3, "ranks": 3, "hand": 2, "stock": 4, "trumps": "none"}
     | {"faced": "after-first"},
     "nothing faced": {"suits": 3, "ranks": 3, "hand": 2, "stock": 4, "trumps": "none"}
@@ -124,7 +124,7 @@ def test_voids_weighs_places_by_the_legal_deals_behind_them(name: str, failures:
         agrees(drawn, {place: count / sum(deals.values()) for place, count in deals.items()})
 
 
-@pytest.mark.parametrize("name", ["two suits", "longer hand", "three suits", "draft", "one card"])
+@pytest.mark.parametrize("name", ["two suits", "longer hand", "three suits", "a draft", "one card"])
 def test_voids_draws_every_legal_deal_equally_often(name: str) -> None:
     rules = Rules(name=name, **TINY[name])
     for game, other, seat in positions(rules, 3, True):

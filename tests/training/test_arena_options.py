@@ -169,7 +169,7 @@ def test_a_ladder_config_gives_its_options_in_their_units() -> None:
         "match": Match(best_of=3),
     }
     assert config.players == ("a", "b")
-    assert (config.title, config.rules, config.about) == ("Ladder", "classic", "")
+    assert (config.title, config.rules, config.about) == ("Ladder", None, "")
     assert config_from_mapping({"match": 25}, "a file").options() == {"match": Match(target=25)}
     for wrong in ({"players": "a"}, {"players": [1]}, {"hands": True}, {"until": "1"}):
         with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} (is|are) "):
