@@ -37,6 +37,11 @@ export class Queue {
     return same ? null : this.move;
   }
 
+  /** What was wished last had no effect. */
+  forget() {
+    this.last = -Infinity;
+  }
+
   /** When the next wish counts as one of its own. */
   get ready() {
     return Math.max(0, this.last + SAME_GESTURE - performance.now());

@@ -200,6 +200,7 @@ export class TablePage {
   // -- what the person does
 
   refuse(card, text) {
+    this.queue.forget(); // Nothing came of it, so the next wish is one of its own.
     this.felt.refuse(card);
     sound("refuse");
     toast(text);
