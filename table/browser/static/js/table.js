@@ -57,7 +57,7 @@ export class TablePage {
         h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
           tool("rules", "The rules", () => this.rules(), { "data-menu": true }), tool("settings", "Settings (,)", openSettings, { "data-menu": true }))),
       this.told, this.guide, h("div", { class: "table-main" }, this.felt.root, this.help.root));
-    this.stop = onchange(() => this.state && this.queue.push(() => this.settle(this.state, true)));
+    this.stop = onchange(() => this.state && this.queue.push(() => this.settle(this.state, true)).then(() => this.rested()));
   }
 
   async open() {
@@ -331,8 +331,9 @@ export class TablePage {
   }
 
   async hint() {
+    await this.queue.tail;
     const { state } = this;
-    if (this.queue.move !== state.move || state.turn !== 0 || this.hintTool.classList.contains("working")) return;
+    if (state.turn !== 0 || this.hintTool.classList.contains("working")) return;
     this.hintTool.classList.add("working");
     this.help.hint.textContent = "Thinking it over…";
     const patience = setTimeout(() => toast("Thinking it over… The first hint on a machine takes some seconds.", "hint"), PATIENCE);
