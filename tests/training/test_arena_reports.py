@@ -180,7 +180,8 @@ def test_commands_refuse_with_a_sentence(
 def test_a_player_that_forfeits_every_hand_fails_the_run() -> None:
     command = ["evaluate", "arena_players:Silent", "--against", "random", "--hands", "20"]
     assert main(command) == 1
-    assert main(["evaluate", "arena_players:Raiser", *command[2:4], "--hands", "200"]) == 0
+    others = [*command[2:4], "--hands", "200", "--key", KEY]
+    assert main(["evaluate", "arena_players:Raiser", *others]) == 0
 
 
 def test_options_stand_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
