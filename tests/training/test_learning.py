@@ -48,7 +48,7 @@ def as_agent(trainer: PPO, *words: str) -> NetworkAgent:
 
 def test_against_random_it_comes_close_to_the_best_response() -> None:
     words = (
-        *("pool_games=1", "opponents=random", "pool_size=0", "decisions=400000", "minibatch=256"),
+        *("pool_games=1", "opponents=random", "pool_size=0", "decisions=200000", "minibatch=256"),
         *("learning_rate=2e-3", "entropy=0.02", "entropy_end=0"),
     )
     agent = as_agent(trained(*words), "endgame=network")
