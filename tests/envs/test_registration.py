@@ -1,0 +1,63 @@
+"""The environments are known by name in every order of imports, and load nothing before."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+KNOWN = {
+    "gymnasium": "gymnasium.spec('german_whist/GermanWhist-v0')",
+    "pettingzoo": "pettingzoo.spec('aec', 'german_whist/german_whist_v0')",
+}
+MADE = {
+    "gymnasium": "gymnasium.make('german_whist/GermanWhist-v0')",
+    "pettingzoo": "pettingzoo.make('aec', 'german_whist/german_whist_v0')",
+}
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("library", KNOWN)
+@pytest.mark.parametrize(
+    "order",
+    [
+        "import german_whist, {0}",
+        "import {0}, german_whist",
+        "import importlib.util, german_whist; importlib.util.find_spec('{0}'); import {0}",
+        "import german_whist, gymnasium, pettingzoo, importlib; importlib.reload(german_whist)",
+    ],
+)
+def test_a_library_knows_the_environments_whichever_is_imported_first(
+    library: str, order: str
+) -> None:
+    run(f"{order.format(library)}; {KNOWN[library]}")
+
+
+def test_what_was_watched_for_is_watched_for_no_more() -> None:
+    before = "import sys; finders = list(sys.meta_path)"
+    assert run(f"{before}; import german_whist, pettingzoo; print(sys.meta_path == finders)") == (
+        "True\n"
+    )
+
+
+@pytest.mark.parametrize("library", MADE)
+def test_an_environment_is_made_by_name(library: str) -> None:
+    assert run(f"import german_whist, {library}; {MADE[library]}.reset(seed=1); print(1)") == "1\n"
+
+
+def test_gymnasium_can_be_told_in_the_name_whom_to_import() -> None:
+    name = "german_whist:german_whist/GermanWhist-v0"
+    assert run(f"import gymnasium; gymnasium.make('{name}').reset(seed=1); print(1)") == "1\n"
