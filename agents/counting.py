@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount, suit_set
-from ..engine.compiled import inlined, jit, warm_up
+from ..engine.compiled import called, inlined, jit, warm_up
 from ..engine.play import Record, row, suit_of
 from ..engine.rules import Match
 from ..engine.state import CHOOSE, LEAD, NO_CARD, NO_TRUMP
@@ -293,7 +293,7 @@ def _chosen(view: Record, w: np.ndarray, start: float) -> int:
     return upper if score * count >= mean else _HIDDEN
 
 
-@jit
+@called
 def counting_action(rules: Record, view: Record) -> int:
     """What the counting player plays."""
     kind = kind_of(rules, view)

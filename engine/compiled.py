@@ -80,10 +80,22 @@ def _forget_old_folders(base: Path, room: str) -> None:
                 shutil.rmtree(old, ignore_errors=True)
 
 
-def _compiled(function: Function, **options: Any) -> Function:
+# Numba hands `forceinline` down to whatever a function calls, unless that says otherwise.
+_OPTIONS = {
+    "nopython": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": None,
+    "forceinline": False,
+}
+
+
+def _compiled(function: Function, called: bool = False, **options: Any) -> Function:
     if not COMPILED:
         return function
-    made: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    from .dispatch import Compiled
+
+    made: Any = Compiled(function, targetoptions={**_OPTIONS, **options}, called=called)
     room = _room_of(function)
     if room is not None:
         made._cache = CodeCache(function, machine_code_folder(room))
@@ -114,6 +126,15 @@ def pasted(function: Function) -> Function:
     a chain of them above a large one multiplies the time that compiling takes.
     """
     return _compiled(function, inline="always")
+
+
+def called(function: Function) -> Function:
+    """Keep a function a call of its own wherever it is called.
+
+    For large ones with several callers, that do much for each call: pasted into all of
+    them they multiply what has to be compiled, and nothing is gained.
+    """
+    return _compiled(function, called=True)
 
 
 _warm: set[str] = set()

@@ -38,32 +38,42 @@ class IllegalAction(ValueError):
 
 
 # What one game needs, in one array: each array handed to compiled code costs time.
-_TABLE = np.dtype([("rules", RULES), ("game", GAME), ("legal", "i8", (TAKE_HIDDEN + 1,))])
+_TABLE = np.dtype(
+    [("rules", RULES), ("game", GAME), ("legal", "i8", (TAKE_HIDDEN + 1,)), ("stream", "u8", (1,))]
+)
+
+# Few functions that do several things, as each that Python calls takes time to compile: how a
+# hand begins, and what to do with no action at all.
+_NUMBERED, _NEXT, _AS_IT_LIES = range(3)
+_LOOK = -1
+_ZERO = np.uint64(0)
 
 
 @jit
-def _deal_numbered(table: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
+def _deal(table: np.ndarray, how: int, seed: np.uint64, number: np.uint64, dealer: int) -> None:
+    """Begin a hand: a numbered deal of a new match, the next of this one, or the cards as given."""
     here = row(table, 0)
+    if how == _AS_IT_LIES:
+        set_up(here.rules, here.game, dealer)
+        return
+    if how == _NEXT:
+        deal_next(here.rules, here.game, seed, number, here.stream)
+        return
     new_match(here.game)
-    deal_numbered(here.rules, here.game, seed, number, np.zeros(1, np.uint64))
+    deal_numbered(here.rules, here.game, seed, number, here.stream)
 
 
 @jit
-def _deal_next(table: np.ndarray, seed: np.uint64, number: np.uint64) -> None:
+def _play(table: np.ndarray, action: int) -> int:
+    """Play if that is legal, and list the legal actions; -1 if it is not.
+
+    Returns how many there are, and the phase above bit 8; `_LOOK` plays nothing.
+    """
     here = row(table, 0)
-    deal_next(here.rules, here.game, seed, number, np.zeros(1, np.uint64))
-
-
-@jit
-def _set_up(table: np.ndarray, dealer: int) -> None:
-    here = row(table, 0)
-    set_up(here.rules, here.game, dealer)
-
-
-@jit
-def _now(table: np.ndarray) -> int:
-    """List the legal actions; returns how many there are, and the phase above bit 8."""
-    here = row(table, 0)
+    if action != _LOOK:
+        if not (legal(here.rules, here.game) >> np.uint64(action)) & ONE:
+            return -1
+        play(here.rules, here.game, action)
     left = legal(here.rules, here.game)
     count = 0
     while left:
@@ -71,23 +81,6 @@ def _now(table: np.ndarray) -> int:
         left &= left - ONE
         count += 1
     return count + (np.int64(here.game.phase) << 8)
-
-
-@jit
-def _play(table: np.ndarray, action: int) -> int:
-    """Play if that is legal, and tell as `_now` does what follows; -1 if it is not."""
-    here = row(table, 0)
-    if not (legal(here.rules, here.game) >> np.uint64(action)) & ONE:
-        return -1
-    play(here.rules, here.game, action)
-    return _now(table)
-
-
-@jit
-def _replay(table: np.ndarray, actions: np.ndarray) -> None:
-    here = row(table, 0)
-    for action in actions:
-        play(here.rules, here.game, np.int64(action))
 
 
 @jit
@@ -107,14 +100,10 @@ def _state(table: np.ndarray) -> tuple[np.uint64, int, bool]:
 def _compile_all() -> None:
     table = np.zeros(1, _TABLE)
     table["rules"] = load_rules("classic").record()
-    _deal_numbered(table, np.uint64(0), np.uint64(0))
-    _now(table)
-    _play(table, int(table["legal"][0, 0]))
+    _deal(table, _NUMBERED, _ZERO, _ZERO, 0)
+    _play(table, _LOOK)
     _view(table, 0, np.zeros(1, VIEW))
     _state(table)
-    _set_up(table, 0)
-    _replay(table, np.zeros(0, np.int64))
-    _deal_next(table, np.uint64(0), np.uint64(1))
 
 
 class Game:
@@ -165,11 +154,10 @@ class Game:
         """
         game = cls(rules, seed, int(record["number"][0]), match=match)
         game.record[:] = record
-        _set_up(game._table, int(record["dealer"][0]))
+        _deal(game._table, _AS_IT_LIES, _ZERO, _ZERO, int(record["dealer"][0]))
         game._begin()
         game.actions = actions_in(rules, record)
-        _replay(game._table, np.array(game.actions, np.int64))
-        game._look()
+        game._replay()
         if game.over and match is not None:
             # The record's score has this hand's pay already, which was now added once more.
             for name in _SCORE:
@@ -185,7 +173,7 @@ class Game:
         self.seed: int
         self.number: int
         self.seed, self.number = checked
-        _deal_numbered(self._table, np.uint64(self.seed), np.uint64(self.number))
+        _deal(self._table, _NUMBERED, np.uint64(self.seed), np.uint64(self.number), 0)
         self._begin()
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
@@ -194,7 +182,7 @@ class Game:
         if dealer not in range(self.rules.seats):
             raise ValueError(f"dealer is {dealer!r}: it has to be a seat, 0 or 1")
         self.record["deal"][0, : len(order)] = order
-        _set_up(self._table, dealer)
+        _deal(self._table, _AS_IT_LIES, _ZERO, _ZERO, dealer)
         self._begin()
 
     def deal_next(self) -> None:
@@ -202,7 +190,7 @@ class Game:
         if not self.over:
             raise IllegalAction("the hand is not over: play it out, or deal anew")
         self.number += 1
-        _deal_next(self._table, np.uint64(self.seed), np.uint64(self.number))
+        _deal(self._table, _NEXT, np.uint64(self.seed), np.uint64(self.number), 0)
         self._begin()
 
     def _begin(self) -> None:
@@ -210,9 +198,15 @@ class Game:
         self.actions: list[int] = []
         self._look()
 
+    def _replay(self) -> None:
+        """Carry out the actions once more, from the start."""
+        for action in self.actions:
+            _play(self._table, action)
+        self._look()
+
     def _look(self) -> None:
         """Take the phase and the legal actions from the record."""
-        now = _now(self._table)
+        now = _play(self._table, _LOOK)
         self._phase, self._count = now >> 8, now & 255
 
     # -- playing
@@ -237,8 +231,7 @@ class Game:
             raise IllegalAction("there is nothing to take back: no card has been played")
         self.actions.pop()
         self.record[:] = self._start
-        _replay(self._table, np.array(self.actions, np.int64))
-        self._look()
+        self._replay()
 
     def clone(self) -> Game:
         """An independent copy that goes its own way."""

@@ -77,8 +77,8 @@ def set_up(rules: Record, game: Record, dealer: int) -> None:
     hands = 2 * np.int64(rules.hand)
     first, second = NO_CARDS, NO_CARDS
     for place in range(0, hands, 2):
-        first |= bit(game.deal[place])
-        second |= bit(game.deal[place + 1])
+        first |= bit(np.int64(game.deal[place]))
+        second |= bit(np.int64(game.deal[place + 1]))
     leader = 1 - dealer
     game.hand[leader] = first
     game.hand[dealer] = second
@@ -97,12 +97,12 @@ def set_up(rules: Record, game: Record, dealer: int) -> None:
     game.drawn = 0
     game.trump = NO_TRUMP
     if rules.trumps == 1:
-        game.trump = suit_of(game.deal[hands])
+        game.trump = suit_of(np.int64(game.deal[hands]))
     game.low = 0
     if rules.contract == LOW:
         game.low = 1
     elif rules.contract == COLOUR:
-        suit = suit_of(game.deal[hands])
+        suit = suit_of(np.int64(game.deal[hands]))
         game.low = 1 if suit == 0 or suit == 3 else 0
 
 
@@ -161,7 +161,7 @@ def faced_count(rules: Record, trick: int, left: int) -> int:
 @jit
 def stock_card(rules: Record, game: Record, place: int) -> int:
     """The stock card that lies `place` cards below the top of what is left."""
-    return game.deal[2 * np.int64(rules.hand) + np.int64(game.drawn) + place]
+    return np.int64(game.deal[2 * np.int64(rules.hand) + np.int64(game.drawn) + place])
 
 
 @jit
@@ -250,7 +250,7 @@ def end_trick(rules: Record, game: Record, winner: int) -> None:
         end_hand(rules, game)
     elif left == 0:
         next_trick(rules, game)
-    elif rules.choice == 1 and faced_count(rules, game.trick, left) > 0:
+    elif rules.choice == 1 and faced_count(rules, np.int64(game.trick), left) > 0:
         game.phase = CHOOSE
     else:
         draw(rules, game, 0)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .bits import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
-from .compiled import jit, warm_up
+from .compiled import called, jit, warm_up
 from .play import Record, draw, play, row, set_up, suit_of
 from .rules import Match, Rules
 from .state import CHOOSE, GAME, MOST_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
@@ -63,7 +63,7 @@ PLAN = np.dtype(
 # -- reading the view
 
 
-@jit
+@called
 def plan_worlds(rules: Record, view: Record, voids: bool, plan: Record) -> None:
     """Gather from a view what drawing worlds needs; done once for any number of worlds."""
     plan.hidden = np.int64(view.other_cards) - popcount(view.known)
@@ -338,7 +338,7 @@ def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
 # -- drawing a world
 
 
-@jit
+@called
 def draw_world(rules: Record, view: Record, plan: Record, stream: np.ndarray, game: Record) -> None:
     """Draw one world from a plan: `game` becomes a whole deal with the same past in view."""
     held = _draw_hand(view, plan, stream)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..bits import ONE, lowest, popcount
-from ..compiled import jit
+from ..compiled import called, jit
 from .layout import place, run_bottoms, suit_of
 from .search import next_reply, played, points, reaches, replies_to, still_needed
 
@@ -33,7 +33,7 @@ def _lead_reaches(
     return True
 
 
-@jit
+@called
 def _reply_points(
     tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, lead: int, reply: int
 ) -> int:
@@ -54,7 +54,7 @@ def bit_of(cards: np.ndarray, card: int) -> int:
     return at
 
 
-@jit
+@called
 def solve_moves(
     tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: int, led: int,
     tricks: np.ndarray,

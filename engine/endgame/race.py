@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..bits import NO_CARDS, ONE, highest, lowest, popcount
-from ..compiled import inlined, jit
+from ..compiled import called, inlined, jit
 from .choices import bit_of
 from .layout import place, run_bottoms, suit_of
 from .search import next_reply, number, played, points, slot_of
@@ -41,7 +41,7 @@ def _all_replies(lay: Any, c: int, other: np.uint64, i: int) -> np.uint64:
     return run_bottoms(follows if follows else other, lay.bottoms[c])
 
 
-@jit
+@called
 def race_reaches(
     tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, mine: int, theirs: int, goal: int
 ) -> bool:
@@ -124,7 +124,7 @@ def race_reaches(
         n -= 1
 
 
-@jit
+@called
 def race_outcome(
     tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, mine: int, theirs: int
 ) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..bits import NO_CARDS, ONE, highest, lowest, popcount
-from ..compiled import inlined, jit
+from ..compiled import called, inlined
 from .layout import (
     MOST_CARDS,
     SUB,
@@ -179,7 +179,7 @@ def _remember(memory: np.ndarray, key: np.uint64, n: int, need: int, verdict: in
     memory[slot] = (key << np.uint64(8)) | (least << np.uint64(4)) | most
 
 
-@jit
+@inlined
 def _reaches_by_table(tables: Any, n: int, c: int, pattern: np.uint64, need: int) -> bool:
     """Whether the leader reaches `need` when every trick ends in the tables."""
     lay = tables.lay
@@ -202,7 +202,7 @@ def _reaches_by_table(tables: Any, n: int, c: int, pattern: np.uint64, need: int
     return False
 
 
-@jit
+@called
 def reaches(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, need: int) -> bool:
     """Whether the leader can reach `need` points.
 
@@ -274,7 +274,7 @@ def reaches(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, need:
         n -= 1
 
 
-@jit
+@inlined
 def _expected(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
     """A first guess at the leader's points: half of them, more for trumps and high cards.
 
@@ -299,7 +299,7 @@ def _expected(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
     return n + 1 - guess if tables.low else guess
 
 
-@jit
+@called
 def points(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64) -> int:
     """The leader's points with best play by both."""
     if n <= tables.cards:

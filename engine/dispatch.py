@@ -1,0 +1,103 @@
+# pyright: reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
+"""How compiled functions call each other without being compiled one by one to the end.
+
+Numba makes machine code, two wrappers and an optimised module of every function, also of
+those that only other compiled functions call, and optimises each anew within each of its
+callers. Here a function that compiled code calls is a `_Part`: it goes as far as LLVM's
+unoptimised instructions, which the functions that Python calls link, optimise and turn
+into machine code, once. A function that Python and compiled code call is both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import AnnotateTypes
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Linked with what it calls, to be linked into what calls it, and nothing more."""
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._optimize_final_module()
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _AsPart(LoweringPass):
+    """Let the lowering that follows stop before machine code."""
+
+    _name = "as_part"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        state.flags.no_cpython_wrapper = True
+        return True
+
+
+class _PartCompiler(CompilerBase):
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_AsPart, AnnotateTypes)
+        passes.finalize()
+        return [passes]
+
+
+def _any_number(given: types.Type) -> types.Type:
+    number = isinstance(given, (types.IntegerLiteral, types.BooleanLiteral))
+    return types.unliteral(given) if number else given
+
+
+class _Part(CPUDispatcher):
+    """A function as other compiled functions call it."""
+
+    is_called = False
+    """Whether it stays a call wherever it is called."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        # A constant among the arguments makes no version of its own.
+        return super().get_call_template([_any_number(each) for each in args], kws)
+
+    def add_overload(self, cres: Any) -> None:
+        if self.is_called:
+            function = cres.library.get_function(cres.fndesc.mangled_name)
+            function.add_function_attribute("noinline")
+        # Whatever is unique serves as the key by which callers find it: Python never calls it.
+        made = cres._replace(entry_point=cres.fndesc)
+        self.targetctx.insert_user_function(made.entry_point, made.fndesc, [made.library])
+        self.overloads[tuple(made.signature.args)] = made
+
+
+class Compiled(CPUDispatcher):
+    """A function as Python calls it; compiled code that names it gets its `_Part`."""
+
+    def __init__(
+        self,
+        py_func: Any,
+        locals: Any = None,
+        targetoptions: Any = None,
+        pipeline_class: Any = Compiler,
+        called: bool = False,
+    ) -> None:
+        options = {**(targetoptions or {}), "no_cfunc_wrapper": True}
+        super().__init__(py_func, locals, options, pipeline_class)
+        self._part = _Part(py_func, locals, options, _PartCompiler)
+        self._part.is_called = called
+
+    @property
+    def _numba_type_(self) -> types.Type:
+        return self._part._type
