@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -53,12 +53,12 @@ class Checkpoint:
     @cached_property
     def rules(self) -> tuple[Rules, ...]:
         """The rule sets that it plays."""
-        return rules_of(self.card, self.path)
+        return rules_of(self.card.rules, self.path)
 
 
-def rules_of(card: Card, source: object) -> tuple[Rules, ...]:
+def rules_of(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules, ...]:
     """The rule sets that a card lists."""
-    return tuple(rules_from_mapping(each, str(source)) for each in card.rules)
+    return tuple(rules_from_mapping(each, str(source)) for each in listed)
 
 
 # -- writing
@@ -153,7 +153,7 @@ def read_card(path: Path) -> Card:
         )
     card = converted(told, Card, place, _REMEDY, CheckpointError)
     try:
-        rules = rules_of(card, "rules")
+        rules = rules_of(card.rules, "rules")
     except (ValueError, TypeError) as error:
         raise CheckpointError(f"{place}: {error}; {_REMEDY}") from None
     for each in rules:
@@ -169,27 +169,31 @@ def read_checkpoint(wanted: str | Path) -> Checkpoint:
     """The checkpoint at a path, its weights checked against the card."""
     path = find_checkpoint(wanted)
     card = read_card(path)
-    if card.weights is None:
+    weights = read_weights(path, card.weights)
+    _check_weights(path, weights, card)
+    return Checkpoint(path, weights, card)
+
+
+def read_weights(path: Path, told: WeightsFile | None) -> dict[str, Array]:
+    """The weights at a path, if they are those that a card tells of."""
+    if told is None:
         raise CheckpointError(f"{path.with_suffix(CARD)}: has no 'weights'; {_REMEDY}")
     try:
         data = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"{path}: can not be read ({error.strerror or error})") from None
-    if len(data) != card.weights.bytes:
+    if len(data) != told.bytes:
         raise CheckpointError(
-            f"{path}: has {len(data)} bytes, and its card says {card.weights.bytes}: copy both "
-            "files again"
+            f"{path}: has {len(data)} bytes, and its card says {told.bytes}: copy both files again"
         )
-    if hashlib.sha256(data).hexdigest() != card.weights.sha256:
+    if hashlib.sha256(data).hexdigest() != told.sha256:
         raise CheckpointError(
             f"{path}: its checksum is not the one in its card: copy both files again"
         )
     try:
-        weights = load(data)
+        return load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: is no safetensors file ({error}); {_REMEDY}") from None
-    _check_weights(path, weights, card)
-    return Checkpoint(path, weights, card)
 
 
 def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None:

@@ -2,7 +2,8 @@
 
 `easy` plays by the rules of thumb and remembers the last two tricks. `medium` counts
 what is out while the stock lasts, but of the endgame it remembers only the last six tricks.
-`hard` searches with a perfect memory.
+`hard` searches with a perfect memory: it is `thinker:64` where that plays the rules, else
+`flat-mc:128,voids,playout=counting`.
 
 A player who has forgotten guesses: in the endgame it imagines a hand for the other out of
 all cards that it neither holds nor remembers, the remembered ones in their places, and plays
@@ -24,7 +25,7 @@ from ..engine.endgame import Scratch, Tables, solve_moves
 from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
 from ..engine.play import Record, row
-from ..engine.rules import Match
+from ..engine.rules import Match, load_rules
 from ..engine.state import FOLLOW, NO_CARD
 from ..engine.streams import below
 from ..engine.view import legal_in_view
@@ -32,6 +33,8 @@ from .base import Agent, Array, no_rng, no_views
 from .counting import counting_actions
 from .endings import known_endings
 from .flat_mc import FlatMcAgent
+from .searching import SearchAgent
+from .thinker import ThinkerAgent
 from .threshold import threshold_actions
 
 
@@ -135,11 +138,12 @@ class Medium(ForgetfulAgent):
     guesses = 3
 
 
-class Hard(FlatMcAgent):
-    """Searches, with a perfect memory."""
+class Hard(SearchAgent):
+    """Searches, with a perfect memory: as the thinker where that plays the rules."""
 
-    name = "hard"
-
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
-        super().__init__(rules, 128, "voids", "playout=counting", match=match)
-        self.name = "hard"
+    def __new__(cls, rules: Any = "classic", *, match: Match | None = None) -> SearchAgent:
+        """One of the two searches; whoever makes it by name gives it that name."""
+        rules = load_rules(rules)
+        if ThinkerAgent.plays(rules):
+            return ThinkerAgent(rules, 64, match=match)
+        return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)

@@ -80,6 +80,11 @@ _own(
     *("champion", "champion", "Champion", "the trained network that comes with the package"),
     usage="champion[:sample]",
 )
+_own("champion-1", "champion", "FirstChampion", "the first champion, to measure against")
+_own(
+    *("thinker", "thinker", "ThinkerAgent", "the champion, thinking in imagined worlds"),
+    usage="thinker:64[,policy=PATH][,worth=PATH][,beliefs=PATH] or thinker:5ms",
+)
 _own("human", "human", "HumanAgent", "you, at the terminal")
 _own(
     *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),

@@ -140,6 +140,14 @@ class SearchAgent(Agent):
     def _samples(self, worlds: int, actions: int) -> int:
         """How many samples try so many actions in so many worlds."""
 
+    def _thorough_room(self) -> Any:
+        """The same for a search that has to tell of every action, in all worlds."""
+        return self._room()
+
+    def _settled(self, room: Any) -> bool:
+        """Whether more samples would not change what is played."""
+        return False
+
     @abstractmethod
     def _totals(self, room: Any) -> Array:
         """What each action came to in all worlds since the search began."""
@@ -163,7 +171,7 @@ class SearchAgent(Agent):
         each = self._samples(worlds // count, len(actions))
         known = next(known for known in self._known if known.low == int(view.low))
         streams = decision_streams(agent_key(seed), np.zeros(1, np.uint64), views)
-        room, played = self._room(), np.empty(1, np.int64)
+        room, played = self._thorough_room(), np.empty(1, np.int64)
         sums = np.zeros((count + 1, len(actions)))
         for batch in range(count):
             self._search(known, views, streams, each, batch > 0, room, played)
@@ -192,5 +200,5 @@ class SearchAgent(Agent):
         self._search(known, view, stream, self.chunk, False, room, actions)
         if view["low"][0] != known.low or nothing_to_search(self.record, view):
             return
-        while time.perf_counter() < until:
+        while time.perf_counter() < until and not self._settled(room):
             self._search(known, view, stream, self.chunk, True, room, actions)

@@ -287,7 +287,7 @@ def _choose(n: int, k: int) -> float:
 
 
 @jit
-def _share_ways(plan: Record, base: np.uint64, share: np.ndarray) -> float:
+def share_ways(plan: Record, base: np.uint64, share: np.ndarray) -> float:
     """The ways to explain a hand with so many unknown cards of each suit."""
     last = np.int64(plan.slots) - 1
     state, free = _arrivals(plan, base, last)
@@ -322,7 +322,7 @@ def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
                 if fourth > unseen[3]:
                     continue
                 share[0], share[1], share[2], share[3] = first, second, third, fourth
-                weight = _share_ways(plan, base, share)
+                weight = share_ways(plan, base, share)
                 if weight == 0.0:
                     continue
                 for suit in range(4):
@@ -341,9 +341,9 @@ def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
 @called
 def draw_world(rules: Record, view: Record, plan: Record, stream: np.ndarray, game: Record) -> None:
     """Draw one world from a plan: `game` becomes a whole deal with the same past in view."""
-    held = _draw_hand(view, plan, stream)
+    held = draw_hand(view, plan, stream)
     rest = np.zeros(52, np.uint8)
-    count = _shuffled(view.unseen & ~held, stream, rest)
+    count = shuffled(view.unseen & ~held, stream, rest)
     slot_cards = np.zeros(MOST_TRICKS, np.uint8)
     dealt = _draw_past(rules, plan, held, stream, slot_cards)
     _write_deal(rules, view, dealt, slot_cards, rest, count, game)
@@ -351,7 +351,8 @@ def draw_world(rules: Record, view: Record, plan: Record, stream: np.ndarray, ga
 
 
 @jit
-def _shuffled(cards: np.uint64, stream: np.ndarray, out: np.ndarray) -> int:
+def shuffled(cards: np.uint64, stream: np.ndarray, out: np.ndarray) -> int:
+    """Write the cards of a set into `out` in a random order; returns how many."""
     count = 0
     while cards:
         card = lowest(cards)
@@ -376,7 +377,7 @@ def _some_of(cards: np.uint64, count: int, stream: np.ndarray) -> np.uint64:
 
 
 @jit
-def _draw_hand(view: Record, plan: Record, stream: np.ndarray) -> np.uint64:
+def draw_hand(view: Record, plan: Record, stream: np.ndarray) -> np.uint64:
     """The unknown part of the opponent's hand."""
     if plan.weighted == 0:
         return _some_of(view.unseen, np.int64(plan.hidden), stream)

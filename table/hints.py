@@ -11,6 +11,7 @@ import threading
 
 from msgspec import Struct
 
+from ..agents.thinker import ThinkerAgent
 from ..engine.cards import SUITS, Card
 from ..engine.endgame.build import usable_threads
 from ..engine.rules import Rules
@@ -18,7 +19,8 @@ from ..engine.view import View
 from .analysis import WIN, AnalysisSettings, Analyst, Values, Worth
 from .words import action_symbol, listed
 
-HINT_SEARCH = "flat-mc:256,voids,playout=counting"
+HINT_SEARCH, OTHER_HINT_SEARCH = "thinker:256", "flat-mc:256,voids,playout=counting"
+"""What estimates hints, and what does for the rule sets that the first does not play."""
 
 
 class Void(Struct):
@@ -106,7 +108,8 @@ class Advisers:
     def analyst(self, rules: Rules) -> Analyst:
         """Who values decisions under these rules."""
         if rules not in self._analysts:
-            self._analysts[rules] = Analyst(rules, AnalysisSettings(search=HINT_SEARCH))
+            search = HINT_SEARCH if ThinkerAgent.plays(rules) else OTHER_HINT_SEARCH
+            self._analysts[rules] = Analyst(rules, AnalysisSettings(search=search))
         return self._analysts[rules]
 
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "table": "open a table in the browser: play, watch, replay",
     "play": "play against any player, in the terminal",
     "train": "train a player by self-play",
+    "study": "make the networks that the thinker asks",
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",
     "agents": "list the players by name",

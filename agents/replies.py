@@ -1,0 +1,104 @@
+"""A policy network asked inside compiled games: what would the player to move play here?
+
+The searches put it in the other's seat, with no more than that seat may know of the game,
+and the trainer of the searches plays whole hands by it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.bits import NO_CARDS, ONE
+from ..engine.compiled import jit
+from ..engine.layout import OBSERVATION_SIZE, real_action
+from ..engine.play import Record, row
+from ..engine.state import VIEW
+from ..engine.view import write_position
+from .base import CannotPlay
+from .network import Policy, forward, look, ones_of
+
+
+class PolicyNet(NamedTuple):
+    """A policy's numbers."""
+
+    trumps_first: bool
+    closed: bool
+    inputs: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray
+
+
+class Desk(NamedTuple):
+    """What one thread needs to ask a policy."""
+
+    views: np.ndarray
+    order: np.ndarray
+    shown: np.ndarray
+    observation: np.ndarray
+    places: np.ndarray
+    more: np.ndarray
+    hidden: np.ndarray
+    placed: np.ndarray
+    """Logits as the network places them."""
+    logits: np.ndarray
+    """Logits of the real actions, minus infinity where not legal."""
+
+
+def policy_net(policy: Policy) -> PolicyNet:
+    """The numbers of a policy that reads one observation."""
+    if policy.reads_events:
+        raise CannotPlay(
+            "a search asks its policy of many situations that nobody has seen: it takes a network "
+            "of the kind 'mlp', which reads one observation, and not one that reads events"
+        )
+    return PolicyNet(*policy.arrays[:5])
+
+
+def new_desk(net: PolicyNet) -> Desk:
+    """Room to ask a policy in."""
+    return Desk(
+        np.zeros(1, VIEW),
+        np.zeros(4, np.uint8),
+        np.zeros(net.sizes[-1], np.int64),
+        np.zeros(OBSERVATION_SIZE, np.int8),
+        np.zeros(len(net.inputs), np.int64),
+        np.zeros(0, np.float32),
+        np.zeros((2, net.sizes.max()), np.float32),
+        np.zeros(net.sizes[-1], np.float32),
+        np.zeros(net.sizes[-1], np.float32),
+    )
+
+
+@jit
+def ask(rules: Record, view: Record, net: PolicyNet, desk: Desk) -> None:
+    """Fill `desk.logits` for the player whose view this is."""
+    legal = look(
+        rules, view, net.trumps_first, net.closed, desk.order, desk.shown, desk.observation
+    )
+    ones = desk.places[: ones_of(desk.observation, net.inputs, desk.places)]
+    forward(net.sizes, net.weights, ones, desk.more, desk.hidden, desk.placed)
+    for action in range(len(desk.logits)):
+        desk.logits[action] = -np.inf
+    for place in range(len(desk.placed)):
+        if legal != NO_CARDS and (legal >> np.uint64(place)) & ONE:
+            desk.logits[real_action(desk.shown[place], desk.order)] = desk.placed[place]
+
+
+@jit
+def ask_in_game(rules: Record, game: Record, net: PolicyNet, desk: Desk) -> None:
+    """The same for whoever is to move in a game."""
+    view = row(desk.views, 0)
+    write_position(rules, game, np.int64(game.turn), view)
+    ask(rules, view, net, desk)
+
+
+@jit
+def likeliest(logits: np.ndarray) -> int:
+    """The action with the greatest logit."""
+    best = 0
+    for action in range(1, len(logits)):
+        if logits[action] > logits[best]:
+            best = action
+    return best

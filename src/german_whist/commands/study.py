@@ -1,0 +1,53 @@
+# pyright: strict
+"""Make the networks that the thinker asks, in one folder: COURSE, or a YAML file.
+
+A course plays hands, fits networks of worth and of beliefs to them, plays hands with advice,
+and lets a policy learn from that. The same command goes on with what was broken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from ..training.thinking.course import as_yaml, courses, load_course
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("course", nargs="?", metavar="COURSE|FILE.yaml", help="what to study")
+    parser.add_argument("words", nargs="*", metavar="key=value", help="settings over the course's")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="where (runs/study-COURSE)")
+    parser.add_argument("--list", action="store_true", help="list the courses")
+    parser.add_argument("--show", action="store_true", help="print the resolved settings")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List, show, or study."""
+    if arguments.list:
+        found = courses()
+        width = max(map(len, found)) + 2
+        print("\n".join(f"{name:<{width}}{about}" for name, about in found.items()))
+        return 0
+    if arguments.course is None:
+        raise ValueError("name a course, as in `study quick`; --list tells which there are")
+    course = load_course(arguments.course, arguments.words)
+    if arguments.show:
+        print(as_yaml(course), end="")
+        return 0
+    folder = arguments.folder or Path("runs") / f"study-{Path(arguments.course).stem}"
+    # Before torch loads: threads that spin make everything slower on busy cores.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..training.thinking.parts import study
+
+    began = time.perf_counter()
+
+    def tell(line: str) -> None:
+        print(f"{time.perf_counter() - began:8.0f} s  {line}", flush=True)
+
+    study(folder, course, tell)
+    print(f"{folder}: worth, beliefs and policy are there; play them as")
+    print(f"thinker:64,policy={folder}/policy,worth={folder}/worth,beliefs={folder}/beliefs")
+    return 0

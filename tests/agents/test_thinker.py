@@ -1,0 +1,349 @@
+"""The thinker: exact where it can be, blind to what is hidden, the same in any batch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import combinations, pairwise
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_base import play_all, with_other_hidden_cards
+
+from german_whist import Game, Games
+from german_whist.agents import Player, agent_key, decision_streams, make_agent
+from german_whist.agents.base import CannotPlay
+from german_whist.agents.beliefs import (
+    INPUTS,
+    MOST_HIDDEN,
+    draw_planned,
+    plan_any_hands,
+)
+from german_whist.agents.champion import WEIGHTS
+from german_whist.agents.layers import BLOCK, Layers, new_rows, pass_rows
+from german_whist.agents.network import NetworkAgent
+from german_whist.agents.thinker import (
+    LIKELY,
+    ThinkerAgent,
+    new_thoughts,
+    open_last_trick,
+    thinker_actions,
+)
+from german_whist.agents.worth import (
+    INPUTS as WORTH_INPUTS,
+)
+from german_whist.agents.worth import MOST_PLACES, write_game_places
+from german_whist.engine.endgame import tables, value
+from german_whist.engine.endgame.solver import scratch_here
+from german_whist.engine.layout import trump_first
+from german_whist.engine.play import row
+from german_whist.engine.rules import load_rules
+from german_whist.engine.state import GAME
+from german_whist.engine.view import View
+
+NAMES = ["thinker:20", "thinker:20,beliefs=voids"]
+
+
+def at_trick(trick: int, seed: int, follow: bool) -> Game:
+    """A game of two champions, before a card of some trick."""
+    player = Player(make_agent("champion-1"), seed=1)
+    game = Game("classic", seed=seed)
+    while game.view(0).trick < trick or (game.phase == "follow") != follow:
+        game.play(player.choose(game.view(game.turn or 0)))
+    return game
+
+
+def paid(game: Game, seat: int) -> int:
+    """What a game that has come to its ending pays a seat with best play."""
+    record = game.record[0]
+    leader = int(record["leader"])
+    hands = [int(each) for each in record["hand"]]
+    won = value(hands, int(record["trump"]), leader)
+    return (1 if won > 6 else -1) * (1 if leader == seat else -1)
+
+
+# -- exactly what it should be
+
+
+def sure_of(game: Game, seat: int) -> Layers:
+    """Beliefs that know the other's hand, for this one position."""
+    view = game.view(seat).record
+    order = np.zeros(4, np.uint8)
+    trump_first(row(game.rules.record(), 0), row(view.copy(), 0), order)
+    held = int(game.record[0]["hand"][1 - seat])
+    biases = [
+        9.0 if held >> (13 * int(order[place // 13]) + place % 13) & 1 else -9.0
+        for place in range(52)
+    ]
+    weights = np.concatenate([np.zeros(INPUTS * 52), biases]).astype(np.float32)
+    return Layers(np.array([INPUTS, 52]), weights)
+
+
+def worth_of(game: Game, card: int, policy: NetworkAgent) -> float:
+    """What a card comes to in the true deal, by exact endings and the policy's likely replies."""
+    seat = game.turn or 0
+    after = game.clone()
+    after.play(card)
+    if after.view(0).endgame:
+        return paid(after, seat)
+    shares = policy.likelihoods(after.view(1 - seat).record.copy())[0]
+    shares[shares < LIKELY * shares.max()] = 0
+    told = 0.0
+    for reply in np.flatnonzero(shares):
+        then = after.clone()
+        then.play(int(reply))
+        told += float(shares[reply] / shares.sum()) * paid(then, seat)
+    return told
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_with_one_world_that_is_the_true_one_it_plays_an_exactly_best_card(follow: bool) -> None:
+    agent, policy = make_agent("thinker:1"), NetworkAgent("classic", WEIGHTS)
+    assert isinstance(agent, ThinkerAgent)
+    told = 0
+    for seed in range(40):
+        game = at_trick(12, seed, follow)
+        view = game.view(game.turn or 0)
+        worths = {card: worth_of(game, card, policy) for card in view.legal()}
+        if max(worths.values()) - min(worths.values()) < 0.3:
+            continue
+        told += 1
+        minds = agent.minds._replace(beliefs=sure_of(game, view.seat))
+        actions, rng, room = np.zeros(1, np.int64), np.zeros(1, np.uint64), new_thoughts(minds)
+        thinker_actions(
+            agent.record, tables(), view.record.copy(), rng, 1, False, minds, room, actions
+        )
+        # What the policy likes counts for a little.
+        assert worths[int(actions[0])] > max(worths.values()) - 0.1
+    assert told > 5
+
+
+def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
+    for seed in range(4):
+        game = at_trick(12, seed, follow=False)
+        seat = game.turn or 0
+
+        def best(now: Game, seat: int) -> int:
+            if now.view(0).endgame:
+                return paid(now, seat)
+            after = []
+            for card in now.view(now.turn or 0).legal():
+                then = now.clone()
+                then.play(card)
+                after.append(best(then, seat))
+            return max(after) if now.turn == seat else min(after)
+
+        games = np.array(game.record, GAME)
+        found = open_last_trick(
+            row(game.rules.record(), 0), tables(), scratch_here(), games, np.zeros(2, GAME), 1.0
+        )
+        assert found == best(game, seat)
+
+
+def test_estimates_of_the_last_trick_are_exact_and_those_before_are_not() -> None:
+    agent = make_agent("thinker:64")
+    last = at_trick(12, 3, follow=False)
+    found = agent.estimates(last.view(last.turn or 0))
+    assert found is not None
+    assert found.half_widths == pytest.approx(0, abs=1e-9)
+    assert len(found.actions) == len(last.view(last.turn or 0).legal())
+    early = at_trick(4, 3, follow=False)
+    found = agent.estimates(early.view(early.turn or 0))
+    assert found is not None
+    assert (found.half_widths > 0).all()
+
+
+# -- beliefs
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_hands_are_drawn_in_proportion_to_the_product_of_their_odds(count: int) -> None:
+    cards = [3, 17, 21, 40, 51]
+    odds = np.zeros(52)
+    odds[cards] = [0.2, 1.0, 3.0, 0.0, 1.5]
+    unseen = np.uint64(sum(1 << card for card in cards))
+    ways = np.zeros((53, MOST_HIDDEN + 1))
+    plan_any_hands(unseen, count, odds, ways)
+    stream = np.array([5], np.uint64)
+    drawn: dict[int, int] = {}
+    for _ in range(20_000):
+        held = int(draw_planned(unseen, count, odds, ways, stream))
+        drawn[held] = drawn.get(held, 0) + 1
+    wanted = {
+        sum(1 << card for card in hand): prod(odds[card] for card in hand)
+        for hand in combinations(cards, count)
+    }
+    total = sum(wanted.values())
+    for held, weight in wanted.items():
+        assert drawn.get(held, 0) / 20_000 == pytest.approx(weight / total, abs=0.015)
+        assert weight > 0 or held not in drawn
+
+
+def test_where_too_much_is_ruled_out_nothing_is() -> None:
+    odds, ways = np.zeros(52), np.zeros((53, MOST_HIDDEN + 1))
+    odds[1] = 1.0
+    plan_any_hands(np.uint64(0b111), 2, odds, ways)
+    held = draw_planned(np.uint64(0b111), 2, odds, ways, np.array([1], np.uint64))
+    assert int(held).bit_count() == 2
+    assert int(held) & 0b10
+
+
+# -- the networks' numbers
+
+
+def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes() -> None:
+    chance = np.random.default_rng(1)
+    sizes, parts = np.array([30, 20, 12, 5]), []
+    x_of = (chance.random((3 * BLOCK + 1, 30)) < 0.3).astype(np.float32)
+    x = x_of
+    for k, (n, m) in enumerate(pairwise(sizes)):
+        weight, bias = chance.normal(size=(n, m)), chance.normal(size=m)
+        parts += [weight.ravel(), bias]
+        x = x @ weight + bias
+        x = np.maximum(x, 0) if k < 2 else x
+    net = Layers(sizes, np.concatenate(parts).astype(np.float32))
+    rows = new_rows(net, len(x_of), 30)
+    for k, each in enumerate(x_of):
+        places = np.flatnonzero(each)
+        rows.counts[k] = len(places)
+        rows.places[k, : len(places)] = places
+    pass_rows(net, rows, len(x_of))
+    together = rows.out.copy()
+    np.testing.assert_allclose(together, x, rtol=1e-4, atol=1e-4)
+    rows.places[0], rows.counts[0] = rows.places[11], rows.counts[11]
+    pass_rows(net, rows, 1)
+    np.testing.assert_array_equal(rows.out[0], together[11])
+
+
+def seen_by_worth(game: Game) -> set[int]:
+    places = np.zeros(MOST_PLACES, np.int16)
+    count = write_game_places(row(game.rules.record(), 0), row(game.record.copy(), 0), places)
+    return set(places[:count].tolist())
+
+
+def test_what_worth_sees_does_not_hang_on_the_names_of_suits() -> None:
+    game = at_trick(5, 2, follow=False)
+    seen = seen_by_worth(game)
+    assert max(seen) < WORTH_INPUTS
+    record = game.record[0]
+    shift = 13
+
+    def turned(cards: int) -> int:
+        cards <<= shift
+        return (cards & ((1 << 52) - 1)) | cards >> 52
+
+    other = game.clone()
+    twin = other.record[0]
+    for name in ("hand", "known", "played"):
+        twin[name] = [turned(int(each)) for each in record[name]]
+    twin["deal"] = (record["deal"] + shift) % 52
+    twin["trump"] = (record["trump"] + 1) % 4
+    assert seen_by_worth(other) == seen
+    # A card in play that changes hands is seen.
+    mine = int(record["hand"][int(record["leader"])])
+    twin["hand"] = record["hand"]
+    moved = mine & -mine
+    changed = game.clone()
+    changed.record[0]["hand"] = [int(each) ^ moved for each in record["hand"]]
+    assert seen_by_worth(changed) != seen
+
+
+# -- a player like others
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> None:
+    agent = make_agent(name)
+    games = Games("classic", 6, seed=2)
+    for step in range(26):
+        views = games.views()
+        rng = decision_streams(agent_key(2), games.records["number"], views)
+        whole = agent.act(views, rng)
+        if step % 5 == 0:
+            backwards = agent.act(views[::-1].copy(), rng[::-1].copy())[::-1]
+            single = [agent.act(views[i : i + 1], rng[i : i + 1])[0] for i in range(6)]
+            np.testing.assert_array_equal(whole, backwards)
+            np.testing.assert_array_equal(whole, single)
+        games.step(whole)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "champion"])
+def test_no_player_sees_what_is_hidden(name: str) -> None:
+    player = Player(make_agent(name), seed=9)
+    rng = np.random.default_rng(1)
+    game = Game("classic", seed=5)
+    while not game.view(0).endgame:
+        seat = game.turn or 0
+        other = with_other_hidden_cards(game, seat, rng)
+        action = player.choose(game.view(seat), deal=5)
+        assert player.choose(other.view(seat), deal=5) == action
+        game.play(action)
+
+
+def test_hands_are_played_to_the_end() -> None:
+    agent = make_agent("thinker:8")
+    tricks, _ = play_all((agent, agent), "classic", 4, seed=3)
+    assert (tricks.sum(axis=1) == 13).all()
+
+
+def test_it_thinks_for_a_time_and_stops_when_one_card_is_left() -> None:
+    player = Player(make_agent("thinker:20000ms"))
+    game = at_trick(12, 1, follow=False)
+    assert player.choose(game.view(game.turn or 0)) in game.view(game.turn or 0).legal()
+
+
+def test_at_the_last_trick_the_champion_plays_as_the_thinker_and_before_it_as_its_network() -> None:
+    champion, thinker = Player(make_agent("champion")), Player(make_agent("thinker:4"))
+    network = Player(NetworkAgent("classic", WEIGHTS))
+    apart = 0
+    for seed in range(12):
+        for trick in (7, 12):
+            game = at_trick(trick, seed, follow=False)
+            view: View = game.view(game.turn or 0)
+            if trick == 12:
+                assert champion.choose(view) == thinker.choose(view)
+                apart += champion.choose(view) != network.choose(view)
+            else:
+                assert champion.choose(view) == network.choose(view)
+    assert apart > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("thinker:0", "thinker:64"),
+        ("thinker:64,luck", "policy=PATH, worth=PATH, beliefs=PATH, and beliefs=voids"),
+        (f"thinker:64,worth={WEIGHTS}", "is no network that judges"),
+        ("thinker:64,worth=AGENTS/beliefs", "what is wanted is one of worth"),
+        ("thinker:64,beliefs=nowhere", "there is no checkpoint"),
+    ],
+)
+def test_wrong_parameters_are_refused_in_a_sentence(name: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        make_agent(name.replace("AGENTS", str(WEIGHTS.parent)))
+
+
+@pytest.mark.parametrize("rules", ["no-trump", "draft", "race-9", "all-tricks", "colour"])
+def test_rules_that_its_networks_do_not_know_are_refused(rules: str) -> None:
+    with pytest.raises(CannotPlay, match="the thinker does not play"):
+        make_agent("thinker:64", rules)
+    assert not ThinkerAgent.plays(load_rules(rules))
+
+
+def test_it_plays_without_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from german_whist.training.arena import evaluate\n"
+        "print(evaluate('thinker:2', 'random', hands=4, workers=1).pairings[0].hands)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "4"
+
+
+def test_the_networks_of_the_package_are_small() -> None:
+    files: list[Any] = sorted(Path(WEIGHTS).parent.glob("*.safetensors"))
+    assert len(files) >= 4
+    assert sum(each.stat().st_size for each in files) < 8_000_000

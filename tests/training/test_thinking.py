@@ -1,0 +1,341 @@
+"""What the thinker's networks are made from: hands, targets, fits that go on, whole courses."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from german_whist import Game  # noqa: E402
+from german_whist.agents.beliefs import read_beliefs, write_known  # noqa: E402
+from german_whist.agents.card import Card, NetworkCard  # noqa: E402
+from german_whist.agents.champion import WEIGHTS  # noqa: E402
+from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint  # noqa: E402
+from german_whist.agents.layers import new_rows, pass_rows  # noqa: E402
+from german_whist.agents.network import Policy  # noqa: E402
+from german_whist.agents.registry import make_agent  # noqa: E402
+from german_whist.agents.worth import OUTCOMES, read_worth  # noqa: E402
+from german_whist.cli import main  # noqa: E402
+from german_whist.engine.endgame import value  # noqa: E402
+from german_whist.engine.play import play, row, set_up  # noqa: E402
+from german_whist.engine.rules import Rules, load_rules  # noqa: E402
+from german_whist.engine.state import GAME  # noqa: E402
+from german_whist.engine.view import write_view  # noqa: E402
+from german_whist.training.thinking.advice import Adviser, PolicyStudy  # noqa: E402
+from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
+from german_whist.training.thinking.course import load_course  # noqa: E402
+from german_whist.training.thinking.fitting import Fit, Plan, write_network  # noqa: E402
+from german_whist.training.thinking.hands import HAND, Players, write_hands  # noqa: E402
+from german_whist.training.thinking.parts import study  # noqa: E402
+from german_whist.training.thinking.worth import WorthStudy, targets  # noqa: E402
+
+CLASSIC = load_rules("classic")
+TINY = load_rules({"name": "tiny", "suits": 2, "ranks": 4, "hand": 2})
+
+
+def policy_for(rules: Rules, folder: Path) -> Policy:
+    """A policy with random weights."""
+    chance = np.random.default_rng(1)
+    weights = {
+        "hidden.0.weight": chance.normal(size=(8, 60)).astype(np.float32),
+        "hidden.0.bias": np.zeros(8, np.float32),
+        "policy.weight": chance.normal(size=(52, 8)).astype(np.float32),
+        "policy.bias": np.zeros(52, np.float32),
+    }
+    card = Card(
+        network=NetworkCard("mlp", tuple(range(60)), (8,)),
+        actions=52,
+        layout="trump-first",
+        rules=(rules.as_mapping(),),
+        horizon="foreplay",
+    )
+    return Policy(read_checkpoint(write_checkpoint(folder / "policy", weights, card)))
+
+
+# -- hands
+
+
+def test_hands_are_legal_and_end_as_the_solver_says() -> None:
+    hands = Players(CLASSIC, Policy(read_checkpoint(WEIGHTS)), 16).play(5, 100, 0.3)
+    again = Players(CLASSIC, Policy(read_checkpoint(WEIGHTS)), 8).play(5, 108, 0.3)
+    np.testing.assert_array_equal(hands[8:], again)
+    assert hands["strayed"].any()
+    for k, hand in enumerate(hands):
+        game = Game("classic", seed=5, number=100 + k)
+        for card in hand["plays"]:
+            game.play(int(card))
+        record = game.record[0]
+        won = value([int(each) for each in record["hand"]], int(record["trump"]), game.turn or 0)
+        assert hand["tricks"] == (won if game.turn == 0 else 13 - won)
+
+
+def test_hands_that_are_there_are_not_played_again(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def played(number: int) -> np.ndarray[Any, Any]:
+        asked.append(number)
+        return np.zeros(2, HAND)
+
+    write_hands(tmp_path, played, seed=1, chunks=2)
+    write_hands(tmp_path, played, seed=1, chunks=3)
+    assert asked == [0, 1, 2]
+
+
+# -- targets
+
+
+def test_targets_reach_back_to_a_stray_card_and_no_further() -> None:
+    own = torch.full((1, 3, OUTCOMES), 1 / OUTCOMES)
+    leaders = torch.tensor([[0, 1, 1, 0]])
+    for trace, strayed in ((1.0, 0), (1.0, 0b010), (0.5, 0)):
+        found, tells = targets(own, leaders, torch.tensor([9]), torch.tensor([strayed]), trace)
+        last = torch.zeros(OUTCOMES)
+        last[9] = 1
+        # Seat 1 leads to the last trick, and takes what seat 0 does not.
+        torch.testing.assert_close(found[0, 2], last.flip(0))
+        if strayed:
+            assert tells.tolist() == [[True, False, True]]
+            torch.testing.assert_close(found[0, 0], own[0, 0])
+        else:
+            assert tells.all()
+            share = trace * trace
+            torch.testing.assert_close(found[0, 0], share * last + (1 - share) / OUTCOMES)
+
+
+# -- fits
+
+
+def test_a_fit_that_was_broken_off_comes_to_the_same_weights(tmp_path: Path) -> None:
+    hands = Players(CLASSIC, Policy(read_checkpoint(WEIGHTS)), 256).play(7, 0, 0.1)
+    files = []
+    for k in range(4):
+        files.append(tmp_path / f"{k}.npy")
+        np.save(files[-1], hands[64 * k : 64 * (k + 1)])
+    plan = Plan((8,), 3.0, 16)
+
+    def fit() -> Fit:
+        return Fit(WorthStudy(CLASSIC, 0.8), plan, files)
+
+    def nothing(*_: object) -> None: ...
+
+    whole = fit()
+    whole.go(tmp_path / "whole", nothing, hands[:16], nothing)
+    assert whole.step == whole.steps == 48
+    begun = fit()
+    for batch in begun.batches():
+        begun.learn(batch)
+        if begun.step == 21:
+            break
+    begun.save(tmp_path / "half")
+    later = fit()
+    assert later.restore(tmp_path / "half")
+    later.go(tmp_path / "half", nothing, hands[:16], nothing)
+    for mine, others in zip(whole.average.parameters(), later.average.parameters(), strict=True):
+        assert torch.equal(mine, others)
+    with pytest.raises(ValueError, match="other settings"):
+        Fit(WorthStudy(CLASSIC, 0.8), Plan((8,), 2.0, 16), files).restore(tmp_path / "half")
+
+
+def test_worth_is_played_as_torch_computes_it(tmp_path: Path) -> None:
+    hands = Players(CLASSIC, Policy(read_checkpoint(WEIGHTS)), 8).play(7, 0, 0.1)
+    about, plan = WorthStudy(CLASSIC, 0.8), Plan((12, 6), 1.0, 8)
+    np.save(tmp_path / "hands.npy", hands)
+    fit = Fit(about, plan, [tmp_path / "hands.npy"])
+    path = write_network(tmp_path / "worth", fit, CLASSIC, {})
+    layers = read_worth(path, CLASSIC)
+    seen, *_ = about.read(hands)
+    wanted = fit.average(seen.float()).detach().numpy().reshape(-1, OUTCOMES)
+    rows = new_rows(layers, len(wanted), 100)
+    for k, each in enumerate(seen.float().numpy().reshape(len(wanted), -1)):
+        places = np.flatnonzero(each)
+        rows.counts[k] = len(places)
+        rows.places[k, : len(places)] = places
+    pass_rows(layers, rows, len(wanted))
+    np.testing.assert_allclose(rows.out, wanted, atol=0.01)
+
+
+def posterior(rules: Rules, hand: Any, decision: int) -> dict[int, float]:
+    """How likely each card is to be in the other's hand, over all deals and random play."""
+    played = [int(card) for card in hand["plays"][:decision]]
+    record = rules.record()
+
+    def after(deal: list[int]) -> tuple[Any, float]:
+        game = np.zeros(1, GAME)
+        game["deal"][0, : len(deal)] = deal
+        set_up(row(record, 0), row(game, 0), int(hand["dealer"]))
+        chance = 1.0
+        for card in played:
+            seat = int(game["turn"][0])
+            led = int(game["led_cards"][0, game["trick"][0]]) if game["phase"][0] == 1 else -1
+            held = [c for c in range(52) if int(game["hand"][0, seat]) >> c & 1]
+            legal = [c for c in held if c // 13 == led // 13] if led >= 0 else []
+            legal = legal or held
+            if card not in legal:
+                return None, 0.0
+            chance /= len(legal)
+            play(row(record, 0), row(game, 0), card)
+        return game, chance
+
+    def seen(game: Any, seat: int) -> bytes:
+        from german_whist.engine.state import VIEW
+
+        view = np.zeros(1, VIEW)
+        write_view(row(record, 0), row(game, 0), seat, row(view, 0))
+        return view.tobytes()
+
+    deal = [int(card) for card in hand["deal"][: len(rules.deck)]]
+    now, _ = after(deal)
+    seat = int(now["turn"][0])
+    what = seen(now, seat)
+    first = 0 if int(hand["dealer"]) != seat else 1
+    fixed = {place: deal[place] for place in (first, first + 2)}
+    free = [place for place in range(len(deal)) if place not in fixed]
+    total, told = 0.0, dict.fromkeys(map(int, rules.deck), 0.0)
+    for cards in permutations([deal[place] for place in free]):
+        other = list(deal)
+        for place, card in zip(free, cards, strict=True):
+            other[place] = card
+        game, chance = after(other)
+        if chance and seen(game, seat) == what:
+            total += chance
+            for card in told:
+                told[card] += chance * (int(game["hand"][0, 1 - seat]) >> card & 1)
+    return {card: each / total for card, each in told.items()}
+
+
+def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path) -> None:
+    players = Players(TINY, policy_for(TINY, tmp_path), 4096)
+    files = []
+    for k in range(8):
+        files.append(tmp_path / f"{k}.npy")
+        np.save(files[-1], players.play(3, 4096 * k, 1.0))
+    plan = Plan((64,), 3.0, 256, 0.01)
+    about = BeliefStudy(TINY)
+    fit = Fit(about, plan, files)
+    fit.go(tmp_path / "beliefs", lambda _: None, np.load(files[0])[:256], lambda *_: None)
+    path = write_network(tmp_path / "beliefs", fit, TINY, {})
+    layers = read_beliefs(path, TINY)
+    rows = new_rows(layers, 1, 100)
+    order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
+    apart, told = [], 0.0
+    from german_whist.engine.state import VIEW
+
+    for hand in players.play(4, 0, 1.0)[:12]:
+        game, view = np.zeros(1, GAME), np.zeros(1, VIEW)
+        game["deal"][0] = hand["deal"]
+        set_up(row(TINY.record(), 0), row(game, 0), int(hand["dealer"]))
+        for card in hand["plays"][:3]:
+            play(row(TINY.record(), 0), row(game, 0), int(card))
+        seat = int(game["turn"][0])
+        write_view(row(TINY.record(), 0), row(game, 0), seat, row(view, 0))
+        rows.counts[0] = write_known(row(TINY.record(), 0), row(view, 0), order, at, rows.places[0])
+        pass_rows(layers, rows, 1)
+        wanted = posterior(TINY, hand, 3)
+        unseen = [c for c in wanted if int(view["unseen"][0]) >> c & 1]
+        for card in unseen:
+            guess = 1 / (1 + np.exp(-rows.out[0, 13 * at[card // 13] + card % 13]))
+            apart.append(abs(guess - wanted[card]))
+            told = max(told, abs(wanted[card] - np.mean([wanted[c] for c in unseen])))
+    assert told > 0.2, "some cards have to be likelier than others"
+    assert np.mean(apart) < 0.06
+
+
+# -- advice
+
+
+def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
+    policy = Policy(read_checkpoint(WEIGHTS))
+    worth = read_worth(WEIGHTS.parent / "worth", CLASSIC)
+    advised = Adviser(CLASSIC, policy, worth, 8).advise(3, 0, 0.1)
+    plain = Players(CLASSIC, policy, 8).play(3, 0, 0.1)
+    np.testing.assert_array_equal(advised["hand"], plain)
+    told = 0
+    for each in advised:
+        game = Game("classic", seed=3, number=int(np.flatnonzero(advised == each)[0]))
+        for card in each["hand"]["plays"][:25]:
+            game.play(int(card))
+        seat = game.turn or 0
+        # The last reply before the ending is judged exactly.
+        for column, card in enumerate(game.view(seat).legal()):
+            if np.isnan(each["worths"][25, column]):
+                continue
+            after = game.clone()
+            after.play(card)
+            record = after.record[0]
+            hands = [int(each) for each in record["hand"]]
+            leader = int(record["leader"])
+            won = value(hands, int(record["trump"]), leader)
+            paid = (1 if won > 6 else -1) * (1 if leader == seat else -1)
+            assert each["worths"][25, column] == paid
+            told += 1
+    assert told > 8
+
+
+def test_a_policy_that_takes_advice_gains_by_it(tmp_path: Path) -> None:
+    policy = Policy(read_checkpoint(WEIGHTS))
+    worth = read_worth(WEIGHTS.parent / "worth", CLASSIC)
+    advised = Adviser(CLASSIC, policy, worth, 256).advise(9, 0, 0.1)
+    np.save(tmp_path / "0.npy", advised)
+    about = PolicyStudy(CLASSIC, policy, 0.01)
+    from german_whist.training.thinking.parts import policy_layers
+
+    checkpoint = read_checkpoint(WEIGHTS)
+    plan = Plan(tuple(checkpoint.card.network.layers), 30.0, 64, 0.0003)
+    start = policy_layers(checkpoint, about, plan)
+    gain, away, greedy = about.errors(start, advised)
+    assert abs(gain) < 0.002
+    assert away < 0.002
+    fit = Fit(about, plan, [tmp_path / "0.npy"], start)
+    for batch in fit.batches():
+        if fit.step == fit.steps:
+            break
+        fit.learn(batch)
+    gain, away, greedy = about.errors(fit.net, advised)
+    assert gain > 0.02
+    assert away > 0
+    assert greedy > 0.02
+
+
+# -- courses
+
+
+def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["hands=128", "advised=64", "worth_layers=[8]", "belief_layers=[8]", "astray=0.1"]
+    assert main(["study", "quick", *words, "--folder", str(tmp_path / "mine")]) == 0
+    named = capsys.readouterr().out.splitlines()[-1]
+    assert make_agent(named).name == named
+    before = (tmp_path / "mine" / "policy.safetensors").read_bytes()
+    study(tmp_path / "mine", load_course("quick", words), lambda _: None)
+    assert (tmp_path / "mine" / "policy.safetensors").read_bytes() == before
+    with pytest.raises(ValueError, match="was begun with hands 128"):
+        study(tmp_path / "mine", load_course("quick", ["hands=64"]), lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["hand=5"], "did you mean 'hands'"),
+        (["hands=many"], "hands"),
+        (["hands=-1"], "at least 0"),
+        (["astray=2"], "from 0 to 1"),
+        (["pull=0"], "above 0"),
+        (["hands"], "key=value"),
+    ],
+)
+def test_wrong_settings_are_refused_in_a_sentence(words: list[str], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        load_course("quick", words)
+
+
+def test_courses_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "--list"]) == 0
+    assert "classic" in capsys.readouterr().out
+    assert main(["study", "quick", "seed=9", "--show"]) == 0
+    assert "seed: 9" in capsys.readouterr().out

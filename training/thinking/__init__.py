@@ -1,0 +1,1 @@
+"""Learning what the searches know: hands played by a policy, and networks fitted to them."""

@@ -1,0 +1,312 @@
+"""What every card would have come to: advice for a policy, from hands of its own.
+
+At each decision of a hand every legal card is tried in the deal as it is: the other replies by
+the policy, and what follows is judged by a network of worth, or exactly where the ending is
+near. A single deal tells little, but a policy that learns from many is told what a card is
+worth on average over all that it can not see.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ...agents.endings import ending_worth
+from ...agents.layers import Layers
+from ...agents.network import Policy, look
+from ...agents.replies import Desk, PolicyNet, new_desk, policy_net
+from ...agents.thinker import open_last_trick, pays_of
+from ...agents.worth import INPUTS, MOST_PLACES, write_game_places
+from ...engine.bits import NO_CARDS, ONE, lowest
+from ...engine.compiled import jit
+from ...engine.endgame import Scratch, Tables
+from ...engine.layout import real_action
+from ...engine.play import legal, play, row, set_up, stock_left
+from ...engine.rules import Rules
+from ...engine.state import FOLLOW, GAME
+from ...engine.view import write_position
+from .hands import BF16_ONE, HAND, BatchLayers, Players
+
+Array = np.ndarray[Any, Any]
+
+MOST_CARDS = 13
+_LEAST = np.float32(-6.5)
+"""A card is tried unless its logit lies so far below the best one's."""
+ADVISED = np.dtype([("hand", HAND), ("worths", "f2", (26, MOST_CARDS))])
+"""A hand, and at each decision what each legal card came to, the lowest first; nan for none."""
+
+
+@jit
+def spread(
+    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, placed: np.ndarray,
+    shown: np.ndarray, orders: np.ndarray, leaves: np.ndarray, owners: np.ndarray,
+    columns: np.ndarray,
+) -> int:  # fmt: skip
+    """Play every card that is worth a thought in every game; returns how many leaves."""
+    count = 0
+    likely = np.empty(52, np.float32)
+    for index in range(len(games)):
+        cards = legal(row(rules, 0), row(games, index))
+        top = np.float32(-np.inf)
+        for place in range(logits.shape[1]):
+            if (placed[index] >> np.uint64(place)) & ONE:
+                top = max(top, logits[index, place])
+                likely[real_action(shown[index, place], orders[index])] = logits[index, place]
+        first, column = count, 0
+        while cards:
+            card = lowest(cards)
+            cards &= cards - ONE
+            if likely[card] >= top + _LEAST:
+                leaves[count] = games[index]
+                play(row(rules, 0), row(leaves, count), card)
+                owners[count] = index
+                columns[count] = column
+                count += 1
+            column += 1
+        if count == first + 1:
+            count = first
+    return count
+
+
+@jit
+def show_replies(
+    rules: np.ndarray, leaves: np.ndarray, net: PolicyNet, desk: Desk, seen: np.ndarray,
+    asked: np.ndarray, placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
+) -> int:  # fmt: skip
+    """What the other sees where it has to reply and has a choice; a card without one is played."""
+    count = 0
+    view = row(desk.views, 0)
+    for leaf in range(len(leaves)):
+        game = row(leaves, leaf)
+        if game.phase != FOLLOW:
+            continue
+        cards = legal(row(rules, 0), game)
+        if cards & (cards - ONE) == NO_CARDS:
+            play(row(rules, 0), game, lowest(cards))
+            continue
+        write_position(row(rules, 0), game, np.int64(game.turn), view)
+        placed[count] = look(
+            row(rules, 0), view, net.trumps_first, net.closed, orders[count], shown[count],
+            desk.observation,
+        )  # fmt: skip
+        for k in range(len(net.inputs)):
+            seen[count, k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
+        asked[count] = leaf
+        count += 1
+    return count
+
+
+@jit
+def reply_all(
+    rules: np.ndarray, leaves: np.ndarray, asked: np.ndarray, logits: np.ndarray,
+    placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
+) -> None:  # fmt: skip
+    """The likeliest reply in each leaf that was asked about."""
+    for index in range(len(logits)):
+        best = -1
+        for place in range(logits.shape[1]):
+            fits = (placed[index] >> np.uint64(place)) & ONE
+            if fits and (best < 0 or logits[index, place] > logits[index, best]):
+                best = place
+        card = real_action(shown[index, best], orders[index])
+        play(row(rules, 0), row(leaves, asked[index]), card)
+
+
+@jit
+def judge_exactly(
+    rules: np.ndarray, known: Tables, scratch: Scratch, games: np.ndarray, owners: np.ndarray,
+    leaves: np.ndarray, trials: np.ndarray, most: float, worths: np.ndarray, asked: np.ndarray,
+    seen: np.ndarray, places: np.ndarray,
+) -> int:  # fmt: skip
+    """What each leaf is worth to whoever played; where only a network can tell, what it sees."""
+    count = 0
+    for leaf in range(len(leaves)):
+        game = row(leaves, leaf)
+        seat = games[owners[leaf]].turn
+        sign = 1.0 if game.leader == seat else -1.0
+        left = stock_left(row(rules, 0), game)
+        if left == 0:
+            worths[leaf] = sign * ending_worth(row(rules, 0), known, scratch, game)
+        elif left == 2:
+            worths[leaf] = sign * open_last_trick(
+                row(rules, 0), known, scratch, leaves[leaf : leaf + 1], trials, most
+            )
+        else:
+            worths[leaf] = sign
+            seen[count] = 0
+            for k in range(write_game_places(row(rules, 0), game, places)):
+                seen[count, places[k]] = BF16_ONE
+            asked[count] = leaf
+            count += 1
+    return count
+
+
+class Adviser:
+    """Plays hands of a policy, and says at each decision what every card comes to."""
+
+    def __init__(self, rules: Rules, policy: Policy, worth: Layers, count: int) -> None:
+        self.players = Players(rules, policy, count)
+        self.worth = BatchLayers(worth)
+        self.pays = torch.from_numpy(pays_of(rules))
+        rows = count * MOST_CARDS
+        net = self.players.net
+        self.leaves = np.zeros(rows, GAME)
+        self.owners, self.columns = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+        self.asked, self.placed = np.zeros(rows, np.int64), np.zeros(rows, np.uint64)
+        self.shown = np.zeros((rows, net.sizes[-1]), np.int64)
+        self.orders = np.zeros((rows, 4), np.uint8)
+        self.seen = np.zeros((rows, len(net.inputs)), np.int16)
+        self.positions = np.zeros((rows, INPUTS), np.int16)
+        self.trials = np.zeros(2, GAME)
+        self.places = np.zeros(MOST_PLACES, np.int16)
+
+    def advise(self, seed: int, first: int, astray: float) -> Array:
+        """Hands of a seed from number `first` on, with advice."""
+        players = self.players
+        advised = np.zeros(len(players.games), ADVISED)
+        advised["worths"] = np.nan
+
+        def look_on(at: int, logits: Array) -> None:
+            worths = self._worths(players.games, logits)
+            count = len(worths)
+            advised["worths"][self.owners[:count], at, self.columns[:count]] = worths
+
+        advised["hand"] = players.play(seed, first, astray, look_on)
+        return advised
+
+    def _worths(self, games: Array, logits: Array) -> Array:
+        players, rules = self.players, self.players.rules
+        seen = players.placed, players.shown, players.orders
+        count = spread(rules, games, logits, *seen, self.leaves, self.owners, self.columns)
+        leaves = self.leaves[:count]
+        net = players.net
+        room = self.placed, self.shown, self.orders
+        asked = show_replies(rules, leaves, net, players.desk, self.seen, self.asked, *room)
+        if asked:
+            replies = players.policy.answers(self.seen[:asked]).numpy()
+            reply_all(rules, leaves, self.asked, replies, *room)
+        worths = np.zeros(count)
+        asked = judge_exactly(
+            rules, players.known, players.scratch, games, self.owners, leaves, self.trials,
+            float(self.pays.max()), worths, self.asked, self.positions, self.places,
+        )  # fmt: skip
+        if asked:
+            judged = self.worth.answers(self.positions[:asked]).softmax(-1) @ self.pays
+            worths[self.asked[:asked]] *= judged.numpy()
+        return worths
+
+
+# -- learning from it
+
+
+@jit
+def write_decisions(
+    rules: np.ndarray, advised: np.ndarray, net: PolicyNet, desk: Desk, games: np.ndarray,
+    seen: np.ndarray, worths: np.ndarray,
+) -> int:  # fmt: skip
+    """The decisions of some hands where there was a choice, as the policy sees them.
+
+    `worths` are placed as its answers are, nan where no card can be played; returns how many.
+    """
+    game, view = row(games, 0), row(desk.views, 0)
+    order = np.empty(4, np.uint8)
+    shown = np.empty(worths.shape[1], np.int64)
+    count = 0
+    for index in range(len(advised)):
+        each = row(advised, index)
+        game.deal[:] = each.hand.deal
+        set_up(row(rules, 0), game, np.int64(each.hand.dealer))
+        for at in range(np.int64(rules[0].stock)):
+            tried = False
+            for column in range(MOST_CARDS):
+                tried |= not np.isnan(np.float32(each.worths[at][column]))
+            if tried:
+                write_position(row(rules, 0), game, np.int64(game.turn), view)
+                look(row(rules, 0), view, net.trumps_first, net.closed, order, shown,
+                     desk.observation)  # fmt: skip
+                for k in range(len(net.inputs)):
+                    seen[count, k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
+                _place_worths(legal(row(rules, 0), game), each.worths[at], order, shown,
+                              worths[count])  # fmt: skip
+                count += 1
+            play(row(rules, 0), game, np.int64(each.hand.plays[at]))
+    return count
+
+
+@jit
+def _place_worths(
+    cards: np.uint64, given: np.ndarray, order: np.ndarray, shown: np.ndarray, out: np.ndarray
+) -> None:  # fmt: skip
+    column = 0
+    by_card = np.full(52, np.float32(np.nan))
+    while cards:
+        by_card[lowest(cards)] = np.float32(given[column])
+        column += 1
+        cards &= cards - ONE
+    for place in range(len(out)):
+        out[place] = np.nan
+        if shown[place] >= 0:
+            out[place] = by_card[real_action(shown[place], order)]
+
+
+class PolicyStudy:
+    """A policy that leans towards what was worth more, and does not go far from the old one."""
+
+    kind = "mlp"
+
+    def __init__(self, rules: Rules, policy: Policy, pull: float) -> None:
+        """`pull` is what a unit of relative entropy to the old policy costs, in pay."""
+        self.rules, self.pull = rules.record(), pull
+        self.net = policy_net(policy)
+        self.old = BatchLayers(Layers(self.net.sizes, self.net.weights))
+        self.inputs, self.outputs = len(self.net.inputs), int(self.net.sizes[-1])
+        self.desk = new_desk(self.net)
+
+    def read(self, advised: Array) -> tuple[Array, Tensor]:
+        """Inputs, and worths by place."""
+        most = len(advised) * int(self.rules["stock"][0])
+        seen = np.zeros((most, self.inputs), np.int16)
+        worths = np.zeros((most, self.outputs), np.float32)
+        room = self.net, self.desk, np.zeros(1, GAME)
+        count = write_decisions(self.rules, advised, *room, seen, worths)
+        return seen[:count], torch.from_numpy(worths[:count])
+
+    def loss(self, net: nn.Module, advised: Array) -> Tensor:
+        """What the policy loses on average, and how far it has gone."""
+        gain, away = self._both(net, advised)
+        return -gain.mean() + self.pull * away.mean()
+
+    @torch.no_grad()
+    def errors(self, net: nn.Module, advised: Array) -> list[float]:
+        """What it gains on the old policy, how far it has gone, and what its best cards gain."""
+        gain, away = self._both(net, advised)
+        return [float(gain.mean()), float(away.mean()), float(self._greedy(net, advised).mean())]
+
+    def _logs(self, logits: Tensor, there: Tensor) -> Tensor:
+        return functional.log_softmax(logits.masked_fill(~there, -1e9), -1)
+
+    def _both(self, net: nn.Module, advised: Array) -> tuple[Tensor, Tensor]:
+        seen, worths = self.read(advised)
+        there = ~worths.isnan()
+        old = self._logs(self.old.answers(seen), there)
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = net(torch.from_numpy(seen).view(torch.bfloat16)).float()
+        new = self._logs(logits, there)
+        before = (old.exp() * worths.nan_to_num()).sum(-1, keepdim=True)
+        gain = (new.exp() * (worths - before).nan_to_num()).sum(-1)
+        away = (new.exp() * (new - old) * there).sum(-1)
+        return gain, away
+
+    def _greedy(self, net: nn.Module, advised: Array) -> Tensor:
+        seen, worths = self.read(advised)
+        there = ~worths.isnan()
+        rows = torch.arange(len(seen))
+        old = self._logs(self.old.answers(seen), there).argmax(-1)
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = net(torch.from_numpy(seen).view(torch.bfloat16)).float()
+        new = self._logs(logits, there).argmax(-1)
+        return worths[rows, new] - worths[rows, old]

@@ -1,0 +1,100 @@
+"""Fitting a network of beliefs to hands of self-play: which unseen cards does the other hold?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ...agents.beliefs import INPUTS, MOST_KNOWN, write_known
+from ...engine.bits import ONE
+from ...engine.compiled import jit
+from ...engine.play import play, row, set_up
+from ...engine.rules import Rules
+from ...engine.state import GAME, VIEW
+from ...engine.view import write_view
+from .hands import BF16_ONE
+
+Array = np.ndarray[Any, Any]
+
+
+@jit
+def write_guesses(
+    rules: np.ndarray, hands: np.ndarray, games: np.ndarray, views: np.ndarray, places: np.ndarray,
+    seen: np.ndarray, held: np.ndarray, asked: np.ndarray,
+) -> None:  # fmt: skip
+    """What the player to move knows at each decision, `(hands, decisions, inputs)`.
+
+    `held` says which cards the other holds, `asked` which of them the player has not seen, both
+    `(hands, decisions, 52)`.
+    """
+    game, view = row(games, 0), row(views, 0)
+    order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
+    seen[:] = 0
+    for index in range(len(hands)):
+        hand = row(hands, index)
+        game.deal[:] = hand.deal
+        set_up(row(rules, 0), game, np.int64(hand.dealer))
+        for decision in range(seen.shape[1]):
+            seat = np.int64(game.turn)
+            write_view(row(rules, 0), game, seat, view)
+            count = write_known(row(rules, 0), view, order, at, places)
+            for k in range(count):
+                seen[index, decision, places[k]] = BF16_ONE
+            _write_cards(view.unseen, order, asked[index, decision])
+            _write_cards(game.hand[1 - seat], order, held[index, decision])
+            play(row(rules, 0), game, np.int64(hand.plays[decision]))
+
+
+@jit
+def _write_cards(cards: np.uint64, order: np.ndarray, out: np.ndarray) -> None:
+    for place in range(52):
+        card = 13 * np.int64(order[place // 13]) + place % 13
+        out[place] = np.float32((cards >> np.uint64(card)) & ONE)
+
+
+class BeliefStudy:
+    """A network of beliefs, and the hands that it learns from."""
+
+    kind = "beliefs"
+    inputs = INPUTS
+    outputs = 52
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules.record()
+        self.decisions = rules.stock_cards
+        self.places = np.zeros(MOST_KNOWN, np.int16)
+        self._room = self._space(0)
+
+    def _space(self, hands: int) -> tuple[Array, Array, Array]:
+        shape = hands, self.decisions
+        cards = np.zeros((*shape, 52), np.float32)
+        return np.zeros((*shape, INPUTS), np.int16), cards, cards.copy()
+
+    def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
+        """Inputs, cards held by the other, and cards unseen; good until the next call."""
+        if len(self._room[0]) != len(hands):
+            self._room = self._space(len(hands))
+        room = np.zeros(1, GAME), np.zeros(1, VIEW), self.places
+        write_guesses(self.rules, hands, *room, *self._room)
+        seen, held, asked = (torch.from_numpy(each) for each in self._room)
+        return seen.view(torch.bfloat16), held, asked
+
+    def loss(self, net: nn.Module, hands: Array) -> Tensor:
+        """How badly the guesses fit, in nats for each decision."""
+        return self._each(net, hands).mean()
+
+    @torch.no_grad()
+    def errors(self, net: nn.Module, hands: Array) -> list[float]:
+        """The same at each decision."""
+        return self._each(net, hands).mean(0).tolist()
+
+    def _each(self, net: nn.Module, hands: Array) -> Tensor:
+        seen, held, asked = self.read(hands)
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = net(seen).float()
+        each = functional.binary_cross_entropy_with_logits(logits, held, reduction="none")
+        return (each * asked).sum(-1)

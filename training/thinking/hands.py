@@ -1,0 +1,192 @@
+"""Hands of self-play, kept so that any network can be fitted to them later.
+
+A policy plays both seats, many hands in lockstep; now and then a card is played at random,
+so that positions come up which it would not have sought. What is kept is the deal, the cards
+of the foreplay, in which tricks chance had its way, and how the ending comes out with best
+play by both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ...agents.layers import Layers
+from ...agents.network import Policy, look
+from ...agents.replies import Desk, PolicyNet, new_desk, policy_net
+from ...engine.bits import ONE, nth_lowest, popcount
+from ...engine.compiled import jit
+from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
+from ...engine.files import written_whole
+from ...engine.layout import real_action
+from ...engine.play import deal_numbered, legal, play, row
+from ...engine.rules import Rules
+from ...engine.state import GAME
+from ...engine.streams import below, fraction, keyed
+from ...engine.view import write_position
+
+Array = np.ndarray[Any, Any]
+
+MOST_PLAYS = 26
+BF16_ONE = np.int16(0x3F80)
+"""The bits of one in bfloat16, which NumPy does not have."""
+
+HAND = np.dtype(
+    [
+        ("strayed", "u4"),  # the tricks in which a card was played at random, as a set
+        ("deal", "u1", (52,)),
+        ("dealer", "u1"),
+        ("tricks", "i1"),  # what seat 0 takes of the ending
+        ("plays", "u1", (MOST_PLAYS,)),  # of the foreplay, as they fell
+    ]
+)
+
+_STRAYS = np.uint64(0x5712A7)
+
+
+class BatchLayers:
+    """A network asked many things at once, by torch in bfloat16."""
+
+    def __init__(self, net: Layers) -> None:
+        at = 0
+        self.layers: list[tuple[Tensor, Tensor]] = []
+        for n, m in pairwise(net.sizes.tolist()):
+            weight = torch.from_numpy(net.weights[at : at + n * m].reshape(n, m).T.copy())
+            bias = torch.from_numpy(net.weights[at + n * m : at + n * m + m].copy())
+            self.layers.append((weight.bfloat16(), bias.bfloat16()))
+            at += (n + 1) * m
+
+    @torch.no_grad()
+    def answers(self, seen: Array) -> Tensor:
+        """The last layer's values for rows of places, ones in bfloat16."""
+        x = torch.from_numpy(seen).view(torch.bfloat16)
+        for weight, bias in self.layers[:-1]:
+            x = functional.relu(functional.linear(x, weight, bias))
+        return functional.linear(x, *self.layers[-1]).float()
+
+
+@jit
+def deal_all(
+    rules: np.ndarray, seed: np.uint64, first: int, games: np.ndarray, hands: np.ndarray,
+    streams: np.ndarray,
+) -> None:  # fmt: skip
+    """Deal the hands `first` and on of a seed, with a stream of chances for each."""
+    for index in range(len(hands)):
+        game, hand = row(games, index), row(hands, index)
+        number = np.uint64(first + index)
+        deal_numbered(row(rules, 0), game, seed, number, streams[index : index + 1])
+        hand.deal[:] = game.deal
+        hand.dealer = game.dealer
+        hand.strayed = 0
+        streams[index] = keyed(keyed(seed, _STRAYS), number)
+
+
+@jit
+def show_all(
+    rules: np.ndarray, games: np.ndarray, net: PolicyNet, desk: Desk, seen: np.ndarray,
+    placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
+) -> None:  # fmt: skip
+    """What the policy sees in each game, and which actions stand where in its answer."""
+    for index in range(len(games)):
+        game, view = row(games, index), row(desk.views, 0)
+        write_position(row(rules, 0), game, np.int64(game.turn), view)
+        placed[index] = look(
+            row(rules, 0), view, net.trumps_first, net.closed, orders[index], shown[index],
+            desk.observation,
+        )  # fmt: skip
+        for k in range(len(net.inputs)):
+            seen[index, k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
+
+
+@jit
+def play_all(
+    rules: np.ndarray, games: np.ndarray, hands: np.ndarray, at: int, logits: np.ndarray,
+    placed: np.ndarray, shown: np.ndarray, orders: np.ndarray, astray: float, streams: np.ndarray,
+) -> None:  # fmt: skip
+    """Play the likeliest card in each game, or one at random."""
+    for index in range(len(games)):
+        game = row(games, index)
+        best = -1
+        for place in range(logits.shape[1]):
+            fits = (placed[index] >> np.uint64(place)) & ONE
+            if fits and (best < 0 or logits[index, place] > logits[index, best]):
+                best = place
+        card = real_action(shown[index, best], orders[index])
+        stream = streams[index : index + 1]
+        cards = legal(row(rules, 0), game)
+        if cards & (cards - ONE) and fraction(stream) < astray:
+            card = nth_lowest(cards, below(stream, popcount(cards)))
+            hands[index].strayed |= np.uint32(1) << np.uint32(game.trick)
+        hands[index].plays[at] = card
+        play(row(rules, 0), game, card)
+
+
+@jit
+def end_all(known: Tables, scratch: Scratch, games: np.ndarray, hands: np.ndarray) -> None:
+    """How every ending comes out."""
+    for index in range(len(games)):
+        game = row(games, index)
+        mine, theirs = game.hand[0], game.hand[1]
+        trump = np.int64(game.trump)
+        if game.leader == 0:
+            hands[index].tricks = solve(known, scratch, mine, theirs, trump)
+        else:
+            hands[index].tricks = popcount(mine) - solve(known, scratch, theirs, mine, trump)
+
+
+class Players:
+    """Two seats of one policy, playing many hands in lockstep."""
+
+    def __init__(self, rules: Rules, policy: Policy, count: int) -> None:
+        self.rules = rules.record()
+        self.net = net = policy_net(policy)
+        self.policy = BatchLayers(Layers(net.sizes, net.weights))
+        self.desk = new_desk(net)
+        self.known, self.scratch = tables(), new_scratch()
+        self.games = np.zeros(count, GAME)
+        self.streams = np.zeros(count, np.uint64)
+        self.seen = np.zeros((count, len(net.inputs)), np.int16)
+        self.placed = np.zeros(count, np.uint64)
+        self.shown = np.zeros((count, net.sizes[-1]), np.int64)
+        self.orders = np.zeros((count, 4), np.uint8)
+
+    def play(
+        self, seed: int, first: int, astray: float,
+        before: Callable[[int, Array], object] | None = None,
+    ) -> Array:  # fmt: skip
+        """The hands `first` and on of a seed.
+
+        `before` is called before each of their cards, with its number and the policy's logits.
+        """
+        hands = np.zeros(len(self.games), HAND)
+        rules, games = self.rules, self.games
+        deal_all(rules, np.uint64(seed), first, games, hands, self.streams)
+        for at in range(int(rules["stock"][0])):
+            room = self.placed, self.shown, self.orders
+            show_all(rules, games, self.net, self.desk, self.seen, *room)
+            logits = self.policy.answers(self.seen).numpy()
+            if before is not None:
+                before(at, logits)
+            play_all(rules, games, hands, at, logits, *room, astray, self.streams)
+        end_all(self.known, self.scratch, games, hands)
+        return hands
+
+
+def write_hands(
+    folder: Path, play: Callable[[int], Array], *, seed: int, chunks: int, start: int = 0
+) -> None:
+    """Fill a folder with chunks of hands; those that are there already stay as they are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(start, chunks):
+        path = folder / f"{seed}-{number:05d}.npy"
+        if not path.exists():
+            hands = play(number)
+            with written_whole(path) as file:
+                np.save(file, hands)

@@ -1,0 +1,168 @@
+"""The parts of a course of study, each of which goes on from what its folder holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+from torch import nn
+
+from ...agents.card import Origin
+from ...agents.champion import WEIGHTS
+from ...agents.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from ...agents.network import Policy, check_rules
+from ...agents.worth import read_worth
+from ...engine.rules import load_rules
+from .advice import Adviser, PolicyStudy
+from .beliefs import BeliefStudy
+from .course import Course, keep_settings
+from .fitting import Fit, Plan, Study, hands_in, layers, write_network
+from .hands import Players, write_hands
+from .worth import WorthStudy
+
+Array = np.ndarray[Any, Any]
+
+# Games in lockstep, and how many such rounds make a file.
+_PLAYED, _ADVISED, _ROUNDS = 4096, 1024, 16
+_CHECKED = 4096
+# Advice is played from deals that the fitted networks have not seen.
+_OTHER_SEED = 1_000_000_007
+
+
+def study(folder: Path, course: Course, tell: Callable[[str], object]) -> None:
+    """Go through all parts of a course, or on from where it was broken off."""
+    load_rules(course.rules)
+    keep_settings(folder, course)
+    parts = Parts(folder, course, tell)
+    parts.play_hands()
+    parts.fit_worth()
+    parts.fit_beliefs()
+    parts.play_advised()
+    parts.fit_policy()
+
+
+class Parts:
+    """What a course makes in its folder."""
+
+    def __init__(self, folder: Path, course: Course, tell: Callable[[str], object]) -> None:
+        torch.set_num_threads(1)
+        self.folder, self.course, self.tell = folder, course, tell
+        self.rules = load_rules(course.rules)
+        self.checkpoint = read_checkpoint(course.policy or WEIGHTS)
+        check_rules(self.checkpoint, self.rules, str(course.policy or WEIGHTS))
+        self.policy = Policy(self.checkpoint)
+
+    def play_hands(self) -> None:
+        """Hands of self-play, for the networks of worth and of beliefs."""
+        course = self.course
+        count = min(_PLAYED, max(1, course.hands))
+        players = Players(self.rules, self.policy, count)
+        self._write("hands", course.hands, count, lambda first: players.play(
+            course.seed, first, course.astray))  # fmt: skip
+
+    def play_advised(self) -> None:
+        """Hands with advice, for the policy."""
+        course = self.course
+        count = min(_ADVISED, max(1, course.advised))
+        worth = read_worth(self.folder / "worth", self.rules)
+        adviser = Adviser(self.rules, self.policy, worth, count)
+        seed = course.seed + _OTHER_SEED
+        self._write("advised", course.advised, count, lambda first: adviser.advise(
+            seed, first, course.astray))  # fmt: skip
+
+    def _write(self, name: str, hands: int, count: int, play: Callable[[int], Array]) -> None:
+        rounds = min(_ROUNDS, math.ceil(hands / count))
+        chunks = math.ceil(hands / (count * rounds))
+
+        def one(number: int) -> Array:
+            first = number * count * rounds
+            played = np.concatenate([play(first + k * count) for k in range(rounds)])
+            self.tell(f"{name}: {number + 1} of {chunks} files of {count * rounds:,} hands")
+            return played
+
+        write_hands(self.folder / name, one, seed=self.course.seed, chunks=chunks)
+
+    def fit_worth(self) -> None:
+        """The network of worth."""
+        course = self.course
+        plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
+                    seed=course.seed)  # fmt: skip
+        self._fit("worth", WorthStudy(self.rules, course.trace), plan, "hands")
+
+    def fit_beliefs(self) -> None:
+        """The network of beliefs."""
+        course = self.course
+        plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
+                    seed=course.seed)  # fmt: skip
+        self._fit("beliefs", BeliefStudy(self.rules), plan, "hands")
+
+    def fit_policy(self) -> None:
+        """A policy that has taken the advice."""
+        course, card = self.course, self.checkpoint.card
+        plan = Plan(tuple(card.network.layers), course.policy_epochs, 256,
+                    course.policy_rate, 0.998, course.seed)  # fmt: skip
+        study = PolicyStudy(self.rules, self.policy, course.pull)
+        start = policy_layers(self.checkpoint, study, plan)
+        self._fit("policy", study, plan, "advised", start)
+
+    def _fit(
+        self, name: str, study: Study, plan: Plan, hands: str, start: nn.Module | None = None
+    ) -> None:
+        files = hands_in([self.folder / hands])
+        checked = np.load(files[-1])[:_CHECKED]
+        fit = Fit(study, plan, files[:-1] or files, start)
+        target = self.folder / name
+        fit.restore(target)
+        told = msgspec.to_builtins(self.course)
+
+        def write(now: Fit, path: Path) -> None:
+            if study.kind == "mlp":
+                write_policy(path, now.average, self.checkpoint, told)
+            else:
+                write_network(path, now, self.rules, told)
+
+        fit.go(target, lambda line: self.tell(f"{name}: {line}"), checked, write)
+
+
+def policy_layers(checkpoint: Checkpoint, study: Study, plan: Plan) -> nn.Sequential:
+    """A policy's layers, to learn on."""
+    found = layers(study.inputs, plan.layers, study.outputs, plan.seed)
+    linear = [each for each in found if isinstance(each, nn.Linear)]
+    with torch.no_grad():
+        for name, layer in zip(_names(linear), linear, strict=True):
+            for part, parameter in layer.named_parameters():
+                kept = checkpoint.weights[f"{name}.{part}"].astype(np.float32)
+                parameter.copy_(torch.from_numpy(kept))
+    return found
+
+
+def write_policy(
+    path: Path, net: nn.Module, before: Checkpoint, settings: Mapping[str, Any]
+) -> Path:
+    """A policy as a checkpoint of the same kind as the one before it."""
+    assert before.card.weights is not None
+    digest = before.card.weights.sha256
+    linear = [each for each in net.modules() if isinstance(each, nn.Linear)]
+    weights = {
+        f"{name}.{part}": parameter.detach().numpy().astype(np.float16)
+        for name, layer in zip(_names(linear), linear, strict=True)
+        for part, parameter in layer.named_parameters()
+    }
+    card = msgspec.structs.replace(
+        before.card,
+        network=msgspec.structs.replace(before.card.network, critic=None),
+        settings=dict(settings),
+        measured=(),
+        init=Origin(before.path.name, digest, before.card.decisions, before.card.commands),
+        commands=(),
+    )
+    return write_checkpoint(path, weights, card)
+
+
+def _names(linear: list[nn.Linear]) -> list[str]:
+    return [f"hidden.{k}" for k in range(len(linear) - 1)] + ["policy"]
