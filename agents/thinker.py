@@ -63,8 +63,8 @@ PRIOR = 0.01
 """What a card gains by each unit of the logarithm of its probability."""
 CLEARLY = 2.5
 """A card is dropped that lies so many standard errors behind the best."""
-UNLIKELY = -7.5
-"""A card is not tried whose logit lies so far below the best one's."""
+UNLIKELY = -9.0
+"""A card is not tried whose logit lies so far below the best one's, but at the last trick."""
 LIKELY = 0.02
 """Replies that are less likely are not looked at where every reply is weighed."""
 _MOST_CARDS = 13
@@ -337,7 +337,7 @@ def _begin(rules: Record, view: Record, minds: Minds, room: Thoughts, stream: np
         at = room.state[COUNT]
         room.cards[at] = card
         room.priors[at] = np.float64(room.desk.logits[card] - top)
-        if room.state[THOROUGH] or room.priors[at] > UNLIKELY:
+        if room.state[THOROUGH] or view.stock_left == 2 or room.priors[at] > UNLIKELY:
             room.state[ACTIVE] |= 1 << at
         total += np.exp(room.priors[at])
         room.state[COUNT] = at + 1
