@@ -312,7 +312,7 @@ def _judge(
     for index in range(asked):
         leaf = room.asked[index]
         worth = paid_on_average(room.judged.out[index], minds.pays)
-        worths[leaf] = worth if room.leaves[leaf].leader == seat else -worth
+        worths[leaf] = worth if room.leaves[leaf].leader == seat else -worth  # pyright: ignore[reportAttributeAccessIssue]
 
 
 # -- a decision

@@ -196,11 +196,7 @@ _TINY: dict[str, dict[str, Any]] = {
     "one hidden": {"suits": 2, "ranks": 3, "hand": 1, "stock": 4, "trumps": "none"},
     "blind": {"suits": 1, "ranks": 6, "hand": 1, "stock": 4, "trumps": "none", "faced": "never"},
     "aside": {"suits": 2, "ranks": 3, "hand": 1, "stock": 2},
-<<<<<<< HEAD
     "a draft": {"suits": 3, "ranks": 2, "hand": 1, "stock": 4, "choice": True},
-=======
-    "tiny draft": {"suits": 3, "ranks": 2, "hand": 1, "stock": 4, "choice": True},
->>>>>>> 60d7cc9 (Give a tiny rule set of a test a name of its own)
     "two up": {"suits": 3, "ranks": 2, "hand": 1, "stock": 4, "face_up": 2},
     "two to choose": {"suits": 3, "ranks": 2, "hand": 1, "stock": 4, "face_up": 2, "choice": True},
     "two each": {"suits": 1, "ranks": 6, "hand": 2, "stock": 2},
