@@ -268,6 +268,8 @@ class NetworkAgent(Agent):
     ) -> None:
         """`words` are `greedy` or `sample`, and `endgame=exact` or `endgame=network`."""
         super().__init__(rules, match=match)
+        if source == "":
+            raise ValueError("network is the player of a checkpoint: write network:PATH")
         self.name = name or str(source.path if isinstance(source, Checkpoint) else source)
         self.sample, exact = _options(words)
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)

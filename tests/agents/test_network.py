@@ -243,5 +243,7 @@ def test_spoilt_files_are_refused(path: Path) -> None:
     path.with_suffix(".json").unlink()
     with pytest.raises(CheckpointError, match="can not be read"):
         read_checkpoint(path)
+    with pytest.raises(ValueError, match="write network:PATH"):
+        make_agent("network")
     with pytest.raises(CheckpointError, match="there is no checkpoint"):
         read_checkpoint(path.with_name("other.safetensors"))

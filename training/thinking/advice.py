@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 MOST_CARDS = 13
 _LEAST = np.float32(-6.5)
 """A card is tried unless its logit lies so far below the best one's."""
-ADVISED = np.dtype([("hand", HAND), ("worths", "f2", (26, MOST_CARDS))])
+ADVISED = np.dtype([("hand", HAND), ("worths", "f4", (26, MOST_CARDS))])
 """A hand, and at each decision what each legal card came to, the lowest first; nan for none."""
 
 
@@ -223,7 +223,7 @@ def write_decisions(
         for at in range(np.int64(rules[0].stock)):
             tried = False
             for column in range(MOST_CARDS):
-                tried |= not np.isnan(np.float32(each.worths[at][column]))
+                tried |= not np.isnan(each.worths[at][column])
             if tried:
                 write_position(row(rules, 0), game, np.int64(game.turn), view)
                 look(row(rules, 0), view, net.trumps_first, net.closed, order, shown,
@@ -244,7 +244,7 @@ def _place_worths(
     column = 0
     by_card = np.full(52, np.float32(np.nan))
     while cards:
-        by_card[lowest(cards)] = np.float32(given[column])
+        by_card[lowest(cards)] = given[column]
         column += 1
         cards &= cards - ONE
     for place in range(len(out)):
