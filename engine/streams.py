@@ -48,7 +48,8 @@ if COMPILED:
         return a + b
 
     @jit
-    def _times(a: np.uint64, b: np.uint64) -> np.uint64:
+    def product(a: np.uint64, b: np.uint64) -> np.uint64:
+        """The product's low 64 bits."""
         return a * b
 
 else:
@@ -57,22 +58,22 @@ else:
     def _plus(a: np.uint64, b: np.uint64) -> np.uint64:
         return np.uint64((int(a) + int(b)) & 0xFFFFFFFFFFFFFFFF)
 
-    def _times(a: np.uint64, b: np.uint64) -> np.uint64:
+    def product(a: np.uint64, b: np.uint64) -> np.uint64:
         return np.uint64((int(a) * int(b)) & 0xFFFFFFFFFFFFFFFF)
 
 
 @jit
 def mixed(x: np.uint64) -> np.uint64:
     """A number's bits, thoroughly mixed (SplitMix64's finisher)."""
-    x = _times(x ^ (x >> np.uint64(30)), _MIX_A)
-    x = _times(x ^ (x >> np.uint64(27)), _MIX_B)
+    x = product(x ^ (x >> np.uint64(30)), _MIX_A)
+    x = product(x ^ (x >> np.uint64(27)), _MIX_B)
     return x ^ (x >> np.uint64(31))
 
 
 @jit
 def keyed(seed: np.uint64, number: np.uint64) -> np.uint64:
     """The start of stream `number` of a seed; keys can be chained to add parts."""
-    return mixed(mixed(_plus(seed, _STEP)) ^ _times(_plus(number, ONE), _MIX_B))
+    return mixed(mixed(_plus(seed, _STEP)) ^ product(_plus(number, ONE), _MIX_B))
 
 
 @jit

@@ -26,7 +26,7 @@ from .compiled import called, jit, warm_up
 from .play import Record, draw, play, row, set_up, suit_of
 from .rules import Match, Rules
 from .state import CHOOSE, GAME, MOST_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
-from .streams import below, fraction
+from .streams import below, fraction, product
 from .view import View, i_won
 
 METHODS = ("plain", "voids")
@@ -184,7 +184,7 @@ def _arrivals(plan: Record, base: np.uint64, slot: int) -> tuple[np.uint64, int]
 def _remembered(plan: Record, slot: int, state: np.uint64) -> float:
     """The ways already counted for a state, or -1."""
     key = state * np.uint64(32) + np.uint64(slot + 1)
-    place = np.int64((key * _SPREAD) >> np.uint64(52))
+    place = np.int64(product(key, _SPREAD) >> np.uint64(52))
     while plan.memo_keys[place] != NO_CARDS:
         if plan.memo_keys[place] == key:
             return plan.memo_values[place]
@@ -198,7 +198,7 @@ def _remember(plan: Record, slot: int, state: np.uint64, value: float) -> None:
     if plan.memo_used >= _MEMO_SIZE * 3 // 4:
         return
     key = state * np.uint64(32) + np.uint64(slot + 1)
-    place = np.int64((key * _SPREAD) >> np.uint64(52))
+    place = np.int64(product(key, _SPREAD) >> np.uint64(52))
     while plan.memo_keys[place] != NO_CARDS:
         place = (place + 1) % _MEMO_SIZE
     plan.memo_keys[place] = key

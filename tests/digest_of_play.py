@@ -18,6 +18,7 @@ from german_whist.engine.games import Games
 from german_whist.engine.history import histories, history_rows
 from german_whist.engine.rules import Match
 from german_whist.engine.streams import below, fraction, keyed
+from german_whist.engine.worlds import METHODS, worlds
 from support import EVERY_SET, engine_rules
 
 
@@ -74,9 +75,18 @@ def _digest_of_batch(name: str, layout: str, match: Match | None) -> str:
     return digest.hexdigest()
 
 
+def _digest_of_worlds(method: str) -> str:
+    """Worlds behind a view in which the other has failed to follow suit."""
+    game = Game("classic", seed=9)
+    while not (game.view(game.turn or 0).void_draws or game.over):
+        game.play(game.legal()[0])
+    return hashlib.sha256(worlds(game.view(game.turn or 0), 4, 3, method).tobytes()).hexdigest()
+
+
 def digests() -> dict[str, str]:
     """A digest for each rule set and way of play."""
     result = {"streams": _digest_of_streams()}
+    result |= {f"worlds, {method}": _digest_of_worlds(method) for method in METHODS}
     for place, name in enumerate(EVERY_SET):
         match = Match(best_of=3) if place % 3 == 0 else None
         layout = ("raw", "trump-first")[place % 2]
