@@ -59,6 +59,7 @@ else:
         return np.uint64((int(a) + int(b)) & 0xFFFFFFFFFFFFFFFF)
 
     def product(a: np.uint64, b: np.uint64) -> np.uint64:
+        """The product's low 64 bits."""
         return np.uint64((int(a) * int(b)) & 0xFFFFFFFFFFFFFFFF)
 
 
