@@ -40,11 +40,7 @@ class Champion(NetworkAgent):
     @staticmethod
     def plays(rules: Rules) -> bool:
         """Whether it plays these rules, as its card says: nothing is compiled to know it."""
-        try:
-            check_rules(Checkpoint(WEIGHTS, {}, read_card(WEIGHTS)), rules, NAME)
-        except CannotPlay:
-            return False
-        return True
+        return _plays(WEIGHTS, NAME, rules)
 
 
 class FirstChampion(NetworkAgent):
@@ -53,3 +49,16 @@ class FirstChampion(NetworkAgent):
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy` or `sample`."""
         super().__init__(rules, FIRST_WEIGHTS, *words, match=match, name=FIRST_NAME)
+
+    @staticmethod
+    def plays(rules: Rules) -> bool:
+        """Whether it plays these rules, as its card says: nothing is compiled to know it."""
+        return _plays(FIRST_WEIGHTS, FIRST_NAME, rules)
+
+
+def _plays(weights: Path, name: str, rules: Rules) -> bool:
+    try:
+        check_rules(Checkpoint(weights, {}, read_card(weights)), rules, name)
+    except CannotPlay:
+        return False
+    return True

@@ -17,7 +17,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..agents.base import Agent, CannotPlay
-from ..agents.champion import Champion
 from ..agents.network import NetworkAgent
 from ..agents.registry import agent_names, make_agent
 from ..agents.searching import SearchAgent
@@ -33,7 +32,7 @@ _MOST_KEPT = 500
 
 
 class NotOffered(ValueError):
-    """An agent or a rule set that this table does not opponents."""
+    """An agent or a rule set that this table does not offer."""
 
 
 class AgentOffered(Struct):
@@ -117,15 +116,20 @@ class Opponent:
 
     @cached_property
     def plays(self) -> list[str] | None:
-        """The rule sets that it plays; None for all of them."""
-        if self.own and self.kind != "network":
-            return None
-        found = [name for name, rules in named_rules().items() if self._can(rules)]
+        """The rule sets that it plays; None for all of them.
+
+        What comes with the package plays all of them, or tells which (`plays`) without being
+        made, since some are compiled for it; others have to be tried.
+        """
+        asked = self._can
+        if self.own:
+            asked = getattr(self._class, "plays", None)
+            if asked is None:
+                return None
+        found = [name for name, rules in named_rules().items() if asked(rules)]
         return None if len(found) == len(named_rules()) else found
 
     def _can(self, rules: Rules) -> bool:
-        if self._class is Champion:
-            return Champion.plays(rules)  # the menu does not wait until it is compiled
         try:
             make_agent(self.name, rules)
         except CannotPlay:

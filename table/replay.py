@@ -21,7 +21,6 @@ from .words import plain_text
 HIDDEN = "hidden"
 """What stands for a card that was taken unseen."""
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose"}
-_VERBS = {"lead": "lead", "follow": "play", "choose": "take"}
 _LONGEST_TITLE = 200
 
 
@@ -65,6 +64,7 @@ class Step(Struct):
     action: int
     card: str
     trick: int
+    prompt: str
     text: str
     won: int | None
     drew: list[Draw]
@@ -164,7 +164,8 @@ def _step(n: int, game: Game, action: int, before: Position, names: Sequence[str
     stock, upcards = game.stock, game.upcards
     game.play(action)
     leader = int(game.record["leader"][0])
-    text = f"{words.does(names[who], _VERBS[phase])} {words.action_symbol(action)}"
+    prompt = words.to_do(names[who], phase)
+    text = f"{words.does(names[who], words.VERBS[phase])} {words.action_symbol(action)}"
     won = leader if phase == "follow" else None
     if won is not None:
         text += f"; {words.does(names[won], 'take')} the trick"
@@ -174,7 +175,7 @@ def _step(n: int, game: Game, action: int, before: Position, names: Sequence[str
     ]
     drew.sort(key=lambda draw: draw.who != leader)
     card = HIDDEN if action == TAKE_HIDDEN else str(CARDS[action])
-    return Step(n, who, KINDS[phase], int(action), card, trick, text, won, drew, before)
+    return Step(n, who, KINDS[phase], int(action), card, trick, prompt, text, won, drew, before)
 
 
 def _position(game: Game) -> Position:

@@ -10,10 +10,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
+from msgspec.structs import replace as changed
 
 from ..agents.base import Agent, Player
 from ..agents.registry import make_agent
+from ..engine.checking import converted
 from ..engine.endgame import NotOpenError, best_card_of, value_of
 from ..engine.game import Game, IllegalAction
 from ..engine.records import GameRecord, MatchScore, record_of
@@ -30,6 +36,7 @@ LESSON_SEED = 3
 
 STATE_VERSION = 1
 _SEED_BITS = 63
+_NOT_AGAIN = "the session can not be taken up again"
 
 Maker = Callable[[str, Rules, "Match | None"], Agent]
 
@@ -90,34 +97,83 @@ class Settings:
         """What the two are called."""
         return (self.player if self.watched else self.name), self.opponent
 
-    def as_mapping(self) -> dict[str, Any]:
-        """The settings as JSON holds them."""
+    def kept(self) -> SettingsKept:
+        """The settings as they are kept: rule sets with a name by their name."""
         named = named_rules().get(self.rules.name) == self.rules
-        match = self.match
-        kind = {} if match is None else {"target": match.target, "best_of": match.best_of}
-        return {
+        told: dict[str, Any] = {
+            **vars(self),
             "rules": self.rules.name if named else self.rules.as_mapping(),
-            "opponent": self.opponent,
-            "player": self.player,
-            "match": {name: value for name, value in kind.items() if value is not None},
-            "seed": self.seed,
-            "name": self.name,
-            "number": self.number,
-            "deal": list(self.deal),
-            "dealer": self.dealer,
-            "again": self.again,
-            "lesson": self.lesson,
+            "match": MatchKept() if self.match is None else MatchKept(**vars(self.match)),
         }
+        return SettingsKept(**told)
 
     @staticmethod
-    def from_mapping(told: Mapping[str, Any]) -> Settings:
-        """The settings that `as_mapping` told."""
-        values = dict(told)
-        values["rules"] = load_rules(told["rules"])
-        values["match"] = Match(**told["match"]) if told["match"] else None
-        values["deal"] = tuple(told.get("deal", ()))
-        values["again"] = tuple(told["again"]) if told.get("again") else None
-        return Settings(**values)
+    def of(kept: SettingsKept) -> Settings:
+        """The settings that were kept."""
+        told: dict[str, Any] = {
+            **asdict(kept),
+            "rules": load_rules(kept.rules),
+            "match": None if kept.match == MatchKept() else Match(**asdict(kept.match)),
+        }
+        return Settings(**told)
+
+
+# -- what is kept
+
+
+class MatchKept(Struct):
+    """A match; neither is there for a single hand."""
+
+    target: int | None = None
+    best_of: int | None = None
+
+
+class SettingsKept(Struct):
+    """Settings as a file holds them; rules by their name, or in full."""
+
+    rules: str | dict[str, Any]
+    opponent: str
+    player: str
+    match: MatchKept
+    seed: int
+    name: str
+    number: int = 0
+    deal: tuple[int, ...] = ()
+    dealer: Literal[0, 1] = 0
+    again: tuple[str, int] | None = None
+    lesson: bool = False
+
+
+class Score(Struct):
+    """A match before a hand."""
+
+    points: tuple[int, int] = (0, 0)
+    hands_won: tuple[int, int] = (0, 0)
+
+
+class State(Struct):
+    """All of a session: its settings, the score before this hand, and what was played."""
+
+    version: int
+    settings: SettingsKept
+    number: int
+    dealer: Literal[0, 1]
+    score: Score
+    results: list[HandResult]
+    moves_before: int
+    actions: list[int]
+    helped: bool = False
+
+
+def state_in(told: Mapping[str, Any]) -> State:
+    """What `Session.state` told, checked; whatever does not fit raises `SessionError`."""
+    version = told.get("version")
+    if version != STATE_VERSION:
+        raise SessionError(
+            f"the session was kept in version {version!r}, and this program reads version "
+            f"{STATE_VERSION}"
+        )
+    return converted(dict(told), State, _NOT_AGAIN, error=SessionError)
 
 
 def ahead(pays: Sequence[int]) -> int | None:
@@ -285,7 +341,7 @@ class Session:
                 break
         else:
             raise IllegalAction("you have played no card of this hand yet")
-        self._take_up({**self.state(), "actions": list(map(int, game.actions)), "helped": True})
+        self._take_up(changed(self._state(), actions=list(map(int, game.actions)), helped=True))
 
     def _player_to_move(self) -> Player:
         player = self._players[self.turn] if self.turn is not None else None
@@ -320,75 +376,65 @@ class Session:
     # -- keeping
 
     def state(self) -> dict[str, Any]:
-        """All of it as JSON: the settings, the score before this hand, and what was played."""
-        return {
-            "version": STATE_VERSION,
-            "settings": self.settings.as_mapping(),
-            "number": self.game.number,
-            "dealer": self.game.dealer,
-            "score": self._score_before(),
-            "results": [
-                [list(tricks), list(pays), low]
-                for tricks, pays, low in self.results[: self.game.number]
-            ],
-            "moves_before": self._moves_before,
-            "actions": [int(action) for action in self.game.actions],
-            "helped": self.helped,
-        }
+        """All of it as JSON, a `State`."""
+        return msgspec.json.decode(msgspec.json.encode(self._state()))
 
-    def _score_before(self) -> dict[str, list[int]]:
-        pays = self.game.pays if self.game.over else (0, 0)
-        points = [now - max(pay, 0) for now, pay in zip(self.game.points, pays, strict=True)]
-        won = [now - (pay > 0) for now, pay in zip(self.game.hands_won, pays, strict=True)]
+    def _state(self) -> State:
+        game = self.game
+        return State(
+            version=STATE_VERSION,
+            settings=self.settings.kept(),
+            number=game.number,
+            dealer=1 if game.dealer else 0,
+            score=self._score_before(),
+            results=self.results[: game.number],
+            moves_before=self._moves_before,
+            actions=list(map(int, game.actions)),
+            helped=self.helped,
+        )
+
+    def _score_before(self) -> Score:
         if self.settings.match is None:
-            points, won = [0, 0], [0, 0]
-        return {"points": points, "hands_won": won}
+            return Score()
+        game = self.game
+        pays = game.pays if game.over else (0, 0)
+        points = (game.points[0] - max(pays[0], 0), game.points[1] - max(pays[1], 0))
+        return Score(points, (game.hands_won[0] - (pays[0] > 0), game.hands_won[1] - (pays[1] > 0)))
 
     @staticmethod
-    def from_state(state: Mapping[str, Any], make: Maker = made_agent) -> Session:
+    def from_state(told: Mapping[str, Any], make: Maker = made_agent) -> Session:
         """The session that `state` told; what does not fit together raises `SessionError`."""
+        state = state_in(told)
         try:
-            if state["version"] != STATE_VERSION:
-                raise SessionError(
-                    f"the session was kept in version {state['version']!r}, and this program "
-                    f"reads version {STATE_VERSION}"
-                )
-            settings = Settings.from_mapping(state["settings"])
-            session = Session(settings, make)
+            session = Session(Settings.of(state.settings), make)
             session._take_up(state)
-        except SessionError:
-            raise
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise SessionError(f"the session can not be taken up again: {error}") from error
+        except (LookupError, ValueError) as error:
+            raise SessionError(f"{_NOT_AGAIN}: {error}") from error
         return session
 
-    def _take_up(self, state: Mapping[str, Any]) -> None:
+    def _take_up(self, state: State) -> None:
         """Deal the hand under way again and play it as far as it was."""
-        settings, number = self.settings, cast(int, state["number"])
-        before = None
+        settings, score, before = self.settings, state.score, None
         if settings.match is not None:
-            score = {name: tuple(values) for name, values in state["score"].items()}
-            before = MatchScore(settings.match, **score, hands=number)
+            before = MatchScore(settings.match, score.points, score.hands_won, state.number)
         begun = GameRecord(
             rules=settings.rules,
-            dealer=state["dealer"],
+            dealer=state.dealer,
             tricks=(),
             counting_tricks=(0, 0),
             pays=(0, 0),
             seed=None if settings.deal else settings.seed,
-            number=number + settings.number,
+            number=state.number + settings.number,
             deal=settings.deal,
             match=before,
         )
-        self.results = [
-            HandResult(tuple(tricks), tuple(pays), low) for tricks, pays, low in state["results"]
-        ]
+        self.results = state.results
         self.game = begun.start()
-        self.game.number = number
-        self._moves_before = state["moves_before"]
-        self.helped = state.get("helped", False)
+        self.game.number = state.number
+        self._moves_before = state.moves_before
+        self.helped = state.helped
         self._begin()
-        for action in cast("list[int]", state["actions"]):
+        for action in state.actions:
             player = None if self.turn is None else self._players[self.turn]
             if player is not None and player.agent.keeps_state:
                 self.decide()  # it remembers what it saw, so it is shown the hand again

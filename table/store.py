@@ -29,7 +29,7 @@ from .strengths import strengths
 from .words import listed, match_words, title_of
 
 FILE = "table.sqlite3"
-_VERSION = 3
+_VERSION = 4
 _IN_MEMORY = ":memory:"
 _BUSY_SECONDS = 5.0
 _ID_BYTES = 18
@@ -57,6 +57,10 @@ CREATE TABLE mistakes (
     PRIMARY KEY (session, hand, decision)
 )"""
 
+_SHARES = """CREATE TABLE shares (
+    key TEXT PRIMARY KEY, session TEXT NOT NULL, hand INTEGER NOT NULL, UNIQUE (session, hand)
+)"""
+
 _SCHEMA = f"""
 CREATE TABLE persons (name TEXT PRIMARY KEY, person TEXT NOT NULL);
 CREATE TABLE sessions (
@@ -78,7 +82,8 @@ CREATE TABLE matches (
     hands INTEGER NOT NULL, points INTEGER NOT NULL, points_other INTEGER NOT NULL,
     won INTEGER NOT NULL
 );
-{_LEARNING}
+{_LEARNING};
+{_SHARES}
 """
 
 
@@ -97,6 +102,7 @@ UPDATE sessions SET about = json_set(about, '$.match', CASE json_extract(about, 
 ALTER TABLE hands ADD COLUMN given_up INTEGER NOT NULL DEFAULT 0;
 {_LEARNING}
 """,
+    3: _SHARES,
 }
 
 
@@ -363,6 +369,21 @@ class Store:
         columns = ", ".join(KeptHand.__dataclass_fields__)
         rows = self._rows(f"SELECT {columns} FROM hands {which}", *values)
         return [KeptHand(*row) for row in rows]
+
+    def share(self, session: str, hand: int) -> str:
+        """The key by which anybody may look at a finished hand; always the same for one hand."""
+        with self._changing() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO shares VALUES (?, ?, ?)", (new_id(), session, hand)
+            )
+        found = "SELECT key FROM shares WHERE session = ? AND hand = ?"
+        ((key,),) = self._rows(found, session, hand)
+        return key
+
+    def shared(self, key: str) -> KeptHand | None:
+        """The finished hand that was shared by this key."""
+        found = self._rows("SELECT session, hand FROM shares WHERE key = ?", key)
+        return self.hand(*found[0]) if found else None
 
     # -- learning
 

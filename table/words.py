@@ -14,14 +14,12 @@ from pathlib import PurePath
 from ..engine.cards import CARDS, RANKS, SUIT_NAMES, SUIT_SYMBOLS, TAKE_HIDDEN, Card, card
 from ..engine.rules import Match
 from ..engine.view import Trick, View
+from .labels import RANK_NAMES, say
 
 YOU = "you"
-HIDDEN_CARD = "the hidden card"
+VERBS = {"lead": "lead", "follow": "play", "choose": "take"}
+"""What is done in each phase."""
 _LONGEST = 40
-_RANK_NAMES = (
-    *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("jack", "queen", "king", "ace"),
-)
 _SYMBOL = re.compile(f"(10|[2-9JQKA])([{''.join(SUIT_SYMBOLS)}])")
 _TEXT = re.compile(r"\b([2-9TJQKA][CDHS])\b")
 
@@ -72,12 +70,12 @@ def listed(words: Sequence[str], last: str = "and") -> str:
 
 def action_symbol(action: int) -> str:
     """An action as people read it."""
-    return HIDDEN_CARD if action == TAKE_HIDDEN else CARDS[action].symbol
+    return say("cards.hidden") if action == TAKE_HIDDEN else CARDS[action].symbol
 
 
 def name_of(each: Card) -> str:
     """`ten of diamonds`."""
-    return f"{_RANK_NAMES[each.rank]} of {SUIT_NAMES[each.suit]}"
+    return f"{RANK_NAMES[each.rank]} of {SUIT_NAMES[each.suit]}"
 
 
 def with_symbols(text: str) -> str:
@@ -90,7 +88,7 @@ def spoken(text: str) -> str:
 
     def name(found: re.Match[str]) -> str:
         rank = RANKS.index("T" if found[1] == "10" else found[1])
-        return f"{_RANK_NAMES[rank]} of {SUIT_NAMES[SUIT_SYMBOLS.index(found[2])]}"
+        return f"{RANK_NAMES[rank]} of {SUIT_NAMES[SUIT_SYMBOLS.index(found[2])]}"
 
     return _SYMBOL.sub(name, text)
 
@@ -143,9 +141,9 @@ def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
     if not view.to_move:
         if thinking:
             return capital(f"{does(names[1], 'be')} thinking")
-        return capital(f"{does(names[1], 'be')} to {_task(view)}{prize(view)}")
+        return to_do(names[1], view.phase) + prize(view)
     if names[0] != YOU:
-        return capital(f"{does(names[0], 'be')} to {_task(view)}{prize(view)}")
+        return to_do(names[0], view.phase) + prize(view)
     if view.phase == "choose":
         return "You won the trick: choose a card of the stock"
     if view.led is None:
@@ -160,8 +158,9 @@ def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
     return capital(f"{names[1]} led {view.led.symbol}: {what}{prize(view)}")
 
 
-def _task(view: View) -> str:
-    return {"lead": "lead", "follow": "follow", "choose": "choose"}[view.phase]
+def to_do(name: str, phase: str) -> str:
+    """Whose turn it is, and to do what."""
+    return capital(f"{does(name, 'be')} to {phase}")
 
 
 # -- what happened

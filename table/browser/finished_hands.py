@@ -9,15 +9,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from msgspec import Struct
 
 from ...engine.records import GameRecord, RecordError
 from ..analysis import Analysis, AnalysisStopped, analyse
+from ..labels import say
 from ..replay import Result, names_of, result_of
 from ..store import KeptHand, Store, new_id
-from ..words import title_of
+from ..words import YOU, title_of
 from .live_table import log
 from .live_tables import TooMany
 from .messages import HandName
@@ -54,6 +55,12 @@ class Opened(Struct):
     id: str
     hands: list[HandListed]
     problems: list[str]
+
+
+class Shared(Struct):
+    """Where others find a hand."""
+
+    replay: HandName
 
 
 class UnderWay(Struct):
@@ -150,12 +157,26 @@ class FinishedHands:
         if upload is not None and upload.person == person and 1 <= hand <= len(upload.lines):
             return upload.lines[hand - 1]
         kept = self._store.hand(name, hand) if hand <= _MOST_HAND else None
-        if kept is None or kept.person != person:
+        if kept is not None and kept.person == person:
+            return kept.record
+        shared = self._store.shared(name) if hand == 1 else None
+        if shared is None:
             raise NoSuchHand(
                 "there is no such hand: one that was played here is under Replays, and a file has "
                 "to be opened again after a while"
             )
-        return kept.record
+        return _for_others(shared.record)
+
+    def share(self, person: str, name: str, hand: int) -> Shared:
+        """Let whoever knows the address look at a hand; one that is shared has it already."""
+        kept = self._store.hand(name, hand) if hand <= _MOST_HAND else None
+        if kept is not None and kept.person == person:
+            return Shared(HandName(self._store.share(name, hand), 1))
+        if self._store.shared(name) is None:
+            raise NoSuchHand(
+                "only a hand that was played here can be shared by a link: save it as a page"
+            )
+        return Shared(HandName(name, hand))
 
     # -- analyses
 
@@ -198,6 +219,13 @@ class FinishedHands:
         except Exception as error:
             log.exception("an analysis failed")
             job.trouble = f"this hand can not be analysed: {error}"
+
+
+def _for_others(line: str) -> str:
+    """A record in which nobody is called `you`, as whoever played it is to others."""
+    record = GameRecord.from_line(line)
+    names = [say("replay.somebody") if each == YOU else each for each in names_of(record)]
+    return replace(record, meta={**record.meta, "players": names}).to_line()
 
 
 def _listed(hand: KeptHand) -> HandListed:

@@ -1,5 +1,5 @@
 # pyright: strict
-"""The live: all tables of a server. Those that nobody asks for lie in the store."""
+"""All tables of a server. Those that nobody asks for lie in the store."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ import msgspec
 
 from ...engine.records import GameRecord
 from ..analysis import Analysis
+from ..labels import labels
 from ..replay import replay_of
 from ..words import plain_text
 
@@ -32,6 +33,12 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|let|function|class) (\w+))
 _PICTURE = re.compile(r'url\("?\.\./([\w.]+\.svg)"?\)')
 # Written as they are, these could end the element that the data stands in, or a line of script.
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+
+
+def embedded(name: str, value: object) -> str:
+    """A value that stands in a page as JSON, for its script to read."""
+    data = msgspec.json.encode(value).decode().translate(_ESCAPES)
+    return f'<script type="application/json" id="{name}">{data}</script>'
 
 
 def page_of(record: GameRecord, analysis: Analysis | None = None, seat: int | None = None) -> str:
@@ -49,7 +56,6 @@ def page_of(record: GameRecord, analysis: Analysis | None = None, seat: int | No
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     title = escape(f"{' and '.join(replay.players)}: German Whist")
-    data = msgspec.json.encode(saved).decode().translate(_ESCAPES)
     return f"""<!doctype html>
 <html lang="en" data-theme="light" data-motion="normal" data-suits="two">
 <head>
@@ -62,7 +68,8 @@ def page_of(record: GameRecord, analysis: Analysis | None = None, seat: int | No
 </head>
 <body data-page="replay">
 <noscript>This page draws the hand with the script in it, which is switched off here.</noscript>
-<script type="application/json" id="hand">{data}</script>
+{embedded("hand", saved)}
+{embedded("labels", labels())}
 <script type="module">{script}</script>
 </body>
 </html>

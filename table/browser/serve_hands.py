@@ -11,7 +11,7 @@ from ..replay import replay_of
 from ..statistics import as_csv, as_records, statistics_of
 from ..store import new_id
 from .finished_hands import UPLOAD_LIMIT
-from .requests import PERSON_COOKIE, Refused, person_in, text_in
+from .requests import PERSON_COOKIE, Nothing, Refused, asked_in, person_in, text_in
 from .saved_replay import page_of
 from .shared import Shared, person_of, remember, told
 
@@ -62,6 +62,12 @@ class Hands:
         """What each decision was worth, or how much of that is known."""
         found = await run_in_threadpool(self._shared.finished.analysis, *self._asked(request))
         return told(found)
+
+    async def share(self, request: Request) -> Response:
+        """An address by which others may look at the hand."""
+        await asked_in(request, Nothing)
+        finished = self._shared.finished
+        return told(await run_in_threadpool(finished.share, *self._asked(request)))
 
     async def file(self, request: Request) -> Response:
         """The replay as one page to send to someone."""

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import hmac
 import mimetypes
+import re
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +24,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ...engine.game import IllegalAction
 from ..hints import Advisers
+from ..labels import labels, say
 from ..opponents import Opponents, rules_named, rules_text
 from ..session import LESSON
 from ..store import PlayedElsewhere, Store, new_id
@@ -35,6 +39,7 @@ from .live_table import LiveTable, OldMove, log
 from .live_tables import LiveTables, NoSuchTable, TooMany
 from .messages import TableState
 from .requests import PERSON_COOKIE, Refused, person_in
+from .saved_replay import embedded
 from .security import TOKEN_COOKIE, Door, Guard
 from .serve_hands import Hands
 from .serve_learning import Learning
@@ -84,6 +89,7 @@ def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
         Route("/api/replays", hands.open, methods=["POST"]),
         Route(at_hand, hands.replay),
         Route(f"{at_hand}/analysis", hands.analysis),
+        Route(f"{at_hand}/share", hands.share, methods=["POST"]),
         Route(f"{at_hand}/file", hands.file),
         Route("/api/puzzles", learning.solver),
         Route("/api/puzzles/next", learning.next),
@@ -192,6 +198,14 @@ _REFUSALS: dict[Any, Any] = {
 # -- the page
 
 
+@cache
+def _index() -> str:
+    """The page, the labels written into it."""
+    page = (STATIC.parent / "page.html").read_text(encoding="utf-8")
+    page = re.sub(r"{{(\w+)}}", lambda found: escape(say(f"site.{found[1]}")), page)
+    return page.replace("<!-- labels -->", embedded("labels", labels()))
+
+
 class _Pages:
     """The page itself, and what it lists."""
 
@@ -203,7 +217,7 @@ class _Pages:
         """The page; a person or a token in its address goes into a cookie, and out of sight."""
         token, key = request.query_params.get("token"), request.query_params.get("person")
         if token is None and key is None:
-            response = await _Static(directory=STATIC).get_response("index.html", request.scope)
+            response: Response = HTMLResponse(_index())
             if person_in(request) is None:
                 remember(response, PERSON_COOKIE, new_id())
             return response

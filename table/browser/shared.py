@@ -1,5 +1,5 @@
 # pyright: strict
-"""What the handlers of the server share: the rooms behind them, and who asks."""
+"""What the handlers of the server share: what stands behind them, and who asks."""
 
 from __future__ import annotations
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...agents.registry import agent_names
 from ...engine.rules import Match, Rules, named_rules
-from ..session import Settings
+from ..session import Settings, state_in
 from ..store import Kept
 from ..words import score
 from .keeping import Left, short_names
@@ -31,9 +31,9 @@ _MATCHES = (
 
 def told(kept: Kept) -> str:
     """A kept session in a line: what is played, how it stands, and since when it waits."""
-    settings = Settings.from_mapping(kept.state["settings"])
-    before: Mapping[str, Any] = kept.state["score"]
-    words = score(settings.match, before["points"], before["hands_won"])
+    state = state_in(kept.state)
+    settings = Settings.of(state.settings)
+    words = score(settings.match, state.score.points, state.score.hands_won)
     when = time.strftime("%d %b %H:%M", time.localtime(kept.updated)).lstrip("0")
     return f"{tidy(settings.rules.name, 12)} against {short_names(settings)[1]}, {words}, {when}"
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from ..session import Session, SessionError, Settings
+from ..session import Session, SessionError, Settings, state_in
 from ..store import Kept, Store
 from ..words import score
 from .keeping import Keeper, Left
@@ -97,8 +97,8 @@ def _waiting(store: Store, wishes: Wishes) -> list[Kept]:
     found: list[Kept] = []
     for kept in store.sessions(store.owner()):
         try:
-            settings = Settings.from_mapping(kept.state["settings"])
-        except (LookupError, TypeError, ValueError):
+            settings = Settings.of(state_in(kept.state).settings)
+        except ValueError:
             continue  # of another version, or of rules that are gone
         agrees = all(
             getattr(settings, name) == getattr(wishes.settings, name) for name in wishes.given

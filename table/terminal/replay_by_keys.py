@@ -126,8 +126,8 @@ class _Stepping:
             return [(result_of(self._record).text, "bold")]
         name = self._names[0 if game.turn == self._seat else 1]
         if game.turn != self._seat and not self._open:
-            return sentence(words.capital(f"{words.does(name, 'be')} to {game.phase}."))
-        verb = {"lead": "lead", "follow": "play", "choose": "take"}[game.phase]
+            return sentence(f"{words.to_do(name, game.phase)}.")
+        verb = words.VERBS[game.phase]
         line = sentence(f"Next, {words.does(name, verb)} {words.action_symbol(action)}.")
         worth = self._worth.get(self._at)
         if worth is None or len(worth.cards) < 2:

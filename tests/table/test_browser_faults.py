@@ -96,6 +96,33 @@ def test_a_click_while_cards_move_only_lets_them_arrive(visit: Visit) -> None:
     assert len(played_by_me(visit, name)) == 1
 
 
+def test_a_click_on_the_next_hand_is_no_first_half_of_one_on_a_card(
+    server: Server, browser: Browser
+) -> None:
+    with visiting(server, browser, viewport={"width": 844, "height": 390}) as visit:
+        page = visit.page
+        name = visit.sit_down(match={"kind": "points", "n": 50}, opponent="random", seed=6)
+        while not visit.is_over():
+            visit.play_on()
+        box = page.get_by_role("button", name="Next hand").bounding_box()
+        assert box is not None
+        at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        before = len(played_by_me(visit, name))
+        # Two clicks in one place belong together, whatever lies there at the second ...
+        page.mouse.click(*at)
+        page.locator(PLAYABLE).first.wait_for()
+        assert page.evaluate("at => Boolean(document.elementFromPoint(...at).closest('.hit'))", at)
+        page.mouse.click(*at)
+        page.wait_for_timeout(500)
+        assert len(played_by_me(visit, name)) == before
+        # ... and one in another place is one of its own, however soon.
+        move = visit.move
+        page.mouse.click(5, 200)
+        page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+        visit.wait_for_more(move)
+        assert len(played_by_me(visit, name)) == before + 1
+
+
 def test_two_tabs_of_one_table_stay_alike(server: Server, browser: Browser) -> None:
     with visiting(server, browser) as visit:
         name = visit.sit_down(rules="classic", opponent="random", seed=4)

@@ -101,6 +101,6 @@ def test_nothing_of_a_hostile_record_runs(browser: Browser, tmp_path: Path) -> N
     opened.page.keyboard.press("v")
     assert opened.page.evaluate("window.hacked") is None
     assert opened.page.locator("img, [onerror]").count() == 0
-    assert opened.page.locator("script").count() == 2
+    assert opened.page.locator("script").count() == 3
     assert opened.complaints == []
     assert len(opened.asked) == 1

@@ -181,7 +181,7 @@ def test_the_own_origin_may_change_things(server: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/static/index.html", "/api/menu", "/nothing", "/api/tables/x"]
+    "path", ["/", "/static/js/app.js", "/api/menu", "/nothing", "/api/tables/x"]
 )
 def test_every_answer_forbids_what_is_foreign(visitor: Visitor, path: str) -> None:
     _, headers, _ = visitor.raw("GET", path)
@@ -243,7 +243,7 @@ def test_a_network_asks_for_its_token(tmp_path: Path) -> None:
     assert door.token is not None
     with running(tmp_path, door=door) as server:
         visitor = server.visitor()
-        for path in ("/api/menu", "/static/index.html", "/api/tables/x"):
+        for path in ("/api/menu", "/static/js/app.js", "/api/tables/x"):
             assert "token" in refused(401, visitor.ask("GET", path))
         assert "token" in refused(401, visitor.ask("POST", "/api/tables", {}))
         status, _, page = visitor.raw("GET", "/")

@@ -210,6 +210,36 @@ def test_a_table_belongs_to_one_person(tmp_path: Path) -> None:
         assert not seat.state["left"]
 
 
+def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        visitor, other = server.visitor(), server.visitor("A" * 24)
+        match = {"kind": "best", "n": 3}
+        seat = Seat(visitor, rules="quick", opponent="easy", match=match)
+        path = f"/api/replays/{seat.id}/1"
+        assert visitor.ask("POST", f"{path}/share", {})[0] == 404  # the hand is not over
+        while seat.state["phase"] != "over":
+            seat.play(min(seat.state["legal"]))
+        assert other.ask("POST", f"{path}/share", {})[0] == 404
+        shared = visitor.post(f"{path}/share")["replay"]
+        assert visitor.post(f"{path}/share")["replay"] == shared
+        assert shared["id"] != seat.id
+        there = f"/api/replays/{shared['id']}"
+        assert other.post(f"{there}/1/share")["replay"] == shared
+        mine, theirs = visitor.get(path), other.get(f"{there}/1")
+        assert [step["action"] for step in theirs["steps"]] == [s["action"] for s in mine["steps"]]
+        assert (mine["players"], theirs["players"]) == (["you", "easy"], ["somebody", "easy"])
+        while not (found := other.get(f"{there}/1/analysis"))["ready"]:
+            time.sleep(0.05)
+        assert not any("you" in each["text"] for each in found["mistakes"])
+        assert other.raw("GET", f"{there}/1/file")[0] == 200
+        seat.next()
+        seat.play_on(min)
+        assert visitor.get(f"/api/replays/{seat.id}/2")["steps"]
+        for path in (f"{there}/2", f"/api/replays/{seat.id}/1", f"/api/tables/{shared['id']}"):
+            assert other.ask("GET", path)[0] == 404
+        assert other.get("/api/records") == other.get("/api/exercises") == []
+
+
 def test_leaving_and_forgetting_keep_the_hands_that_were_finished(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         visitor = server.visitor()

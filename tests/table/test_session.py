@@ -59,7 +59,7 @@ def test_a_match_is_played_to_its_end_with_the_deal_alternating(match: Match) ->
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "race-7"])
-def test_a_sitting_comes_back_the_same_after_every_move(rules: str) -> None:
+def test_a_session_comes_back_the_same_after_every_move(rules: str) -> None:
     settings = Settings(load_rules(rules), "counting", match=Match(best_of=3), seed=11)
     session = Session(settings)
     rng = random.Random(rules)
@@ -177,7 +177,11 @@ def test_a_player_that_remembers_is_shown_the_hand_again() -> None:
         ({"dealer": 5}, "dealer is 5"),
         ({"settings": {}}, "taken up again"),
         ({"settings": None}, "taken up again"),
-        ({"number": "x"}, "number is 'x'"),
+        ({"number": "x"}, "number is 'x': it has to be a whole number"),
+        ({"score": {"points": "many"}}, "score.points is 'many'"),
+        ({"results": [1]}, "results"),
+        ({"actions": ["AS"]}, "actions"),
+        ({"helped": 1}, "helped is 1: it has to be true or false"),
     ],
 )
 def test_a_state_that_can_not_be_right_is_refused(change: dict[str, Any], words: str) -> None:

@@ -193,7 +193,7 @@ def test_a_file_of_an_older_layout_is_brought_to_the_new_one(tmp_path: Path) -> 
     store.close()
     about = '{"match": {"kind": "points", "n": 25}, "title": "Classic", "score": [3, 4]}'
     with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
-        for table in ("ratings", "attempts", "accuracies", "mistakes"):
+        for table in ("ratings", "attempts", "accuracies", "mistakes", "shares"):
             file.execute(f"DROP TABLE {table}")
         file.execute("ALTER TABLE hands DROP COLUMN given_up")
         file.execute("ALTER TABLE hands RENAME COLUMN session TO sitting")
@@ -208,4 +208,5 @@ def test_a_file_of_an_older_layout_is_brought_to_the_new_one(tmp_path: Path) -> 
     (hand,) = again.hands(owner)
     assert (hand.session, hand.given_up) == (name, 0)
     assert again.rating(owner, "play").value == 1000
+    assert again.shared(again.share(name, 1)) == hand
     again.close()

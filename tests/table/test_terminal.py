@@ -235,10 +235,11 @@ def test_a_record_is_stepped_through_by_keys(tmp_path):
 
 
 def hint_in(user):
-    """The words of the hint on the screen."""
+    """The words of the hint on the screen, which ends where the row of keys begins."""
     lines = user.lines
     first = next(place for place, line in enumerate(lines) if "Hint:" in line)
-    return " ".join(" ".join(lines[first:-1]).split())
+    last = next(place for place, line in enumerate(lines) if "q leave" in line)
+    return " ".join(" ".join(lines[first:last]).split())
 
 
 def test_one_enter_too_many_plays_no_card(terminal):

@@ -1,10 +1,11 @@
 /* Talking to the server: JSON both ways, errors as sentences, and one line that says when it is gone. */
 
 import { byId } from "./dom.js";
+import { say } from "./words.js";
 
 export class Refused extends Error {
   constructor(status, answer) {
-    super(answer.error ?? `The server answered ${status}.`);
+    super(answer.error ?? say("site.status", { status }));
     this.status = status;
     this.answer = answer;
   }
@@ -17,7 +18,7 @@ export function connected(yes) {
   const line = byId("connection");
   if (line.hidden === yes) return;
   line.hidden = yes;
-  line.textContent = yes ? "" : "The connection to the table is lost. Trying again…";
+  line.textContent = yes ? "" : say("site.lost");
 }
 
 async function ask(method, path, body, signal) {
@@ -34,7 +35,7 @@ async function ask(method, path, body, signal) {
     if (error.name === "AbortError") throw error;
     if (!response) {
       connected(false);
-      throw new Unreachable("The server does not answer. Is it running? Nothing is lost.");
+      throw new Unreachable(say("site.unreachable"));
     }
     answer = {};
   }

@@ -2,14 +2,17 @@
 
 import { dialogOpen, openKeys, toast } from "./dialogs.js";
 import { byId, h } from "./dom.js";
+import { tool } from "./icons.js";
 import { LearnPage } from "./learn.js";
 import { LobbyPage } from "./lobby.js";
+import { pageLinks } from "./pages.js";
 import { exercises, ProblemPage, puzzles } from "./problem.js";
 import { RecordsPage } from "./records.js";
 import { ReplayPage } from "./replay.js";
 import { apply, openSettings } from "./settings.js";
 import { StatisticsPage } from "./statistics.js";
 import { TablePage } from "./table.js";
+import { say } from "./words.js";
 
 const ROUTES = [
   [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
@@ -23,7 +26,6 @@ const ROUTES = [
   [/^#\/statistics$/, "statistics", () => new StatisticsPage()],
   [/^/, "lobby", () => new LobbyPage()],
 ];
-const TITLES = { lobby: "Lobby", watch: "Watch", replays: "Replays", replay: "Replay", statistics: "Statistics", table: "Table", learn: "Learn", problem: "Puzzle" };
 let page = null;
 
 async function show() {
@@ -35,7 +37,7 @@ async function show() {
   page.onkeys = openKeys;
   const mine = page;
   document.body.dataset.page = name;
-  document.title = `${TITLES[name]} · German Whist`;
+  document.title = say("site.page", { page: say(`site.${name}`) });
   document.querySelectorAll(".site nav a").forEach((link) =>
     (link.dataset.page === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current")));
   byId("main").replaceChildren(page.root);
@@ -50,8 +52,8 @@ async function show() {
 
 function trouble(error) {
   byId("main").replaceChildren(h("div", { class: "page" }, h("div", { class: "empty card-panel" },
-    h("h1", {}, "That did not work"), h("p", {}, error.message),
-    h("button", { class: "primary", type: "button", onclick: show }, "Try again"), " ", h("a", { href: "#/" }, "To the lobby"))));
+    h("h1", {}, say("site.failed")), h("p", {}, error.message),
+    h("button", { class: "primary", type: "button", onclick: show }, say("site.again")), " ", h("a", { href: "#/" }, say("site.to_lobby")))));
 }
 
 addEventListener("keydown", (event) => {
@@ -66,13 +68,13 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-addEventListener("unhandledrejection", (event) => toast(event.reason?.message ?? "Something went wrong."));
+addEventListener("unhandledrejection", (event) => toast(event.reason?.message ?? say("site.wrong")));
 apply();
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // The address after # is a page, not a place in one.
   byId("main").focus();
 });
-byId("open-settings").addEventListener("click", openSettings);
-byId("open-keys").addEventListener("click", openKeys);
+byId("pages").append(...pageLinks());
+byId("site-tools").append(tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), openKeys));
 addEventListener("hashchange", show);
 show();

@@ -1,29 +1,27 @@
 /* Cards as texts ("TH" is the ten of hearts): ids, names, and the order in which a hand is held. */
 
+import { LABELS, say } from "./words.js";
+
 export const RANKS = "23456789TJQKA";
 export const SUITS = "CDHS";
 export const TAKE_HIDDEN = 52;
-export const SUIT_NAMES = { C: "clubs", D: "diamonds", H: "hearts", S: "spades" };
-export const SUIT_SYMBOLS = { C: "♣", D: "♦", H: "♥", S: "♠" };
-const RANK_NAMES = {
-  2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine",
-  T: "ten", J: "jack", Q: "queen", K: "king", A: "ace",
-};
+export const SUIT_NAMES = LABELS.cards.suits;
+const SUIT_SYMBOLS = { C: "♣", D: "♦", H: "♥", S: "♠" };
 
 export const rankOf = (card) => card[0];
 export const suitOf = (card) => card[1];
 export const rankText = (card) => (card[0] === "T" ? "10" : card[0]);
 export const isRed = (suit) => suit === "D" || suit === "H";
 export const actionOf = (card) => SUITS.indexOf(card[1]) * 13 + RANKS.indexOf(card[0]);
-export const nameOf = (card) => `${RANK_NAMES[card[0]]} of ${SUIT_NAMES[card[1]]}`;
+export const nameOf = (card) => say("cards.name", { rank: LABELS.cards.ranks[card[0]], suit: SUIT_NAMES[card[1]] });
 export const symbolOf = (card) => rankText(card) + SUIT_SYMBOLS[card[1]];
 
 export function cardOf(action) {
   return action === TAKE_HIDDEN ? null : RANKS[action % 13] + SUITS[Math.floor(action / 13)];
 }
 
-export const actionName = (action) => (action === TAKE_HIDDEN ? "the hidden card" : nameOf(cardOf(action)));
-export const actionSymbol = (action) => (action === TAKE_HIDDEN ? "hidden" : symbolOf(cardOf(action)));
+export const actionName = (action) => (action === TAKE_HIDDEN ? say("cards.hidden") : nameOf(cardOf(action)));
+export const actionSymbol = (action) => (action === TAKE_HIDDEN ? say("cards.hidden_short") : symbolOf(cardOf(action)));
 
 function permutations(items) {
   if (items.length < 2) return [items];

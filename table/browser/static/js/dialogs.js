@@ -1,6 +1,7 @@
 /* Dialogs, the toast for refusals, and what screen readers are told. */
 
 import { byId, h } from "./dom.js";
+import { LABELS, say } from "./words.js";
 
 /** A modal dialog with a title; buttons with a value close it. Resolves with that value. */
 export function dialog(title, body, buttons, { className = "" } = {}) {
@@ -26,10 +27,6 @@ export function dialogOpen() {
   return Boolean(document.querySelector("dialog[open]"));
 }
 
-export function closeDialogs() {
-  document.querySelectorAll("dialog[open]").forEach((each) => each.close());
-}
-
 let leaving;
 
 /** A sentence that stays for some seconds; it is spoken at once. */
@@ -49,27 +46,11 @@ export function announce(text) {
   while (place.children.length > 6) place.firstChild.remove();
 }
 
-const KEYS = [
-  [["←", "→"], "go along the hand"], [["Home", "End"], "first and last card"],
-  [["Enter", "Space"], "play the card, or take it where there is a choice"],
-  [["2", "…", "9", "0", "J", "Q", "K", "A"], "go to a card of that rank (0 or T is the ten)"],
-  [["C", "D", "H", "S"], "go to a suit; after a rank, to that very card"],
-  [["X"], "take the hidden card, where there is a choice"],
-  [["I"], "a hint"], [["P"], "cards seen, and what the opponent holds"],
-  [["R"], "say what lies on the table"], [["N"], "next hand"], [["Z"], "take back a card"], [["M"], "pages, and this table"],
-  [["U"], "sound on or off"], [[","], "settings"], [["?"], "these keys"], [["Esc"], "close what is open"],
-];
-const REPLAY_KEYS = [
-  [["←", "→"], "a step back or forwards"], [["Home", "End"], "first and last step"],
-  [["Page Up", "Page Down"], "a trick back or forwards"], [["Space"], "play on, or stop"],
-  [["V"], "both hands, or one seat's view"],
-];
-
 const keyTable = (rows) => h("dl", { class: "keys" }, rows.map(([keys, text]) =>
   h("div", {}, h("dt", {}, keys.map((key) => (key === "…" ? " … " : h("kbd", {}, key)))), h("dd", {}, text))));
 
 export function openKeys() {
   if (dialogOpen()) return;
-  dialog("Keys", [h("h3", {}, "At the table"), keyTable(KEYS), h("h3", {}, "In a replay"), keyTable(REPLAY_KEYS)],
-    [h("button", { class: "primary", value: "close" }, "Close")]);
+  dialog(say("site.keys"), [h("h3", {}, say("keys.at_table")), keyTable(LABELS.keys.table), h("h3", {}, say("keys.in_replay")), keyTable(LABELS.keys.replay)],
+    [h("button", { class: "primary", value: "close" }, say("site.close"))]);
 }

@@ -31,8 +31,3 @@ export function byId(id) {
 export function pause(milliseconds) {
   return new Promise((done) => setTimeout(done, milliseconds));
 }
-
-/** 1 → "1st": hands and tricks are counted in words. */
-export function plural(count, noun) {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}

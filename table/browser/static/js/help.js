@@ -2,23 +2,19 @@
 
 import { actionSymbol, nameOf, rankText, SUIT_NAMES } from "./cards.js";
 import { cardText } from "./chip.js";
-import { h, plural } from "./dom.js";
+import { h } from "./dom.js";
 import { suitIcon } from "./suits.js";
+import { say } from "./words.js";
 
-const PLACES = {
-  hand: "in your hand", other: "with the opponent", up: "face up", trick: "on the table", played: "played", unseen: "not seen yet",
-};
-
-const LEGEND = [["hand", "in your hand"], ["other", "with the opponent"], ["up", "face up"], ["played", "played"], ["unseen", "not seen yet"]];
-
-const voidText = ({ suit, draws_since: draws }) =>
-  `Was out of ${SUIT_NAMES[suit]}${draws ? `, and has drawn ${plural(draws, "card")} unseen since` : ""}.`;
+const LEGEND = ["hand", "other", "up", "played", "unseen"];
+const place = (where) => say(`places.${where}`);
+const voidText = ({ suit, draws_since: n }) => say(n ? "help.void_drew" : "help.void", { suit: SUIT_NAMES[suit], n });
 
 function suitRow([suit, places]) {
   return h("tr", {},
     h("th", { scope: "row" }, suitIcon(suit), h("span", { class: "sr-only" }, SUIT_NAMES[suit])),
-    Object.entries(places).map(([card, where]) => h("td", { class: `seen-${where}`, title: `${nameOf(card)}: ${PLACES[where] ?? where}` },
-      rankText(card), h("span", { class: "sr-only" }, ` ${PLACES[where] ?? where}`))));
+    Object.entries(places).map(([card, where]) => h("td", { class: `seen-${where}`, title: `${nameOf(card)}: ${place(where)}` },
+      rankText(card), h("span", { class: "sr-only" }, ` ${place(where)}`))));
 }
 
 /* Bars stand on the whole scale, so that a row of 1 % looks like one. */
@@ -38,20 +34,20 @@ export class HelpPanel {
   constructor({ onclose, onhint }) {
     this.body = h("div", { class: "help-body" });
     this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
-    this.root = h("aside", { class: "help", "aria-label": "Help", hidden: true },
-      h("header", {}, h("h2", {}, "Help"), h("button", { type: "button", class: "quiet small", "aria-label": "Close help", onclick: onclose }, "✕")),
-      h("section", {}, h("button", { type: "button", class: "wide-button", onclick: onhint }, "Give me a hint"), this.hint), this.body);
+    this.root = h("aside", { class: "help", "aria-label": say("help.title"), hidden: true },
+      h("header", {}, h("h2", {}, say("help.title")), h("button", { type: "button", class: "quiet small", "aria-label": say("help.close"), onclick: onclose }, "✕")),
+      h("section", {}, h("button", { type: "button", class: "wide-button", onclick: onhint }, say("help.hint")), this.hint), this.body);
   }
 
   show(help, other) {
     this.body.replaceChildren(
-      h("section", {}, h("h3", {}, "Cards seen"),
+      h("section", {}, h("h3", {}, say("help.seen")),
         h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
-          h("caption", { class: "sr-only" }, "Where each card was last seen"), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
-        h("ul", { class: "legend" }, LEGEND.map(([where, text]) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), text)))),
-      h("section", {}, h("h3", {}, `${other} holds`),
+          h("caption", { class: "sr-only" }, say("help.where")), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
+        h("ul", { class: "legend" }, LEGEND.map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
+      h("section", {}, h("h3", {}, say("help.holds", { name: other })),
         help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
-        help.hidden ? h("p", { class: "faint" }, `${help.known.length ? "And " : ""}${plural(help.hidden, "card")} not seen.`) : null,
+        help.hidden ? h("p", { class: "faint" }, say(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,
         help.voids.length ? h("p", { class: "faint" }, help.voids.map(voidText).join(" ")) : null));
   }
 

@@ -5,11 +5,12 @@ import { dialog, toast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { face } from "./draw.js";
 import { icon } from "./icons.js";
-import { isUsual, KINDS, menu, openRules, orderedAgents, plays } from "./menu.js";
+import { isUsual, menu, openRules, orderedAgents, plays } from "./menu.js";
 import { segmented, settings } from "./settings.js";
+import { LABELS, say } from "./words.js";
 
 const KEY = "german-whist-last-game";
-const POINTS = { 10: "10", 25: "25", 50: "50", other: "Other" };
+const POINTS = { 10: "10", 25: "25", 50: "50", other: say("lobby.other") };
 
 function lastGame() {
   try {
@@ -37,7 +38,7 @@ function strength({ strength: rating }) {
   if (rating === null || rating === undefined) return null;
   const meter = h("i", {});
   meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
-  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), `strength ${rating}`);
+  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), say("lobby.strength", { n: rating }));
 }
 
 export class LobbyPage {
@@ -46,12 +47,11 @@ export class LobbyPage {
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
     this.tables = h("div", { class: "tables" });
     this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) },
-      h("p", { class: "faint", role: "status" }, "The players are coming to the table…"));
+      h("p", { class: "faint", role: "status" }, say("lobby.coming")));
     this.root = h("div", { class: "page lobby" },
       h("section", { class: "hero" },
-        h("div", {}, h("h1", { tabindex: "-1" }, watching ? "Watch two players" : "Sit down to German Whist"),
-          h("p", {}, watching ? "Choose who plays; both hands lie open, and you set the pace."
-            : "Thirteen tricks to fill your hand, thirteen to win it. Everyone at the table sees what the rules let them see.")),
+        h("div", {}, h("h1", { tabindex: "-1" }, say(watching ? "lobby.watch" : "lobby.sit")),
+          h("p", {}, say(watching ? "lobby.watch_about" : "lobby.sit_about"))),
         fan()),
       this.tables, this.form);
   }
@@ -74,7 +74,7 @@ export class LobbyPage {
     const usual = agents.filter(isUsual), others = agents.filter((agent) => !isUsual(agent));
     const open = others.some((agent) => agent.name === chosen);
     return h("fieldset", { class: "players" }, h("legend", {}, legend), this.playerGrid(usual, name, chosen),
-      others.length ? h("details", { open }, h("summary", {}, `Other players (${others.length})`), this.playerGrid(others, name, chosen)) : null);
+      others.length ? h("details", { open }, h("summary", {}, say("lobby.others", { n: others.length })), this.playerGrid(others, name, chosen)) : null);
   }
 
   playerGrid(agents, name, chosen) {
@@ -84,7 +84,7 @@ export class LobbyPage {
           h("span", { class: "player-card" },
             portrait(agent),
             h("span", { class: "player-text" },
-              h("b", {}, agent.title, h("small", {}, KINDS[agent.kind])), h("span", {}, agent.about), strength(agent))))));
+              h("b", {}, agent.title, h("small", {}, say(`agents.${agent.kind}`))), h("span", {}, agent.about), strength(agent))))));
   }
 
   render() {
@@ -94,44 +94,44 @@ export class LobbyPage {
     const rules = this.menu.rules.find(({ name }) => name === choice.rules);
     const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.render(); this.form.querySelector("#rules").focus(); } },
       this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
-    const kinds = segmented("kind", "Match", { single: "Single hand", points: "To points", best: "Best of" }, choice.kind,
+    const kinds = segmented("kind", say("lobby.match"), LABELS.lobby.kinds, choice.kind,
       (value) => { choice.kind = value; this.render(); this.form.querySelector(`[name=kind][value=${value}]`).focus(); });
     this.form.replaceChildren(
-      this.watching ? this.players("player", "First player", choice.player) : "",
-      this.players("opponent", this.watching ? "Second player" : "Opponent", choice.opponent),
+      this.watching ? this.players("player", say("lobby.first"), choice.player) : "",
+      this.players("opponent", say(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent),
       h("div", { class: "game-choice" },
-        h("div", { class: "field" }, h("label", { for: "rules" }, "Rule set"),
+        h("div", { class: "field" }, h("label", { for: "rules" }, say("lobby.rules")),
           h("div", { class: "field-row" }, select,
-            h("button", { type: "button", class: "quiet", onclick: () => openRules(choice.rules) }, icon("rules"), "Read the rules")),
+            h("button", { type: "button", class: "quiet", onclick: () => openRules(choice.rules) }, icon("rules"), say("lobby.read_rules"))),
           h("p", { class: "faint" }, rules.about)),
         h("div", { class: "field match-choice" }, kinds, this.length())),
       h("div", { class: "form-end" },
-        h("a", { href: this.watching ? "#/" : "#/watch" }, this.watching ? "Play yourself" : "Watch two players instead"),
-        this.watching ? "" : h("a", { href: "#/learn" }, "New here? A guided first hand"),
+        h("a", { href: this.watching ? "#/" : "#/watch" }, say(this.watching ? "lobby.play_yourself" : "lobby.watch_instead")),
+        this.watching ? "" : h("a", { href: "#/learn" }, say("lobby.new_here")),
         this.watching || choice.kind !== "single" ? "" : this.deal(),
-        h("button", { class: "primary large" }, this.watching ? "Watch" : "Deal the cards")));
+        h("button", { class: "primary large" }, say(this.watching ? "site.watch" : "lobby.deal"))));
   }
 
   length() {
     const { choice } = this;
-    if (choice.kind === "best") return segmented("best", "Hands", { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; });
+    if (choice.kind === "best") return segmented("best", say("lobby.hands"), { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; });
     if (choice.kind !== "points") return "";
     const other = choice.points === "other";
     return h("div", { class: "points-choice" },
-      segmented("points", "Points to reach", POINTS, choice.points, (value) => {
+      segmented("points", say("lobby.points"), POINTS, choice.points, (value) => {
         choice.points = value;
         this.render();
         this.form.querySelector(value === "other" ? "#target" : `[name=points][value="${value}"]`).focus();
       }),
-      other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, "How many"),
+      other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, say("lobby.how_many")),
         h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: (event) => { choice.target = Number(event.target.value); } })) : "");
   }
 
   /* A certain deal, by the seed and the number that records and others name. */
   deal() {
-    const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: "any" }));
-    return h("details", { class: "deal-choice" }, h("summary", {}, "A certain deal"), h("div", { class: "field-row" }, field("seed", "Seed", 2 ** 53 - 1), field("number", "Deal number", 1e9)),
-      h("p", { class: "faint" }, "The same seed and number deal the same cards everywhere."));
+    const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: say("lobby.any") }));
+    return h("details", { class: "deal-choice" }, h("summary", {}, say("lobby.certain_deal")), h("div", { class: "field-row" }, field("seed", say("lobby.seed"), 2 ** 53 - 1), field("number", say("lobby.number"), 1e9)),
+      h("p", { class: "faint" }, say("lobby.certain_about")));
   }
 
   dealt() {
@@ -168,14 +168,14 @@ export class LobbyPage {
   async showTables() {
     const tables = (await get("/api/tables")).filter((each) => !each.over);
     if (!tables.length) return this.tables.replaceChildren();
-    return this.tables.replaceChildren(h("h2", {}, "Go on with"), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
+    return this.tables.replaceChildren(h("h2", {}, say("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
       h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),
-      h("button", { type: "button", class: "quiet small", "aria-label": `Give up the table: ${each.title}`, onclick: () => this.forget(each) }, "✕")))));
+      h("button", { type: "button", class: "quiet small", "aria-label": say("lobby.give_up", each), onclick: () => this.forget(each) }, "✕")))));
   }
 
   async forget({ id, title }) {
-    const wish = await dialog("Give this table up?", h("p", {}, `${title}: the hand or the match under way counts as lost, and the table is cleared away.`),
-      [h("button", { value: "keep", class: "primary" }, "Keep it"), h("button", { value: "forget" }, "Give it up")]);
+    const wish = await dialog(say("lobby.give_up_title"), h("p", {}, say("lobby.give_up_about", { title })),
+      [h("button", { value: "keep", class: "primary" }, say("lobby.keep")), h("button", { value: "forget" }, say("lobby.give_it_up"))]);
     if (wish !== "forget") return;
     try {
       await remove(`/api/tables/${id}`);

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { dialog, toast } from "./dialogs.js";
 import { h } from "./dom.js";
+import { say } from "./words.js";
 
 let asked;
 
@@ -27,8 +28,6 @@ export function orderedAgents(agents) {
 /** Whether a player is one of those that are there to be played against. */
 export const isUsual = (agent) => FIRST.includes(agent.name);
 
-export const KINDS = { rule: "rules of thumb", search: "search", network: "trained network" };
-
 /** Whether an agent plays a rule set. */
 export const plays = (agent, rules) => !agent.plays || agent.plays.includes(rules);
 
@@ -39,7 +38,7 @@ export async function openRules(name) {
     await dialog(rules.title ?? rules.name, h("div", { class: "rules-text" },
       h("p", { class: "lead" }, rules.about),
       rules.text.map(({ heading, paragraphs }) => [h("h3", {}, heading), paragraphs.map((text) => h("p", {}, text))])),
-    [h("button", { class: "primary", value: "close" }, "Close")], { className: "reading" });
+    [h("button", { class: "primary", value: "close" }, say("site.close"))], { className: "reading" });
   } catch (error) {
     toast(error.message);
   }

@@ -2,14 +2,19 @@
 
 import { dialog } from "./dialogs.js";
 import { h } from "./dom.js";
+import { say } from "./words.js";
 
-export const PAGES = [["#/", "Play"], ["#/watch", "Watch"], ["#/learn", "Learn"], ["#/replays", "Replays"], ["#/statistics", "Statistics"]];
+const PAGES = { play: "#/", watch: "#/watch", learn: "#/learn", replays: "#/replays", statistics: "#/statistics" };
+
+/** A link to each page. */
+export const pageLinks = () =>
+  Object.entries(PAGES).map(([name, href]) => h("a", { href, "data-page": name === "play" ? "lobby" : name }, say(`site.${name}`)));
 
 /** Shows the pages and `[value, text]` actions; resolves with the value of the one that is chosen. */
 export function openPages(actions) {
-  return dialog("German Whist", h("div", { class: "pages-menu" },
-    h("nav", { "aria-label": "Pages" }, PAGES.map(([href, text]) => h("a", { href }, text))),
-    h("p", { class: "faint" }, "The table is kept: go on with it from the page Play."),
+  return dialog(say("site.title"), h("div", { class: "pages-menu" },
+    h("nav", { "aria-label": say("site.pages") }, pageLinks()),
+    h("p", { class: "faint" }, say("table.kept")),
     h("div", { class: "menu-actions" }, actions.filter(Boolean).map(([value, text]) => h("button", { value }, text)))),
-  [h("button", { class: "primary", value: "close" }, "Back to the table")]);
+  [h("button", { class: "primary", value: "close" }, say("table.back"))]);
 }

@@ -1,8 +1,8 @@
 /* Choosing a card: the buttons over the hand (or over the stock), one click or two, and the keys. */
 
 import { actionOf, cardOf, nameOf, RANKS, rankOf, sorted, SUITS, suitOf, TAKE_HIDDEN } from "./cards.js";
-import { plural } from "./dom.js";
 import { settings } from "./settings.js";
+import { say } from "./words.js";
 
 const PAIR_WITHIN = 1200;
 const FINGER = 40;
@@ -29,13 +29,13 @@ export class Picker {
       key: card, action: actionOf(card), zone: "hand", disabled: !mine || choosing || !state.legal.includes(actionOf(card)),
     }));
     const offered = choosing ? state.legal.map((action) => (action === TAKE_HIDDEN
-      ? { key: "stock", action, zone: "stock", name: "Take the hidden card" }
-      : { key: cardOf(action), action, zone: "up", name: `Take the ${nameOf(cardOf(action))}` })) : [];
+      ? { key: "stock", action, zone: "stock", name: say("picker.hidden") }
+      : { key: cardOf(action), action, zone: "up", name: say("picker.take", { card: nameOf(cardOf(action)) }) })) : [];
     this.offered = offered.map((each) => each.key);
     this.items = state.watched ? [] : [...offered, ...hand];
     const had = this.felt.hits.contains(document.activeElement);
     this.felt.buttons(this.items, {
-      label: choosing ? "Cards to choose from, then your hand" : `Your hand, ${plural(state.hand.length, "card")}`,
+      label: say(choosing ? "picker.choose" : "picker.hand", { n: state.hand.length }),
       onchoose: (key, event) => this.choose(key, event),
       onfocus: (key) => this.select(key),
       onhover: (key) => { this.hovered = key; this.mark(); },
@@ -102,7 +102,7 @@ export class Picker {
       return;
     }
     this.armed = null;
-    this.onplay(item.action, key === "stock" ? null : key, { now: event.timeStamp, key: byKey });
+    this.onplay(item.action, key === "stock" ? null : key, { now: event.timeStamp, x: event.clientX, y: event.clientY, key: byKey });
   }
 
   // -- keys

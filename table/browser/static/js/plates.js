@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { suitIcon } from "./suits.js";
+import { say } from "./words.js";
 
 const capital = (name) => name[0].toUpperCase() + name.slice(1);
 
@@ -11,7 +12,7 @@ function score(number) {
 
 function tellScore(number, count, noun) {
   number.textContent = count;
-  number.nextSibling.textContent = count === 1 ? noun : `${noun}s`;
+  number.nextSibling.textContent = say(`plates.${noun}`, { n: count });
 }
 
 class Plate {
@@ -19,9 +20,9 @@ class Plate {
     this.who = who;
     this.name = h("span", { class: "plate-name" });
     this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
-    this.dealer = h("span", { class: "plate-dealer", title: "dealer" }, "D");
+    this.dealer = h("span", { class: "plate-dealer", title: say("plates.dealer") }, "D");
     this.tricks = h("b");
-    this.stockTricks = h("i", { class: "plate-stock", title: "tricks for the stock" });
+    this.stockTricks = h("i", { class: "plate-stock", title: say("plates.stock_tricks") });
     this.points = h("b");
     this.pointsBox = score(this.points);
     this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
@@ -38,7 +39,7 @@ class Plate {
     this.mark.textContent = name[0].toUpperCase();
     this.dealer.hidden = state.dealer !== who;
     tellScore(this.tricks, state.tricks[who], "trick");
-    this.stockTricks.textContent = state.stock_tricks ? `${state.stock_tricks[who]} for the stock` : "";
+    this.stockTricks.textContent = state.stock_tricks ? say("plates.for_stock", { n: state.stock_tricks[who] }) : "";
     this.tricks.parentNode.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
     const { kind, hands_won: won, points } = state.match;
     this.pointsBox.hidden = kind === "single";
@@ -55,7 +56,7 @@ export class Plates {
     this.plates = [new Plate(0), new Plate(1)];
     this.prompt = h("p", { class: "prompt" });
     this.stock = h("p", { class: "stock-label", "aria-hidden": "true" });
-    this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, "last trick");
+    this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, say("plates.last_trick"));
     this.stage = h("p", { class: "stage-label", "aria-hidden": "true" });
     this.sign = h("div", { class: "watermark", "aria-hidden": "true" });
     felt.root.prepend(this.sign);
@@ -94,12 +95,12 @@ export class Plates {
     this.plates.forEach((each) => each.update(state));
     this.say(state.said.prompt, { yours: state.turn === 0 && !state.watched, dots: state.thinking });
     this.stage.textContent = state.said.stage;
-    this.lastLabel.textContent = state.said.last || "last trick";
+    this.lastLabel.textContent = state.said.last || say("plates.last_trick");
     const trumps = state.trump
-      ? h("span", { class: "trumps" }, suitIcon(state.trump), "trumps") : h("span", { class: "trumps" }, "no trumps");
+      ? h("span", { class: "trumps" }, suitIcon(state.trump), say("plates.trumps")) : h("span", { class: "trumps" }, say("plates.no_trumps"));
     this.stock.replaceChildren(
-      trumps, h("span", {}, state.stock_left ? `${state.stock_left} in stock` : "stock is gone"),
-      state.low ? h("strong", { class: "low-play" }, "play low") : "");
+      trumps, h("span", {}, say(state.stock_left ? "plates.in_stock" : "plates.no_stock", { n: state.stock_left })),
+      state.low ? h("strong", { class: "low-play" }, say("plates.low")) : "");
     this.lastLabel.hidden = !(state.last_trick ?? []).length;
     this.sign.replaceChildren(state.trump ? suitIcon(state.trump) : "");
   }

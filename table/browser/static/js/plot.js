@@ -1,6 +1,7 @@
 /* A hand's story as a small plot: the expected result of the first player over the tricks. */
 
 import { h, s } from "./dom.js";
+import { say } from "./words.js";
 
 const WIDTH = 320, HEIGHT = 128, PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 10, PAD_BOTTOM = 22;
 
@@ -31,9 +32,9 @@ export function storyPlot({ story, unit, name, steps, onpick }) {
       s("text", { class: "plot-label", x: PAD_LEFT - 5, y: y(value) + 3.500, "text-anchor": "end" }, label(value)),
     ]),
     s("path", { class: "plot-area", d: area }), s("path", { class: "plot-line", d: path }), marker, spot,
-    s("text", { class: "plot-label", x: PAD_LEFT, y: HEIGHT - 6 }, "first trick"),
-    s("text", { class: "plot-label", x: WIDTH - PAD_RIGHT, y: HEIGHT - 6, "text-anchor": "end" }, "last trick"),
-    endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: HEIGHT - 6 }, endgame.n < last * 0.75 ? "endgame" : "") : null);
+    s("text", { class: "plot-label", x: PAD_LEFT, y: HEIGHT - 6 }, say("story.first")),
+    s("text", { class: "plot-label", x: WIDTH - PAD_RIGHT, y: HEIGHT - 6, "text-anchor": "end" }, say("story.last")),
+    endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: HEIGHT - 6 }, endgame.n < last * 0.75 ? say("story.endgame") : "") : null);
   drawing.addEventListener("click", (event) => {
     const box = drawing.getBoundingClientRect();
     const place = ((event.clientX - box.left) / box.width) * WIDTH;
@@ -47,14 +48,15 @@ export function storyPlot({ story, unit, name, steps, onpick }) {
     if (!point) return;
     spot.setAttribute("cx", x(point.n));
     spot.setAttribute("cy", y(point.expected));
-    value.textContent = unit === "win %" ? `${name}: ${Math.round(point.expected)} % to win` : `${name}: ${point.expected > 0 ? "+" : ""}${point.expected.toFixed(1)} expected`;
+    value.textContent = unit === "win %" ? say("story.to_win", { name, value: Math.round(point.expected) })
+      : say("story.expected", { name, value: `${point.expected > 0 ? "+" : ""}${point.expected.toFixed(1)}` });
   };
   return { root: h("figure", { class: "story" }, drawing, h("figcaption", {}, value)), at };
 }
 
 function spoken(story, unit, name) {
-  if (!story.length) return "No story.";
-  const told = (value) => (unit === "win %" ? `${Math.round(value)} per cent` : value.toFixed(1));
+  if (!story.length) return say("story.none");
+  const told = (value) => (unit === "win %" ? `${Math.round(value)} %` : value.toFixed(1));
   const values = story.map((each) => each.expected);
-  return `Expected result of ${name} over the hand: begins at ${told(values[0])}, ends at ${told(values.at(-1))}, lowest ${told(Math.min(...values))}, highest ${told(Math.max(...values))}.`;
+  return say("story.spoken", { name, first: told(values[0]), last: told(values.at(-1)), low: told(Math.min(...values)), high: told(Math.max(...values)) });
 }

@@ -15,6 +15,7 @@ import { Plates } from "./plates.js";
 import { sceneOf } from "./scene.js";
 import { feltOptions, openSettings, settings } from "./settings.js";
 import { valuesTable } from "./values.js";
+import { say } from "./words.js";
 
 const STEP = { normal: 900, fast: 350, none: 250 };
 const keyOf = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
@@ -28,10 +29,10 @@ export class ProblemPage {
     this.picker = new Picker(this.felt, (action) => this.answer(action));
     this.title = h("h1", { tabindex: "-1" }, source.title);
     this.panel = h("aside", { class: "analysis problem", "aria-label": source.title, tabindex: "0" });
-    this.told = h("section", { class: "sr-only", "aria-label": "The table in words" });
+    this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
     this.root = h("div", { class: "table-page problem-page" },
-      h("header", { class: "table-bar" }, tool("menu", "Pages (M)", () => this.openMenu()), this.title,
-        h("div", { class: "tools" }, tool("rules", "The rules", () => openRules("classic")), tool("settings", "Settings (,)", openSettings))),
+      h("header", { class: "table-bar" }, tool("menu", say("problem.pages"), () => this.openMenu()), this.title,
+        h("div", { class: "tools" }, tool("rules", say("site.rules"), () => openRules("classic")), tool("settings", say("site.settings_tool"), openSettings))),
       this.told, h("div", { class: "table-main replay" }, this.felt.root, this.panel));
   }
 
@@ -49,17 +50,17 @@ export class ProblemPage {
     this.problem = problem;
     this.path = this.source.path(problem.id);
     this.answered = null;
-    const parts = [problem.rules_title, problem.rating ? `rated ${Math.round(problem.rating)}` : ""];
+    const parts = [problem.rules_title, problem.rating ? say("problem.rated", { n: Math.round(problem.rating) }) : ""];
     this.title.replaceChildren(this.source.title, h("small", {}, parts.filter(Boolean).join(" · ")));
     this.told.replaceChildren(...[problem.question, ...problem.said.table].map((text) => h("p", {}, text)));
     this.panel.replaceChildren(h("h2", {}, problem.question), h("p", { class: "faint" }, `${problem.said.stage}. ${problem.said.last}`),
-      h("p", { class: "faint" }, problem.open ? "Both hands lie open: the answer is exact." : "You see what the player to move saw."));
+      h("p", { class: "faint" }, say(problem.open ? "problem.open" : "problem.closed")));
     await this.show(problem, true);
     return this.offer();
   }
 
   empty() {
-    this.panel.replaceChildren(h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, "To the lessons"));
+    this.panel.replaceChildren(h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, say("problem.lessons")));
   }
 
   async show(state, still = false) {
@@ -77,7 +78,7 @@ export class ProblemPage {
   async answer(action) {
     if (this.playing) return;
     if (this.answered) return void this.playOut(action);
-    if (!this.problem.legal.includes(action)) return void toast("Follow suit: another card has to go.");
+    if (!this.problem.legal.includes(action)) return void toast(say("problem.follow"));
     try {
       const found = await post(`${this.path}/answer`, { action });
       this.answered = found;
@@ -90,15 +91,15 @@ export class ProblemPage {
 
   tell(found, action) {
     const { problem } = this;
-    const score = found.rating === null ? "" : `Rating ${found.rating} (${found.change >= 0 ? "+" : ""}${found.change}), ${found.streak} in a row`;
+    const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: `${found.change >= 0 ? "+" : ""}${found.change}`, n: found.streak });
     this.panel.replaceChildren(
       h("h2", { class: found.solved ? "good" : "bad", role: "status" }, `${found.solved ? "✓" : "✗"} ${found.verdict}`),
       h("p", {}, found.why), score ? h("p", { class: "faint" }, score) : "",
       valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }),
-      problem.open ? h("p", { class: "faint" }, "Choose any card to see how it would go on against perfect defence.") : "",
+      problem.open ? h("p", { class: "faint" }, say("problem.play_out")) : "",
       h("div", { class: "problem-buttons" },
-        h("button", { type: "button", class: "primary", onclick: () => this.next() }, "Next (N)"),
-        found.solved ? "" : h("button", { type: "button", onclick: () => this.load(problem) }, "Try again")));
+        h("button", { type: "button", class: "primary", onclick: () => this.next() }, say("problem.next")),
+        found.solved ? "" : h("button", { type: "button", onclick: () => this.load(problem) }, say("site.again"))));
     this.picker.update({ ...problem, watched: false, move: problem.id });
     this.felt.mark({ chosen: [keyOf(action)], hinted: found.best.map(keyOf) });
     this.felt.root.dataset.move = "answered";
@@ -111,7 +112,7 @@ export class ProblemPage {
     try {
       const { text, steps } = await post(`${this.path}/line`, { action });
       const list = h("ol", { class: "line" });
-      this.panel.replaceChildren(h("h2", {}, "After ", action === TAKE_HIDDEN ? actionSymbol(action) : cardText(cardOf(action))), list);
+      this.panel.replaceChildren(h("h2", {}, say("problem.after"), action === TAKE_HIDDEN ? actionSymbol(action) : cardText(cardOf(action))), list);
       for (const step of steps) {
         if (this.closed) return;
         list.append(h("li", {}, step.text));
@@ -119,8 +120,8 @@ export class ProblemPage {
         await pause(STEP[settings.motion]);
       }
       this.panel.append(h("p", { role: "status" }, `${text}.`), h("div", { class: "problem-buttons" },
-        h("button", { type: "button", class: "primary", onclick: () => this.next() }, "Next (N)"),
-        h("button", { type: "button", onclick: () => this.back() }, "Back to the position")));
+        h("button", { type: "button", class: "primary", onclick: () => this.next() }, say("problem.next")),
+        h("button", { type: "button", onclick: () => this.back() }, say("problem.back"))));
     } catch (error) {
       toast(error.message);
     } finally {
@@ -158,8 +159,8 @@ export class ProblemPage {
 
 /** Puzzles, one after the other. */
 export const puzzles = (id, kind = "") => ({
-  title: "Puzzle",
-  none: "There is no puzzle of this kind.",
+  title: say("problem.puzzle"),
+  none: say("problem.no_puzzle"),
   path: (name) => `/api/puzzles/${name}`,
   first: () => get(id ? `/api/puzzles/${encodeURIComponent(id)}` : `/api/puzzles/next?kind=${kind}`),
   next: () => get(`/api/puzzles/next?kind=${kind}`),
@@ -169,8 +170,8 @@ export const puzzles = (id, kind = "") => ({
 export function exercises(id, hand, n) {
   let left = null;
   return {
-    title: "My mistakes",
-    none: "No mistake is left to try again. Play a hand and look at its analysis.",
+    title: say("problem.mistakes"),
+    none: say("problem.no_mistake"),
     path: (name) => `/api/exercises/${name}`,
     first: () => get(`/api/exercises/${encodeURIComponent(id)}/${hand}/${n}`),
     async next() {

@@ -3,6 +3,7 @@
    half of a double click, only lets the cards that still move arrive at once. */
 
 const SAME_GESTURE = 400;
+const SAME_PLACE = 30;
 
 export class Queue {
   constructor() {
@@ -10,7 +11,7 @@ export class Queue {
     this.waiting = 0;
     this.move = null;
     this.hurried = false;
-    this.last = -Infinity;
+    this.last = { at: -Infinity };
   }
 
   /** Does a thing after all others; no decision is at rest until it is done. */
@@ -30,20 +31,28 @@ export class Queue {
   }
 
   /** The decision that a wish is meant for, or null when it is meant for none that is shown. */
-  wish({ now = performance.now(), key = false } = {}) {
-    const same = !key && now - this.last < SAME_GESTURE;
-    this.last = now;
+  wish({ now = performance.now(), x = 0, y = 0, key = false } = {}) {
+    const { last } = this;
+    const near = last.x === undefined || Math.hypot(last.x - x, last.y - y) < SAME_PLACE;
+    const same = !key && near && now - last.at < SAME_GESTURE;
+    this.last = { at: now };
     if (this.move === null) this.hurried = this.waiting > 0;
     return same ? null : this.move;
   }
 
+  /** Something beside the cards was clicked: a card that lies there then is not meant by a second
+      click, and one that lies elsewhere is. */
+  elsewhere({ timeStamp, clientX, clientY }) {
+    this.last = { at: timeStamp, x: clientX, y: clientY };
+  }
+
   /** What was wished last had no effect. */
   forget() {
-    this.last = -Infinity;
+    this.last = { at: -Infinity };
   }
 
   /** When the next wish counts as one of its own. */
   get ready() {
-    return Math.max(0, this.last + SAME_GESTURE - performance.now());
+    return Math.max(0, this.last.at + SAME_GESTURE - performance.now());
   }
 }

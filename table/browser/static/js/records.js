@@ -2,7 +2,8 @@
 
 import { get, post } from "./api.js";
 import { toast } from "./dialogs.js";
-import { h, plural } from "./dom.js";
+import { h } from "./dom.js";
+import { bothOf, say } from "./words.js";
 
 const LARGEST = 5 * 1024 * 1024;
 let opened = null;
@@ -18,7 +19,7 @@ function handList(hands) {
   const groups = new Map();
   for (const each of hands) groups.set(each.group ?? each.link, [...(groups.get(each.group ?? each.link) ?? []), each]);
   return h("ul", { class: "hand-list" }, [...groups.values()].map((group) => (group.length === 1 ? handLink(group[0])
-    : h("li", { class: "hand-group" }, h("h3", {}, `${group[0].title}: ${plural(group.length, "hand")}, ${group.filter((each) => won(each.result) === "won").length} won`),
+    : h("li", { class: "hand-group" }, h("h3", {}, say("records.group", { title: group[0].title, n: group.length, won: group.filter((each) => won(each.result) === "won").length })),
       h("ul", { class: "hand-list" }, group.map(handLink))))));
 }
 
@@ -32,15 +33,15 @@ export class RecordsPage {
       ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
       ondragleave: () => drop.classList.remove("over"),
       ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.read(event.dataTransfer.files[0]); },
-    }, h("label", { for: "record-file" }, h("b", {}, "Open a record file"), h("span", {}, "from the arena or from play, one hand a line; drop it here, or choose it")), input);
-    this.root = h("div", { class: "page records" }, h("h1", { tabindex: "-1" }, "Replays"), drop, this.file, this.own);
+    }, h("label", { for: "record-file" }, h("b", {}, say("records.open")), h("span", {}, say("records.open_about"))), input);
+    this.root = h("div", { class: "page records" }, h("h1", { tabindex: "-1" }, say("site.replays")), drop, this.file, this.own);
   }
 
   async open() {
     this.showFile();
     const records = await get("/api/records");
-    this.own.replaceChildren(h("h2", {}, "Hands played here"), ...[
-      records.length ? this.filtered(records) : h("p", { class: "faint" }, "A hand that is finished at the table appears here.")].flat());
+    this.own.replaceChildren(h("h2", {}, say("records.played")), ...[
+      records.length ? this.filtered(records) : h("p", { class: "faint" }, say("records.none"))].flat());
   }
 
   filtered(records) {
@@ -51,15 +52,15 @@ export class RecordsPage {
         && (!chosen.rules_title || each.rules_title === chosen.rules_title) && (!chosen.won || won(each.result) === chosen.won));
       place.replaceChildren(left.length ? handList(left.map((each) => ({
         link: `#/replay/${each.replay.id}/${each.replay.hand}`, group: each.replay.id, result: each.result,
-        title: `${each.rules_title} against ${each.opponent}`, text: each.result.text, note: whenText(each.when),
-      }))) : h("p", { class: "faint" }, "No hand is like this."));
+        title: say("records.against", { rules: each.rules_title, opponent: each.opponent }), text: each.result.text, note: whenText(each.when),
+      }))) : h("p", { class: "faint" }, say("records.no_match")));
     };
     const select = (name, text, values) => h("label", {}, text, h("select", { name, onchange: (event) => { chosen[name] = event.target.value; show(); } },
-      h("option", { value: "" }, "all"), values.map((value) => h("option", { value }, value))));
+      h("option", { value: "" }, say("records.all")), values.map((value) => h("option", { value }, name === "won" ? say(`records.results.${value}`) : value))));
     const values = (name) => [...new Set(records.map((each) => each[name]))].sort();
     show();
-    return [h("div", { class: "filters" }, select("opponent", "Opponent", values("opponent")), select("rules_title", "Rule set", values("rules_title")),
-      select("won", "Result", ["won", "lost", "drawn"])), place];
+    return [h("div", { class: "filters" }, select("opponent", say("lobby.opponent"), values("opponent")), select("rules_title", say("lobby.rules"), values("rules_title")),
+      select("won", say("records.result"), ["won", "lost", "drawn"])), place];
   }
 
   close() {}
@@ -67,7 +68,7 @@ export class RecordsPage {
   async read(file) {
     if (!file) return;
     if (file.size > LARGEST) {
-      toast(`${file.name} has ${(file.size / 1048576).toFixed(1)} MB: at most 5 MB can be opened. Split it into smaller files.`);
+      toast(say("records.too_large", { name: file.name, size: (file.size / 1048576).toFixed(1) }));
       return;
     }
     try {
@@ -83,10 +84,10 @@ export class RecordsPage {
     const { problems } = opened;
     this.file.replaceChildren(
       h("h2", {}, opened.name),
-      problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, `${plural(problems.length, "line")} can not be read:`),
+      problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, say("records.problems", { n: problems.length })),
         h("ul", {}, problems.slice(0, 8).map((text) => h("li", {}, text)))) : "",
       handList(opened.hands.map((each, place) => ({
-        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: `Hand ${place + 1}: ${each.players.join(" and ")}`, text: `${each.rules_title} · ${each.result.text}`, result: each.result,
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: say("records.hand", { n: place + 1, players: bothOf(each.players) }), text: `${each.rules_title} · ${each.result.text}`, result: each.result,
       }))));
   }
 }

@@ -1,11 +1,12 @@
 /* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
 
-import { get, Refused } from "./api.js";
+import { get, post, Refused } from "./api.js";
 import { toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
-import { icon } from "./icons.js";
+import { icon, tool } from "./icons.js";
 import { ReplayView } from "./replay_view.js";
 import { feltOptions, onchange, openSettings } from "./settings.js";
+import { bothOf, say } from "./words.js";
 
 const ASK_EVERY = 700;
 
@@ -14,19 +15,18 @@ export class ReplayPage {
     this.address = `#/replay/${id}/${hand}`;
     this.first = step;
     this.path = `/api/replays/${encodeURIComponent(id)}/${hand}`;
-    this.title = h("h1", { tabindex: "-1" }, "Replay");
+    this.title = h("h1", { tabindex: "-1" }, say("site.replay"));
     this.place = h("div", { class: "replay-place" });
-    const named = (name, text, onclick) => h("button", { type: "button", class: "tool", title: text, "aria-label": text, onclick }, icon(name));
     this.root = h("div", { class: "table-page replay-page" },
-      h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: "Replays", "aria-label": "Replays" }, icon("back")), this.title,
-        h("div", { class: "tools" }, named("link", "Copy a link to this step", () => this.share()), h("a", { class: "save", href: `${this.path}/file`, download: "" }, "Save as a page"),
-          named("settings", "Settings (,)", openSettings), named("keys", "Keys (?)", () => this.onkeys?.()))),
+      h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: say("site.replays"), "aria-label": say("site.replays") }, icon("back")), this.title,
+        h("div", { class: "tools" }, tool("link", say("replay.share"), () => this.share()), h("a", { class: "save", href: `${this.path}/file`, download: "" }, say("replay.save")),
+          tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), () => this.onkeys?.()))),
       this.place);
   }
 
   async open() {
     const replay = await get(this.path);
-    this.title.replaceChildren(replay.players.join(" and "), h("small", {}, `${replay.rules} · ${replay.result.text}`));
+    this.title.replaceChildren(bothOf(replay.players), h("small", {}, `${replay.rules} · ${replay.result.text}`));
     this.view = new ReplayView(replay, { ready: false, done: 0 }, { felt: feltOptions, first: this.first, onstep: (step) => this.note(step) });
     this.place.replaceChildren(this.view.root);
     this.stop = onchange(() => this.view.go(this.view.at, true));
@@ -38,13 +38,16 @@ export class ReplayPage {
     history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
   }
 
+  /* The link that is copied shows this hand, and no other, to whoever may reach the table. */
   async share() {
-    const link = location.href;
     try {
-      await navigator.clipboard.writeText(link);
-      toast("The link to this step is copied. Others can open it where the table may be reached and the hand is theirs.", "hint");
-    } catch {
-      toast(link, "hint");
+      const { replay: { id, hand } } = await post(`${this.path}/share`);
+      const link = `${location.origin}/#/replay/${id}/${hand}/${this.view.at}`;
+      const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
+      await navigator.clipboard?.writeText(link).catch(() => {}); // It can be read all the same.
+      toast(say(here ? "replay.shared_here" : "replay.shared", { link }), "hint");
+    } catch (error) {
+      toast(error.message);
     }
   }
 

@@ -1,14 +1,15 @@
 /* A hand that is over, step by step, with what its decisions were worth. It asks no server, so that
    a saved page can show the same. */
 
-import { actionName, cardOf, TAKE_HIDDEN } from "./cards.js";
+import { actionName, cardOf, nameOf, TAKE_HIDDEN } from "./cards.js";
 import { cardText } from "./chip.js";
 import { h } from "./dom.js";
 import { Felt } from "./felt.js";
-import { icon } from "./icons.js";
+import { icon, tool } from "./icons.js";
 import { Plates } from "./plates.js";
 import { storyPlot } from "./plot.js";
 import { valuesTable } from "./values.js";
+import { say } from "./words.js";
 
 const PLAY_EVERY = { normal: 1100, fast: 550, none: 400 };
 
@@ -25,9 +26,6 @@ function sceneFrom(before, view) {
     trick: turned(before.trick), last: turned(before.last_trick),
   };
 }
-
-const VERBS = { led: "lead", followed: "follow", chose: "choose" };
-const isYou = (name) => name.toLowerCase() === "you";
 
 function groupBy(steps) {
   const found = new Map();
@@ -46,17 +44,16 @@ export class ReplayView {
     this.tellCount = h("p", { class: "replay-count" });
     this.tell = h("p", { class: "replay-text", "aria-live": "polite" });
     this.slider = h("input", {
-      type: "range", min: 0, max: replay.steps.length, value: 0, "aria-label": "Step of the hand",
+      type: "range", min: 0, max: replay.steps.length, value: 0, "aria-label": say("steps.step"),
       oninput: () => this.go(Number(this.slider.value), true),
     });
-    const button = (name, text, act) => h("button", { type: "button", class: "tool", "aria-label": text, title: text, onclick: act }, icon(name));
-    this.playButton = button("play", "Play on (Space)", () => this.togglePlay());
-    this.seats = h("select", { "aria-label": "Whose cards are shown", onchange: () => this.look(this.seats.value) },
-      h("option", { value: "both" }, "Both hands open"), replay.players.map((name, seat) => h("option", { value: seat }, `As ${name} saw it`)));
-    this.controls = h("div", { class: "replay-controls", role: "group", "aria-label": "Steps" },
+    this.playButton = tool("play", say("steps.play"), () => this.togglePlay());
+    this.seats = h("select", { "aria-label": say("steps.whose"), onchange: () => this.look(this.seats.value) },
+      h("option", { value: "both" }, say("steps.both")), replay.players.map((name, seat) => h("option", { value: seat }, say("steps.as", { name }))));
+    this.controls = h("div", { class: "replay-controls", role: "group", "aria-label": say("steps.steps") },
       h("div", { class: "replay-buttons" },
-        button("first", "First step (Home)", () => this.go(0)), button("previous", "Back (←)", () => this.go(this.at - 1)), this.playButton,
-        button("next", "Forwards (→)", () => this.go(this.at + 1)), button("last", "Last step (End)", () => this.go(replay.steps.length))),
+        tool("first", say("steps.first"), () => this.go(0)), tool("previous", say("steps.back"), () => this.go(this.at - 1)), this.playButton,
+        tool("next", say("steps.on"), () => this.go(this.at + 1)), tool("last", say("steps.last"), () => this.go(replay.steps.length))),
       this.slider, this.tellCount, this.seats);
     this.decision = h("section", { class: "decision" });
     this.story = h("section", { class: "story-place" });
@@ -64,7 +61,7 @@ export class ReplayView {
     this.mistakes = h("section", { class: "mistakes" });
     this.tricks = h("section", { class: "tricks" });
     this.own = h("input", { type: "checkbox", onchange: () => this.showMistakes() });
-    this.panel = h("aside", { class: "analysis", "aria-label": "Analysis", tabindex: "0" }, this.tell, this.decision, this.totals, this.mistakes, this.tricks);
+    this.panel = h("aside", { class: "analysis", "aria-label": say("steps.analysis"), tabindex: "0" }, this.tell, this.decision, this.totals, this.mistakes, this.tricks);
     this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.felt.root, this.story, this.controls), this.panel);
     this.felt.root.setAttribute("role", "img");
     this.setAnalysis(analysis);
@@ -88,7 +85,7 @@ export class ReplayView {
     else {
       const { story, unit } = this.analysis;
       this.plot = storyPlot({ story, unit, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
-      this.story.replaceChildren(h("h2", { class: "sr-only" }, "The story of the hand"), this.plot.root);
+      this.story.replaceChildren(h("h2", { class: "sr-only" }, say("story.title")), this.plot.root);
       this.hideStory();
       this.showMistakes();
     }
@@ -101,9 +98,9 @@ export class ReplayView {
   }
 
   showProgress(done) {
-    this.progress ??= h("progress", { max: 1, "aria-label": "Analysis" });
+    this.progress ??= h("progress", { max: 1, "aria-label": say("steps.analysis") });
     this.progress.value = done;
-    this.story.replaceChildren(h("p", { class: "faint" }, "Analysing every decision… "), this.progress);
+    this.story.replaceChildren(h("p", { class: "faint" }, say("steps.analysing")), this.progress);
   }
 
   /* Each player's totals, the mistakes, and the tricks with a mark on every card that cost something. */
@@ -113,17 +110,17 @@ export class ReplayView {
     const mistakes = seen.filter((each) => !this.own.checked || each.who === 0);
     const price = (cost) => `${cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`;
     this.totals.replaceChildren(
-      h("table", { class: "totals" }, h("caption", { class: "sr-only" }, "How well each has played"),
-        h("thead", {}, h("tr", {}, ["", "Accuracy", "Mistakes", "Cost"].map((text) => h("th", { scope: "col" }, text)))),
+      h("table", { class: "totals" }, h("caption", { class: "sr-only" }, say("steps.how_well")),
+        h("thead", {}, h("tr", {}, ["", say("steps.accuracy"), say("steps.mistakes"), say("steps.cost")].map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, name),
           h("td", {}, totals[who].accuracy === null ? "–" : `${totals[who].accuracy.toFixed(0)} %`),
-          h("td", {}, `${totals[who].mistakes} of ${totals[who].mattered}`), h("td", {}, price(totals[who].cost))))))));
+          h("td", {}, say("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))))))));
     this.mistakes.replaceChildren(
-      h("div", { class: "mistakes-head" }, h("h2", {}, "Mistakes, by what they cost"), h("label", {}, this.own, " only mine")),
+      h("div", { class: "mistakes-head" }, h("h2", {}, say("steps.by_cost")), h("label", {}, this.own, " ", say("steps.only_mine"))),
       mistakes.length
         ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
           h("b", {}, price(each.cost)), h("span", {}, each.text)))))
-        : h("p", { class: "faint" }, "None that the analysis is sure of."));
+        : h("p", { class: "faint" }, say("steps.sure_of_none")));
     this.showTricks(new Map(seen.map((each) => [each.n, each])));
   }
 
@@ -131,11 +128,11 @@ export class ReplayView {
     const tricks = Map.groupBy ? Map.groupBy(this.replay.steps, (step) => step.trick) : groupBy(this.replay.steps);
     const chip = (step) => h("button", {
       type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
-      "aria-label": `${step.text}${costly.has(step.n) ? ", a mistake" : ""}`,
+      "aria-label": costly.has(step.n) ? say("steps.mistake", step) : step.text,
     }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : cardText(step.card), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, "?!") : null);
-    this.tricks.replaceChildren(h("h2", {}, "The tricks"), h("ol", { class: "trick-list" }, [...tricks].map(([number, steps]) =>
+    this.tricks.replaceChildren(h("h2", {}, say("steps.tricks")), h("ol", { class: "trick-list" }, [...tricks].map(([number, steps]) =>
       h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
-        h("span", { class: "trick-won" }, `to ${this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0]}`)))));
+        h("span", { class: "trick-won" }, say("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] }))))));
   }
 
   goToMistake(step) {
@@ -151,10 +148,10 @@ export class ReplayView {
     const bottom = this.view === 1 ? 1 : 0;
     this.felt.show(sceneFrom(before, this.view), { still });
     const { players } = this.replay;
-    const told = this.at ? this.replay.steps[this.at - 1].text : "The cards are dealt";
+    const told = this.at ? this.replay.steps[this.at - 1].text : say("steps.dealt");
     const seat = (who) => (who === bottom ? 0 : 1);
     const turned = (pair) => (bottom ? [pair[1], pair[0]] : pair);
-    const prompt = next ? `${players[next.who]} ${isYou(players[next.who]) ? "are" : "is"} to ${VERBS[next.kind]}` : this.replay.result.text;
+    const prompt = next?.prompt ?? this.replay.result.text;
     this.plates.update({
       names: [players[bottom], players[1 - bottom]], watched: true, match: { kind: "single" }, dealer: seat(this.replay.dealer),
       tricks: turned(before.tricks), stock_tricks: null, turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
@@ -164,44 +161,38 @@ export class ReplayView {
     for (const each of this.tricks.querySelectorAll(".trick-card")) each.classList.toggle("now", Number(each.dataset.step) === this.at);
     this.felt.root.setAttribute("aria-label", this.inWords(before));
     this.slider.value = this.at;
-    this.slider.setAttribute("aria-valuetext", `step ${this.at} of ${this.last}`);
+    this.slider.setAttribute("aria-valuetext", say("steps.at", { n: this.at, all: this.last }));
     this.tell.textContent = told;
-    this.tellCount.textContent = next ? `Trick ${next.trick} · ${this.at} / ${this.last}` : `End · ${this.last} / ${this.last}`;
+    this.tellCount.textContent = say(next ? "steps.count" : "steps.end", { trick: next?.trick, at: this.at, all: this.last });
     this.tellDecision();
     this.plot?.at(this.at);
   }
 
   inWords(before) {
     const { players } = this.replay;
-    const trick = before.trick.map(({ who, card }) => `${players[who]} led the ${actionName(this.actionFor(card))}`).join(", ");
-    return `The table. ${trick || "No card is led"}. ${before.stock_left} cards in the stock. Tricks: ${players[0]} ${before.tricks[0]}, ${players[1]} ${before.tricks[1]}.`;
-  }
-
-  actionFor(card) {
-    return "CDHS".indexOf(card[1]) * 13 + "23456789TJQKA".indexOf(card[0]);
+    const trick = before.trick.map(({ who, card }) => say("steps.led", { name: players[who], card: nameOf(card) })).join(", ");
+    return say("steps.in_words", { trick: trick || say("steps.no_card"), stock: before.stock_left, first: players[0], n: before.tricks[0], second: players[1], m: before.tricks[1] });
   }
 
   tellDecision() {
     const step = this.replay.steps[this.at];
     if (!step) {
-      this.decision.replaceChildren(h("h2", {}, "The hand is over"), h("p", {}, this.replay.result.text));
+      this.decision.replaceChildren(h("h2", {}, say("steps.over")), h("p", {}, this.replay.result.text));
       this.felt.mark({ chosen: [], hinted: [] });
       return;
     }
     const found = this.analysis?.decisions.find((each) => each.n === step.n);
-    const name = this.replay.players[step.who];
-    const verb = VERBS[step.kind] + (isYou(name) ? "" : "s");
     if (this.isHidden(step)) {
       this.felt.mark({ chosen: [], hinted: [] });
-      this.decision.replaceChildren(h("h2", {}, `Next: ${name} ${verb}`));
+      this.decision.replaceChildren(h("h2", {}, step.prompt));
       return;
     }
     const shown = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
     const best = found && !found.best.includes(step.action) ? found.best.map(shown) : [];
     this.felt.mark({ chosen: [shown(step.action)], hinted: best });
-    const chip = step.action === TAKE_HIDDEN ? "the hidden card" : cardText(step.card);
+    const chip = step.action === TAKE_HIDDEN ? actionName(step.action) : cardText(step.card);
     this.decision.replaceChildren(
-      h("h2", {}, `Next: ${name} ${verb}${step.kind === "followed" ? " with" : ""} `, chip),
+      h("h2", {}, step.prompt, ": ", chip),
       ...(found ? this.values(found) : []));
   }
 
@@ -212,12 +203,12 @@ export class ReplayView {
 
   values(found) {
     const { unit } = found;
-    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [h("p", { class: "faint" }, "There was no choice.")];
+    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [h("p", { class: "faint" }, say("values.no_choice"))];
     const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
     const dear = Number(cost) > 0 && (found.sure || found.exact);
-    const judged = Number(cost) === 0 ? "is as good as any" : `${dear ? "costs" : "may cost"} ${cost}${unit === "win %" ? " %" : ""}${dear ? "" : ", which is within the noise"}`;
+    const judged = Number(cost) === 0 ? "as_good" : dear ? "costs" : "may_cost";
     return [
-      h("p", { class: `cost ${dear ? "bad" : "good"}` }, `The card played ${judged}.`),
+      h("p", { class: `cost ${dear ? "bad" : "good"}` }, say(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? " %" : ""}` })),
       valuesTable(found),
     ];
   }
@@ -241,7 +232,7 @@ export class ReplayView {
       this.playing = setInterval(() => (this.at < this.last ? this.go(this.at + 1) : this.togglePlay()), PLAY_EVERY[this.options.felt().speed]);
     }
     this.playButton.replaceChildren(icon(running ? "play" : "pause"));
-    this.playButton.setAttribute("aria-label", running ? "Play on (Space)" : "Stop (Space)");
+    this.playButton.setAttribute("aria-label", say(running ? "steps.play" : "steps.stop"));
   }
 
   /* The first step of the trick before this one, or after it. */

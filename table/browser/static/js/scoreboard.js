@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { dialog } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { trophy } from "./icons.js";
+import { say } from "./words.js";
 
 const ASK_EVERY = 600;
 
@@ -13,13 +14,13 @@ function table(state) {
   const pay = (value) => (value > 0 ? `+${value}` : "");
   const total = state.match.kind === "best" ? state.match.hands_won : state.match.points;
   return h("table", { class: "scoreboard" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Hand"), h("th", { scope: "col" }, me), h("th", { scope: "col" }, other))),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("score.hand")), h("th", { scope: "col" }, me), h("th", { scope: "col" }, other))),
     h("tbody", {}, hands.map(({ tricks, pay: paid }, place) => h("tr", {},
       h("th", { scope: "row" }, place + 1),
       [0, 1].map((who) => h("td", { class: paid[who] > 0 ? "won" : "" },
         h("span", {}, tricks[who]), paid[who] > 0 ? h("b", {}, pay(paid[who])) : ""))))),
     h("tfoot", {}, h("tr", {},
-      h("th", { scope: "row" }, state.match.kind === "best" ? "Hands won" : "Points"), [0, 1].map((who) => h("td", {}, total[who])))));
+      h("th", { scope: "row" }, say(state.match.kind === "best" ? "score.hands_won" : "score.points")), [0, 1].map((who) => h("td", {}, total[who])))));
 }
 
 /* What decided the hand, as soon as it is analysed, with a way to look at it. */
@@ -35,8 +36,8 @@ async function turningPoint({ replay }, place) {
     }
     const [worst] = found.mistakes;
     const own = found.mistakes.filter((each) => each.who === 0);
-    place.replaceChildren(h("p", {}, found.turning_point, " ", worst ? link(worst.n, "Look at it") : null),
-      own.length ? h("p", {}, h("button", { value: `#/exercise/${replay.id}/${replay.hand}/${own[0].n}`, class: "quiet small" }, "Try my mistakes again")) : "");
+    place.replaceChildren(h("p", {}, found.turning_point, " ", worst ? link(worst.n, say("score.look_at_it")) : null),
+      own.length ? h("p", {}, h("button", { value: `#/exercise/${replay.id}/${replay.hand}/${own[0].n}`, class: "quiet small" }, say("score.exercises"))) : "");
     return;
   }
 }
@@ -46,7 +47,7 @@ export function scoreboard(state) {
   const single = state.match.kind === "single";
   const over = state.match.over || single;
   const cup = state.match.over && !single && state.match.winner === 0 && !state.watched;
-  const turning = h("div", { class: "turning", "aria-live": "polite" }, state.replay && !state.lesson ? h("p", { class: "faint" }, "Looking for the turning point…") : "");
+  const turning = h("div", { class: "turning", "aria-live": "polite" }, state.replay && !state.lesson ? h("p", { class: "faint" }, say("score.looking")) : "");
   const body = [
     cup ? h("div", { class: "trophy-place" }, trophy()) : null,
     h("p", { class: "result-text" }, state.result.text),
@@ -54,16 +55,16 @@ export function scoreboard(state) {
     state.result.compared ? h("p", { class: "compared" }, state.result.compared) : null,
     turning,
     single ? null : table(state),
-    single ? null : h("p", { class: "match-text" }, `Match ${state.said.match}`),
+    single ? null : h("p", { class: "match-text" }, say("score.match", state.said)),
   ];
   const own = !state.watched && !state.lesson;
   const buttons = [
-    h("button", { value: "lobby", class: "quiet" }, "Lobby"),
-    h("button", { value: "look", class: "quiet" }, "Look at the table"),
-    own ? h("button", { value: "swapped", class: "quiet" }, "Same deal, other seat") : null,
-    own ? h("button", { value: "same", class: "quiet" }, "Same deal again") : null,
-    state.lesson ? null : h("button", { value: "replay" }, "Replay and analysis"),
-    over ? h("button", { value: "again", class: "primary" }, "Play again") : h("button", { value: "next", class: "primary" }, "Next hand"),
+    h("button", { value: "lobby", class: "quiet" }, say("site.lobby")),
+    h("button", { value: "look", class: "quiet" }, say("score.look")),
+    own ? h("button", { value: "swapped", class: "quiet" }, say("score.swapped")) : null,
+    own ? h("button", { value: "same", class: "quiet" }, say("score.same")) : null,
+    state.lesson ? null : h("button", { value: "replay" }, say("score.replay")),
+    over ? h("button", { value: "again", class: "primary" }, say("score.again")) : h("button", { value: "next", class: "primary" }, say("score.next")),
   ];
   const done = dialog(state.result.headline, body, buttons, { className: cup ? "score trophy-won" : "score" });
   if (!state.lesson) turningPoint(state, turning);

@@ -2,32 +2,34 @@
 
 import { dialog } from "./dialogs.js";
 import { h } from "./dom.js";
+import { say } from "./words.js";
 
 const KEY = "german-whist-settings";
+// The first of each is what a new player has.
 const CHOICES = {
-  theme: ["Colours of the page", { auto: "As the system", light: "Light", dark: "Dark" }],
-  cards: ["Cards", { modern: "Modern", classic: "Classic" }],
-  suits: ["Suit colours", { two: "Two", four: "Four" }],
-  order: ["Order of the hand", { alternating: "Trumps first, colours in turn", classic: "♠ ♥ ♦ ♣" }],
-  rows: ["Your hand", { one: "One row", stacked: "A row for each suit" }],
-  clicks: ["To play a card", { one: "One click", two: "Two clicks" }],
-  known: ["The opponent's known cards", { shown: "Shown", hidden: "Hidden: I play from memory" }],
-  forced: ["When only one card may be played", { off: "I play it", on: "It plays itself" }],
-  motion: ["Animation", { normal: "Normal", fast: "Fast", none: "None" }],
-  sound: ["Sound", { off: "Off", on: "On" }],
+  theme: ["auto", "light", "dark"],
+  cards: ["modern", "classic"],
+  suits: ["two", "four"],
+  order: ["alternating", "classic"],
+  rows: ["one", "stacked"],
+  clicks: ["one", "two"],
+  known: ["shown", "hidden"],
+  forced: ["off", "on"],
+  motion: ["normal", "fast", "none"],
+  sound: ["off", "on"],
 };
 const listeners = new Set();
 const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 function read() {
-  const first = Object.fromEntries(Object.entries(CHOICES).map(([name, [, values]]) => [name, Object.keys(values)[0]]));
+  const first = Object.fromEntries(Object.entries(CHOICES).map(([name, [usual]]) => [name, usual]));
   first.motion = quiet.matches ? "none" : "normal";
   first.help = "off";
   try {
     const kept = JSON.parse(localStorage.getItem(KEY) ?? "{}");
     for (const [name, value] of Object.entries(kept)) {
-      const known = name === "help" ? ["on", "off"] : Object.keys(CHOICES[name]?.[1] ?? {});
+      const known = name === "help" ? ["on", "off"] : CHOICES[name] ?? [];
       if (known.includes(value)) first[name] = value;
     }
   } catch {
@@ -79,8 +81,8 @@ export function segmented(name, legend, values, chosen, onpick) {
 }
 
 export function openSettings() {
-  dialog("Settings", h("div", { class: "settings" },
-    Object.entries(CHOICES).map(([name, [legend, values]]) =>
-      segmented(`setting-${name}`, legend, values, settings[name], (value) => change(name, value)))),
-  [h("button", { class: "primary", value: "close" }, "Done")]);
+  const texts = (name) => Object.fromEntries(CHOICES[name].map((value) => [value, say(`settings.${name}.${value}`)]));
+  dialog(say("site.settings"), h("div", { class: "settings" }, Object.keys(CHOICES).map((name) =>
+    segmented(`setting-${name}`, say(`settings.${name}.title`), texts(name), settings[name], (value) => change(name, value)))),
+  [h("button", { class: "primary", value: "close" }, say("settings.done"))]);
 }

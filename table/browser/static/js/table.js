@@ -3,7 +3,7 @@
 import { get, post, Refused, Unreachable } from "./api.js";
 import { actionName, cardOf, SUIT_NAMES, suitOf, TAKE_HIDDEN } from "./cards.js";
 import { announce, dialog, dialogOpen, toast } from "./dialogs.js";
-import { h, pause, plural } from "./dom.js";
+import { h, pause } from "./dom.js";
 import { Felt } from "./felt.js";
 import { HelpPanel } from "./help.js";
 import { icon, tool } from "./icons.js";
@@ -18,6 +18,7 @@ import { change, feltOptions, onchange, openSettings, settings } from "./setting
 import { sound } from "./sound.js";
 import { Stream } from "./stream.js";
 import { WatchBar } from "./watchbar.js";
+import { say } from "./words.js";
 
 const PATIENCE = 1000;
 const REST = { normal: 620, fast: 200, none: 0 };
@@ -26,9 +27,9 @@ const QUIET = ["hand_over", "match_over"];
 
 /* The server knows the rules; all that can be against them is not to follow suit. */
 function whyNot(state) {
-  if (state.phase === "choose") return "First take one of the cards of the stock.";
+  if (state.phase === "choose") return say("table.take_first");
   const led = SUIT_NAMES[suitOf(state.trick[0].card)];
-  return `${led[0].toUpperCase()}${led.slice(1)} were led, and you hold ${led}: follow suit.`;
+  return say("table.follow", { Suit: `${led[0].toUpperCase()}${led.slice(1)}`, suit: led });
 }
 
 export class TablePage {
@@ -44,19 +45,21 @@ export class TablePage {
     this.help = new HelpPanel({ onclose: () => this.toggleHelp(), onhint: () => this.hint() });
     this.watch = new WatchBar((wish) => this.act("speed", wish));
     this.title = h("h1", { tabindex: "-1" });
-    this.told = h("section", { class: "sr-only", "aria-label": "The table in words" });
-    this.guide = h("aside", { class: "guide", "aria-label": "What to know", "aria-live": "polite", hidden: true });
-    this.hintTool = tool("hint", "Hint (I)", () => this.hint());
-    this.seenTool = tool("seen", "Cards seen (P)", () => this.toggleHelp(), { "aria-pressed": "false" });
-    this.backTool = tool("undo", "Take back (Z)", () => this.takeBack());
-    this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: () => this.scores() }, "Show the score");
+    this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
+    this.guide = h("aside", { class: "guide", "aria-label": say("table.know"), "aria-live": "polite", hidden: true });
+    this.hintTool = tool("hint", say("table.hint"), () => this.hint());
+    this.seenTool = tool("seen", say("table.seen"), () => this.toggleHelp(), { "aria-pressed": "false" });
+    this.backTool = tool("undo", say("table.take_back"), () => this.takeBack());
+    this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: () => this.scores() }, say("table.show_score"));
     this.felt.root.append(this.again, this.watch.root);
     this.root = h("div", { class: "table-page" },
       h("header", { class: "table-bar" },
-        tool("menu", "Pages and this table (M)", () => this.openMenu()), this.title,
+        tool("menu", say("table.menu"), () => this.openMenu()), this.title,
         h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
-          tool("rules", "The rules", () => this.rules(), { "data-menu": true }), tool("settings", "Settings (,)", openSettings, { "data-menu": true }))),
+          tool("rules", say("site.rules"), () => this.rules(), { "data-menu": true }), tool("settings", say("site.settings_tool"), openSettings, { "data-menu": true }))),
       this.told, this.guide, h("div", { class: "table-main" }, this.felt.root, this.help.root));
+    this.onclick = (event) => event.target.closest(".hit") || this.queue.elsewhere(event);
+    document.addEventListener("click", this.onclick, true);
     this.stop = onchange(() => this.state && this.queue.push(() => this.settle(this.state, true)).then(() => this.rested()));
   }
 
@@ -75,6 +78,7 @@ export class TablePage {
     this.stream?.close();
     this.felt.close();
     this.stop();
+    document.removeEventListener("click", this.onclick, true);
   }
 
   async gone() {
@@ -120,9 +124,9 @@ export class TablePage {
     const { state } = this;
     const { match, said } = state;
     const watching = state.watched;
-    const parts = [said.match, match.kind === "single" ? "" : `hand ${match.hand}`, state.rated || watching ? "" : "not rated"];
-    this.title.replaceChildren(state.lesson ? "A first hand" : state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
-    document.title = `${said.prompt} · German Whist`;
+    const parts = [said.match, match.kind === "single" ? "" : say("table.hand", { n: match.hand }), state.rated || watching ? "" : say("table.not_rated")];
+    this.title.replaceChildren(state.lesson ? say("table.first_hand") : state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
+    document.title = say("site.page", { page: said.prompt });
     this.plates.update(state);
     this.told.replaceChildren(...said.table.map((text) => h("p", {}, text)));
     this.guide.hidden = !said.guide.length;
@@ -262,10 +266,10 @@ export class TablePage {
   async claim() {
     const left = this.state.hand.length;
     const number = h("input", { type: "number", id: "claimed", min: 0, max: left, value: left });
-    const wish = await dialog("Claim tricks",
-      [h("p", {}, "The hands lie open, so a claim is checked at once. Where it holds, the rest is played out as well as can be."),
-        h("div", { class: "field" }, h("label", { for: "claimed" }, `How many of the ${plural(left, "trick")} left are yours`), number)],
-      [h("button", { value: "no", class: "quiet" }, "Play on"), h("button", { value: "claim", class: "primary" }, "Claim")]);
+    const wish = await dialog(say("table.claim"),
+      [h("p", {}, say("table.claim_about")),
+        h("div", { class: "field" }, h("label", { for: "claimed" }, say("table.claim_field", { n: left })), number)],
+      [h("button", { value: "no", class: "quiet" }, say("table.play_on")), h("button", { value: "claim", class: "primary" }, say("table.claim_it"))]);
     if (wish === "claim") await this.act("claim", { tricks: Number(number.value), move: this.state.move });
   }
 
@@ -287,10 +291,10 @@ export class TablePage {
     const going = !state.left && !(state.phase === "over" && (state.match.over || state.match.kind === "single"));
     const claims = state.open && state.turn === 0 && !state.watched;
     const wish = await openPages([
-      claims ? ["claim", "Claim tricks"] : null,
-      this.backTool.hidden ? null : ["back", "Take back a card"],
-      ["rules", "The rules"], ["settings", "Settings"], ["keys", "Keys"],
-      going && !state.watched && !state.lesson ? ["resign", "Give up"] : null,
+      claims ? ["claim", say("table.claim")] : null,
+      this.backTool.hidden ? null : ["back", say("table.take_back_card")],
+      ["rules", say("site.rules")], ["settings", say("site.settings")], ["keys", say("site.keys")],
+      going && !state.watched && !state.lesson ? ["resign", say("table.give_up")] : null,
     ]);
     if (wish === "claim") this.claim();
     if (wish === "back") this.takeBack();
@@ -305,9 +309,9 @@ export class TablePage {
   }
 
   async resign() {
-    const what = this.state.match.kind === "single" ? "hand" : "match";
-    const wish = await dialog(`Give the ${what} up?`, h("p", {}, `It then counts as lost. Leave the page to play on later: the ${what} is kept.`),
-      [h("button", { value: "stay", class: "primary" }, "Play on"), h("button", { value: "resign" }, "Give up")]);
+    const what = this.state.match.kind === "single" ? "table.give_up_hand" : "table.give_up_match";
+    const wish = await dialog(say(what), h("p", {}, say("table.give_up_about")),
+      [h("button", { value: "stay", class: "primary" }, say("table.play_on")), h("button", { value: "resign" }, say("table.give_up"))]);
     if (wish !== "resign") return;
     await this.act("leave");
     location.hash = "#/";
@@ -335,15 +339,15 @@ export class TablePage {
     const { state } = this;
     if (state.turn !== 0 || this.hintTool.classList.contains("working")) return;
     this.hintTool.classList.add("working");
-    this.help.hint.textContent = "Thinking it over…";
-    const patience = setTimeout(() => toast("Thinking it over… The first hint on a machine takes some seconds.", "hint"), PATIENCE);
+    this.help.hint.textContent = say("table.thinking");
+    const patience = setTimeout(() => toast(say("table.thinking_long"), "hint"), PATIENCE);
     try {
       const hint = await post(`${this.path}/hint`);
       if (this.state.move !== state.move) return this.help.clearHint();
       this.help.showHint(hint);
       this.picker.point(hint.action === TAKE_HIDDEN ? "stock" : cardOf(hint.action));
       if (this.help.root.hidden) toast(hint.why, "hint");
-      announce(`Hint: ${actionName(hint.action)}. ${hint.why}`);
+      announce(say("table.hinted", { action: actionName(hint.action), why: hint.why }));
     } catch (error) {
       this.help.clearHint();
       toast(error.message);

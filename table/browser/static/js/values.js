@@ -3,10 +3,11 @@
 import { actionSymbol, TAKE_HIDDEN } from "./cards.js";
 import { cardText } from "./chip.js";
 import { h } from "./dom.js";
+import { say } from "./words.js";
 
 const FIRST = 5;
 const known = (value) => value !== null && value !== undefined;
-export const amount = (value, unit) =>
+const amount = (value, unit) =>
   (!known(value) ? "–" : unit === "win %" ? value.toFixed(1) : `${value > 0 ? "+" : ""}${value.toFixed(2)}`);
 
 function rowOf(each, { action, best, unit, low, high, champion }) {
@@ -15,7 +16,7 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
   const played = each.action === action;
   return h("tr", { class: [played ? "played" : "", best.includes(each.action) ? "best" : ""].join(" ") },
     h("th", { scope: "row" }, each.action === TAKE_HIDDEN ? actionSymbol(each.action) : cardText(each.card),
-      played ? h("span", { class: "sr-only" }, " played") : null),
+      played ? h("span", { class: "sr-only" }, " ", say("values.played")) : null),
     h("td", { class: "bar-cell" }, h("span", { class: "bar" }, bar)),
     h("td", { class: "number" }, amount(each.value, unit), each.half_width ? h("small", {}, ` ±${each.half_width.toFixed(unit === "win %" ? 0 : 1)}`) : null),
     champion ? h("td", { class: "number" }, known(each.probability) ? `${Math.round(100 * each.probability)} %` : "–") : null);
@@ -24,21 +25,21 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
 /** The table of a decision, with the champion's shares where it plays. */
 export function valuesTable({ cards, best, action, unit, exact, worlds }) {
   const numbers = cards.map((each) => each.value).filter(known);
-  if (!numbers.length) return h("p", { class: "faint" }, "There was no choice.");
+  if (!numbers.length) return h("p", { class: "faint" }, say("values.no_choice"));
   const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
   const champion = cards.some((each) => known(each.probability));
   const ordered = [...cards].sort((one, two) => (two.value ?? -1e9) - (one.value ?? -1e9));
   const shown = ordered.filter((each, place) => place < FIRST || each.action === action);
   const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
   const body = h("tbody", {}, rows(shown));
-  const kind = exact ? "exact" : worlds ? `estimated in ${worlds} worlds` : "estimated";
+  const kind = say(exact ? "values.exact" : worlds ? "values.worlds" : "values.estimated", { n: worlds });
   const more = h("button", { type: "button", class: "quiet small", onclick: () => { body.replaceChildren(...rows(ordered)); more.remove(); } },
-    `All ${ordered.length} cards`);
+    say("values.all", { n: ordered.length }));
   return h("div", { class: "values-scroll" },
     h("table", { class: "values" },
-      h("caption", { class: "faint" }, `${unit === "win %" ? "Chance to win, per cent" : "Expected pay"}, ${kind}`),
-      h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, "Card"), h("th", { scope: "col" }, h("span", { class: "sr-only" }, "as a bar")),
-        h("th", { scope: "col", class: "number" }, "Value"), champion ? h("th", { scope: "col", class: "number" }, "Champion") : null)),
+      h("caption", { class: "faint" }, say("values.caption", { what: say(unit === "win %" ? "values.win" : "values.pay"), how: kind })),
+      h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, say("values.card")), h("th", { scope: "col" }, h("span", { class: "sr-only" }, say("values.bar"))),
+        h("th", { scope: "col", class: "number" }, say("values.value")), champion ? h("th", { scope: "col", class: "number" }, say("values.champion")) : null)),
       body),
     shown.length < ordered.length ? more : null);
 }

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { say } from "./words.js";
 
 const SLOWEST = 3000, QUICKEST = 100;
 
@@ -14,16 +15,16 @@ export class WatchBar {
       type: "range", min: QUICKEST, max: SLOWEST, step: 100, value: 800,
       onchange: () => onwish({ delay_ms: SLOWEST + QUICKEST - Number(this.slider.value) }),
     });
-    this.root = h("div", { class: "watch-bar", hidden: true, role: "group", "aria-label": "Watching" },
+    this.root = h("div", { class: "watch-bar", hidden: true, role: "group", "aria-label": say("watch.title") },
       this.pauseButton,
-      h("button", { type: "button", class: "tool", "aria-label": "One step (→)", title: "One step (→)", onclick: () => this.step() }, icon("last")),
-      h("label", {}, h("span", {}, "Speed"), this.slider));
+      h("button", { type: "button", class: "tool", "aria-label": say("watch.step"), title: say("watch.step"), onclick: () => this.step() }, icon("last")),
+      h("label", {}, h("span", {}, say("watch.speed")), this.slider));
   }
 
   update(speed) {
     if (!speed) return;
     this.paused = Boolean(speed.paused);
-    const text = this.paused ? "Go on (Space)" : "Pause (Space)";
+    const text = say(this.paused ? "watch.go_on" : "watch.pause");
     this.pauseButton.setAttribute("aria-label", text);
     this.pauseButton.title = text;
     this.pauseButton.replaceChildren(icon(this.paused ? "play" : "pause"));
