@@ -88,7 +88,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "installing what constraints.txt pins (some minutes the first time)"
 	@$(PIP) pip setuptools wheel
 	@$(PIP) torch
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,onnx,open-spiel,dev]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,onnx,open-spiel,sweep,dev]'
 	@rm $(UNFINISHED)
 	@echo $(CURDIR) > $(READY)
 

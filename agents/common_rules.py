@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..engine.rules import Rules, load_rules
-from .base import Agent, CannotPlay
+from ..engine.rules import Match, Rules, load_rules
+from .base import Agent, CannotPlay, as_agent
 from .champion import WEIGHTS
 from .checkpoint import Checkpoint, find_checkpoint, is_checkpoint, read_card
 from .registry import agent_names, named_player
@@ -46,6 +46,18 @@ def common_rules(players: Iterable[object]) -> Rules:
             return rules
     each = "; ".join(dict.fromkeys(f"{title} plays {_names(found)}" for title, found in bound))
     raise CannotPlay(f"there are no rules that all of these play: {each}")
+
+
+def load_agent(player: object, rules: Any = None, *, match: Match | None = None) -> Agent:
+    """A player, ready to play: by name with its parameters, by a checkpoint's or a run's path.
+
+    An agent, its class, or a function of views and random streams are taken as well. Without
+    `rules` the classic ones are played, or those of the checkpoint.
+
+    >>> load_agent("flat-mc:64").name
+    'flat-mc:64'
+    """
+    return as_agent(player, common_rules([player]) if rules is None else rules, match=match)
 
 
 def _title(player: object) -> str:

@@ -7,16 +7,10 @@ names through the entry-point group `german_whist.agents`.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 import re
-import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib.metadata import entry_points
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +18,10 @@ from ..engine.rules import Match, Rules, load_rules
 from ..engine.words import meant
 from .base import Agent, CallableAgent, CannotPlay
 from .checkpoint import WEIGHTS, is_checkpoint
+from .naming import Entry, Registry, loaded, raised_at, told_error
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"
-_OWN = f"{__package__}."
 _FILE_ENDINGS = (".py", ".jsonl", ".yaml", ".yml", ".onnx", ".pt", ".zip")
 _MODULE_AND_OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)(?::(.*))?", re.DOTALL)
 
@@ -35,28 +29,17 @@ _NAME_AND_PLAYER = re.compile(r"([^=:,/\\]+)=(.+)", re.DOTALL)
 _LONGEST_NAME = 40
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A name that agents are made by."""
-
-    name: str
-    source: str | Factory
-    """A factory `factory(rules, *parameters, match=None)`, or where to import one from."""
-    about: str
-    usage: str
-    """The name with its parameters, as people write it."""
-
-
-_entries: dict[str, Entry] = {}
+AGENTS = Registry(ENTRY_POINTS, "agent")
 
 
 def register_agent(
     name: str, source: str | Factory, about: str = "", usage: str | None = None
 ) -> None:
-    """Make `name` a name of agents; a name that is taken is refused."""
-    if name in _entries:
-        raise ValueError(f"the agent name {name!r} is taken")
-    _entries[name] = Entry(name, source, about, usage or name)
+    """Make `name` a name of agents; a name that is taken is refused.
+
+    `source` is a factory `factory(rules, *parameters, match=None)`, or where to import one from.
+    """
+    AGENTS.add(name, source, about, usage)
 
 
 def _own(name: str, module: str, factory: str, about: str, usage: str | None = None) -> None:
@@ -90,14 +73,19 @@ _own(
     *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),
     usage="network:PATH[,sample][,endgame=network]",
 )
+_own(
+    *("onnx", "policies", "OnnxAgent", "a policy as an ONNX graph"),
+    usage="onnx:PATH[,sample][,layout=trump-first][,endgame=network]",
+)
+_own(
+    *("sb3", "sb3", "SB3Agent", "a model of Stable-Baselines3, a pickle that you trust"),
+    usage="sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO]",
+)
 
 
 def agent_names() -> dict[str, Entry]:
     """Every name, those of other packages included."""
-    found = dict(_entries)
-    for each in entry_points(group=ENTRY_POINTS):
-        found.setdefault(each.name, Entry(each.name, each.value, f"from {each.value}", each.name))
-    return found
+    return AGENTS.entries()
 
 
 def named_player(text: str) -> tuple[str, str]:
@@ -143,65 +131,11 @@ def make_agent(
     return agent
 
 
-@contextmanager
-def _current_folder_first() -> Iterator[None]:
-    """Modules of the current folder are found, as by `python -m`; later imports find them last.
-
-    The script `german-whist` does not look there by itself. Worker processes do the same anew.
-    """
-    here = os.getcwd()
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)
-        if here not in sys.path and "" not in sys.path:
-            sys.path.append(here)
-
-
 def _load(source: str | Factory) -> Factory:
-    if not isinstance(source, str):
-        return source
-    found: Any = named_object(source)
+    found: Any = loaded(source)
     if not callable(found) and not isinstance(found, Agent):
         raise ValueError(f"{source} is a {type(found).__name__}, which is not an agent")
     return found
-
-
-def named_object(source: str) -> object:
-    """The object that `package.module:object` names."""
-    module, _, name = source.partition(":")
-    imported = _imported(module)
-    if not hasattr(imported, name):
-        raise ValueError(f"{source}: {module} has no {name!r}")
-    return getattr(imported, name)
-
-
-def _imported(module: str) -> object:
-    if module.startswith(_OWN):
-        return importlib.import_module(module)
-    try:
-        with _current_folder_first():
-            return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ValueError(
-            f"module {module} can not be imported: {error}; modules are looked for in the current "
-            "folder and where Python finds its packages"
-        ) from error
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"module {module} can not be imported: {told_error(error)}") from error
-
-
-def told_error(error: BaseException) -> str:
-    """An error in one line: its kind, and what it says."""
-    words = str(error).strip().splitlines()
-    return type(error).__name__ + (f": {words[0][:300]}" if words else "")
-
-
-def raised_at(error: BaseException) -> str:
-    """Where an error was raised, as file:line; nothing where that is not known."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
 
 
 def _made(

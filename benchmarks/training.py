@@ -15,8 +15,8 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from german_whist.training.measuring import MEASURING_KEY, MEASURING_SEED
+from german_whist.training.ppo_settings import PPOSettings, SB3Settings
 from german_whist.training.run import usable_threads
-from german_whist.training.settings import PPOSettings, SB3Settings
 
 from .measure import Row
 
@@ -141,8 +141,8 @@ def main() -> None:
     import torch
 
     from german_whist.training.ppo import PPO
+    from german_whist.training.presets import load_settings
     from german_whist.training.sb3 import SB3Trainer
-    from german_whist.training.settings import load_settings
 
     torch.set_num_threads(usable_threads())
     makers: list[tuple[str, Any]] = [("quick", PPO), ("sb3", SB3Trainer)]

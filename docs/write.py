@@ -8,6 +8,8 @@ from german_whist.engine.describe import chapters
 from german_whist.engine.history import HISTORY_ABOUT, HISTORY_VERSION
 from german_whist.engine.layout import LAYOUT, LAYOUT_VERSION
 from german_whist.engine.rules import named_rules
+from german_whist.training.settings import Settings, described, written
+from german_whist.training.trainers import own_settings
 
 OBSERVATION = f"""\
 # What a player observes
@@ -47,9 +49,36 @@ def _rules_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _settings_page() -> str:
+    parts = [
+        "# Settings of trainings",
+        "Made from the code by `make docs`; `german-whist train PRESET --show` tells the same of a "
+        "preset, with its values.",
+        f"## Every trainer\n\n{_settings_table(Settings, ())}",
+    ]
+    everywhere = Settings.__struct_fields__
+    for name, kind in own_settings().items():
+        parts.append(f"## `trainer: {name}`\n\n{(kind.__doc__ or '').strip()}")
+        parts.append(_settings_table(kind, everywhere))
+    return "\n\n".join(parts) + "\n"
+
+
+def _settings_table(kind: type[Settings], but: tuple[str, ...]) -> str:
+    lines = ["| setting | usually | what it does | what it takes |", "|---|---|---|---|"]
+    for each in described(kind):
+        if each.name not in but:
+            usual = "" if each.name == "trainer" else f"`{written(each.default)}`"
+            lines.append(f"| `{each.name}` | {usual} | {each.about} | {each.takes} |")
+    return "\n".join(lines)
+
+
 def pages() -> dict[str, str]:
     """Every page that is made from the code, by file name."""
-    return {"observation.md": OBSERVATION, "rules.md": _rules_page()}
+    return {
+        "observation.md": OBSERVATION,
+        "rules.md": _rules_page(),
+        "settings.md": _settings_page(),
+    }
 
 
 if __name__ == "__main__":

@@ -123,6 +123,7 @@ _WORDS: dict[type[Any], str] = {
     inspect.IntType: "a whole number",
     inspect.FloatType: "a number",
     inspect.StrType: "a text",
+    inspect.AnyType: "anything",
     inspect.NoneType: "null",
     inspect.DictType: "a mapping",
     inspect.StructType: "a mapping",
@@ -130,8 +131,14 @@ _WORDS: dict[type[Any], str] = {
 }
 
 
+def wanted_of(kind: Any) -> str:
+    """What a type takes, in words, as errors and help tell it."""
+    return _wanted(inspect.type_info(kind))
+
+
 def _wanted(about: Any) -> str:
-    """What a type takes, in words."""
+    if isinstance(about, inspect.Metadata):
+        return _wanted(about.type)
     if isinstance(about, inspect.UnionType):
         return " or ".join(_wanted(each) for each in about.types)
     if isinstance(about, inspect.LiteralType):

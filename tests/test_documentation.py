@@ -22,7 +22,7 @@ import pytest
 import german_whist
 from german_whist import agents, envs
 from german_whist.cli import COMMANDS, main, parsed
-from german_whist.training.settings import load_settings
+from german_whist.training.presets import load_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

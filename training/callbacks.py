@@ -1,29 +1,101 @@
-"""Stable-Baselines3 callbacks of a training: found by name, and told of one training, not of many.
+"""Callbacks: who is told of a run, in its order, and may stop it.
 
-A run calls SB3's `learn` once for each iteration. What is here keeps that from
-the callbacks: they begin once, count on, and end once.
+The display, the tables, the page, TensorBoard and early stopping are callbacks, and so is
+what somebody names in the setting `callbacks`: by name, as `package.module:object`, or
+through the entry-point group `german_whist.callbacks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
-import numpy as np
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList
+from ..agents.naming import Registry, told_error
+from .checkpoint import Measured
+from .settings import Settings
 
-from ..agents.registry import named_object, told_error
+
+class Counts(Protocol):
+    """How far a trainer is."""
+
+    decisions: int
+    hands: int
 
 
-def named_callback(name: str) -> BaseCallback:
-    """The callback that `package.module:object` is, or makes when it is called."""
-    found = named_object(name)
-    if isinstance(found, BaseCallback):
-        return found
-    if not callable(found):
-        raise ValueError(f"{name} is a {type(found).__name__}, which is no callback of SB3")
+class Watched(Protocol):
+    """What a callback sees of a run."""
+
+    settings: Settings
+    seconds: float
+    """Time spent in the run, earlier sessions included."""
+    rows: list[dict[str, Any]]
+    """What every iteration told."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        ...
+
+    @property
+    def trainer(self) -> Counts:
+        """What trains."""
+        ...
+
+    @property
+    def measured(self) -> Sequence[Measured]:
+        """What it was measured at."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Tell people a sentence."""
+        ...
+
+    def stop(self, why: str) -> None:
+        """End the run after this iteration, with a last checkpoint; `why` is told."""
+        ...
+
+
+class Callback:
+    """Is told of a run; overrides what it wants to know. `run.stop(why)` ends the run."""
+
+    def on_start(self, run: Watched) -> None:
+        """A session of the run begins: the first, or one that goes on."""
+
+    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+        """An iteration is over; `told` are its figures, as they stand in `progress.csv`."""
+
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        """A checkpoint was measured."""
+
+    def on_checkpoint(self, run: Watched, path: Path) -> None:
+        """A checkpoint was written."""
+
+    def on_saved(self, run: Watched) -> None:
+        """The state was saved, from which the run can go on."""
+
+    def on_text(self, run: Watched, text: str) -> None:
+        """The run has something to tell people."""
+
+    def on_end(self, run: Watched) -> None:
+        """The session is over, however it ended."""
+
+
+CALLBACKS = Registry("german_whist.callbacks", "callback")
+CALLBACKS.add("mlflow", f"{__package__}.trackers:MLflow", "writes the run to MLflow")
+CALLBACKS.add("wandb", f"{__package__}.trackers:WandB", "writes the run to Weights & Biases")
+
+
+def named_callback(name: str) -> object:
+    """The callback that a name stands for: an object as it is, or what one makes when called."""
     try:
-        made = found()
+        found = CALLBACKS.find(name)
+    except ValueError as error:
+        raise ValueError(f"callbacks: {error}") from None
+    if isinstance(found, Callback) or not callable(found):
+        return found
+    try:
+        return found()
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
     except Exception as error:
@@ -31,56 +103,24 @@ def named_callback(name: str) -> BaseCallback:
             f"{name} can not be made without arguments: {told_error(error)}; name a function that "
             "makes the callback with those it needs"
         ) from error
-    if not isinstance(made, BaseCallback):
-        raise ValueError(f"{name} makes a {type(made).__name__}, which is no callback of SB3")
-    return made
 
 
-class Lasting(CallbackList):
-    """Callbacks over all calls of `learn`, which begin, and end when `end` is called."""
+class EarlyStopping(Callback):
+    """Ends a run when measurements against a yardstick have stopped getting better."""
 
-    def __init__(self, callbacks: Iterable[BaseCallback], decisions: int) -> None:
-        """`decisions` is the budget of the whole training."""
-        super().__init__([*callbacks])
-        self.decisions = decisions
-        self.stopped = False
-        """Whether one of them has ended the training."""
-        self._begun = False
+    def __init__(self, patience: int, opponent: str | None = None) -> None:
+        """`patience` measurements in a row may be no better; against the first yardstick."""
+        self.patience, self.opponent = patience, opponent
 
-    def init_callback(self, model: Any) -> None:
-        """Let them make themselves ready, the first time."""
-        if not self._begun:
-            super().init_callback(model)
-
-    def on_training_start(self, locals_: dict[str, Any], globals_: dict[str, Any]) -> None:
-        """Tell them of the whole training, the first time."""
-        if not self._begun:
-            super().on_training_start({**locals_, "total_timesteps": self.decisions}, globals_)
-        self._begun = True
-
-    def on_step(self) -> bool:
-        """Tell them of a step, until one has had enough."""
-        self.stopped = not super().on_step()
-        return not self.stopped
-
-    def on_training_end(self) -> None:
-        """Nothing: the end of one `learn` is not that of the training."""
-
-    def end(self) -> None:
-        """The training is over."""
-        if self._begun:
-            super().on_training_end()
-
-    def seen(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """What the last step showed, and in which games it ended an episode."""
-        return self.locals["new_obs"], self.locals["dones"]
-
-    @property
-    def calls(self) -> list[int]:
-        """How often each was called."""
-        return [each.n_calls for each in self.callbacks]
-
-    @calls.setter
-    def calls(self, counts: list[int]) -> None:
-        for each, count in zip(self.callbacks, counts, strict=False):
-            each.n_calls = count
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        """See when the best was."""
+        opponent = self.opponent or run.settings.yardsticks[0]
+        rates = [each.win_rate for each in run.measured if each.opponent == opponent]
+        if not rates:
+            return
+        since = len(rates) - 1 - rates.index(max(rates))
+        if since >= self.patience:
+            run.stop(
+                f"against {opponent} nothing was better in {since} measurements than "
+                f"{100 * max(rates):.1f} %"
+            )

@@ -5,42 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
-from typing import IO, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
 
+from .callbacks import Callback, Watched
 from .checkpoint import Measured
 from .measuring import curve_of
-from .settings import Settings
-
-
-class Counts(Protocol):
-    """How far a trainer is."""
-
-    decisions: int
-    hands: int
-
-
-class Watched(Protocol):
-    """What is shown of a run."""
-
-    settings: Settings
-    seconds: float
-    rows: list[dict[str, Any]]
-
-    @property
-    def folder(self) -> object:
-        """Where it is."""
-        ...
-
-    @property
-    def trainer(self) -> Counts:
-        """What trains."""
-        ...
-
-    @property
-    def measured(self) -> Sequence[Measured]:
-        """What it was measured at."""
-        ...
 
 
 class Pace:
@@ -73,44 +43,53 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
 
 
-class Display:
-    """Plain lines: now and then one about progress, and one for every measurement."""
+class Lines(Callback):
+    """Plain lines: what a run has to tell, every measurement, and now and then how far it is."""
 
     every = 20.0
 
-    def __init__(self, out: IO[str] | None = None, log: IO[str] | None = None) -> None:
-        self._out = sys.stdout if out is None else out
-        self._log = log
+    def __init__(self, out: IO[str], stamped: bool = False) -> None:
+        """With `stamped` each line begins with the time."""
+        self._out = out
+        self._stamped = stamped
         self._last = 0.0
         self._pace = Pace()
 
-    def say(self, text: str) -> None:
-        """A line for people, and for the log."""
-        print(text, file=self._out, flush=True)
-        self._write(text)
+    def write(self, text: str) -> None:
+        """A line."""
+        words = [time.strftime("%Y-%m-%d %H:%M:%S"), text] if self._stamped else [text]
+        print(*words, file=self._out, flush=True)
 
-    def _write(self, text: str) -> None:
-        if self._log is not None:
-            print(time.strftime("%Y-%m-%d %H:%M:%S"), text, file=self._log, flush=True)
+    def on_text(self, run: Watched, text: str) -> None:
+        """A sentence for people."""
+        self.write(text)
 
-    def progress(self, run: Watched, told: dict[str, float]) -> None:
+    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
         """An iteration is over."""
         now = time.monotonic()
         self._pace.note(now, run.trainer.decisions)
         if now - self._last < self.every:
             return
         self._last = now
-        self.say(progress_line(run, told, self._pace))
+        self.write(progress_line(run, told, self._pace))
 
-    def measured(self, run: Watched, found: Measured) -> None:
-        """A match against a yardstick is over."""
-        self.say(f"{run.trainer.decisions:>13,} decisions: {found.text()}")
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        """Matches against yardsticks are over."""
+        for each in found:
+            self.write(f"{each.decisions:>13,} decisions: {each.text()}")
+
+
+class Display(Lines):
+    """What a person sees of a run, until it is closed."""
+
+    def __init__(self, out: IO[str] | None = None) -> None:
+        super().__init__(sys.stdout if out is None else out)
 
     def close(self) -> None:
         """Nothing more will be shown."""
 
 
-def progress_line(run: Watched, told: dict[str, float], pace: Pace) -> str:
+def progress_line(run: Watched, told: Mapping[str, float], pace: Pace) -> str:
     """Where a run is, in one line."""
     done = run.trainer.decisions
     speed = told.get("speed", 0.0)
@@ -124,34 +103,28 @@ def progress_line(run: Watched, told: dict[str, float], pace: Pace) -> str:
 class LiveDisplay(Display):
     """A panel that is drawn anew after each iteration; needs rich."""
 
-    def __init__(self, log: IO[str] | None = None) -> None:
-        super().__init__(log=log)
+    def __init__(self) -> None:
+        super().__init__()
         from rich.live import Live
 
         self._live: Any = Live(refresh_per_second=4)
         self._live.start()
-        self._measured: list[Measured] = []
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """A line above the panel."""
         self._live.console.print(text, highlight=False, markup=False)
-        self._write(text)
 
-    def progress(self, run: Watched, told: dict[str, float]) -> None:
+    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
         """Draw the panel."""
-        now = time.monotonic()
-        self._pace.note(now, run.trainer.decisions)
+        self._pace.note(time.monotonic(), run.trainer.decisions)
         self._live.update(_panel(run, told, self._pace))
-        if now - self._last > self.every:
-            self._last = now
-            self._write(progress_line(run, told, self._pace))
 
     def close(self) -> None:
         """Leave the panel as it is."""
         self._live.stop()
 
 
-def _panel(run: Watched, told: dict[str, float], pace: Pace) -> Any:
+def _panel(run: Watched, told: Mapping[str, float], pace: Pace) -> Any:
     from rich.markup import escape
     from rich.panel import Panel
     from rich.progress_bar import ProgressBar
@@ -180,11 +153,11 @@ def _panel(run: Watched, told: dict[str, float], pace: Pace) -> Any:
     return Panel(grid, title=escape(str(run.folder)), expand=False)
 
 
-def display_for(log: IO[str] | None) -> Display:
+def display_for() -> Display:
     """A panel in a terminal that can show one, plain lines elsewhere."""
     if sys.stdout.isatty():
         try:
-            return LiveDisplay(log)
+            return LiveDisplay()
         except ImportError:
             pass
-    return Display(log=log)
+    return Display()

@@ -18,7 +18,8 @@ from ..agents.card import Card, NetworkCard, Origin
 from ..agents.champion import NAME as CHAMPION
 from ..agents.champion import WEIGHTS as CHAMPIONS_WEIGHTS
 from ..agents.checkpoint import Checkpoint, policy_weights, read_checkpoint
-from .settings import Settings, SettingsError, words_of
+from .presets import words_of
+from .settings import Settings, SettingsError
 
 Array = np.ndarray[Any, Any]
 

@@ -14,7 +14,6 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -42,7 +41,8 @@ from .kernels import (
     write_hidden,
 )
 from .network import Attention, Network, begin_with, weights_of
-from .settings import PPOSettings
+from .ppo_settings import PPOSettings
+from .trainers import Trainer, torch_device
 
 Array = np.ndarray[Any, Any]
 
@@ -114,13 +114,13 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     """NumPy's generator, as it says of itself."""
 
 
-class PPO:
+class PPO(Trainer):
     """A training under way: the network, its average, the games, and everything random."""
 
-    stopped = False
+    settings_kind = PPOSettings
 
     def __init__(self, settings: PPOSettings, device: str = "cpu") -> None:
-        self.settings = settings
+        super().__init__(settings)
         self.device = torch.device(device)
         options = settings.options
         self.games = Games(
@@ -153,8 +153,6 @@ class PPO:
         self.pool: list[dict[str, Tensor]] = []
         self.earlier = copy.deepcopy(self.average)
         self.other: Agent | None = None
-        self.decisions = 0
-        self.hands = 0
         self.seconds = Seconds()
         self.steps = settings.steps or episode_decisions(settings)
         self._buffers = Buffers(
@@ -164,6 +162,11 @@ class PPO:
         )  # fmt: skip
         warm_up("trainer", "training", lambda: compile_all(options.rules_record))
         self.games.reset(settings.seed)
+
+    @classmethod
+    def made(cls, settings: PPOSettings) -> PPO:
+        """A trainer for a run with these settings."""
+        return cls(settings, torch_device(settings))
 
     # -- one iteration
 
@@ -437,19 +440,13 @@ class PPO:
             HISTORY_VERSION,
         )
         return NetworkCard(
-            kind=settings.network,  # type: ignore[arg-type]
+            kind=settings.network,
             inputs=tuple(self.inputs.tolist()),
             layers=settings.layers,
-            ranks=settings.ranks,  # type: ignore[arg-type]
+            ranks=settings.ranks,
             attention=size if settings.network == "attention" else None,
-            critic=settings.critic,  # type: ignore[arg-type]
+            critic=settings.critic,
         )
-
-    def write_beside(self, path: Path) -> None:
-        """Nothing: weights and card are all there is to a checkpoint."""
-
-    def end(self) -> None:
-        """Nothing: nobody waits for the end."""
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Everything that the rest of the training depends on: arrays, and plain values."""

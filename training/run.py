@@ -1,25 +1,22 @@
 """A run: a folder in which a training keeps its state, its measurements, its log and its players.
 
 `start` begins a run and `resume` goes on with one; both end in `Run.go`, which
-trains, measures, saves, and leaves behind a folder that tells all about it.
+trains, measures, saves, and leaves behind a folder that tells all about it. Whoever
+wants to know of it is a callback.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import msgspec
-import numpy as np
 
-from ..agents.card import Measurement, NetworkCard, Origin
+from ..agents.card import Measurement, Origin
 from ..agents.checkpoint import (
     FOLDER,
     CheckpointError,
@@ -28,75 +25,27 @@ from ..agents.checkpoint import (
     read_card,
     write_card,
 )
+from ..agents.naming import raised_at, told_error
 from ..engine.files import read_yaml_mapping, written_whole
-from .board import MISSING, Board, board_for
+from .callbacks import Callback, EarlyStopping, named_callback
 from .checkpoint import Measured, RunState, load_state, save_state, write_player
 from .claim import Claim, claim_new, claim_numbered
-from .display import Display
 from .init import beginning_of
-from .measuring import check_yardsticks, curve_of, measure
-from .report import write_report
-from .settings import (
-    PPOSettings,
-    SB3Settings,
-    Settings,
-    changed_settings,
-    command_of,
-    settings_from,
-)
+from .measuring import check_yardsticks, measure
+from .presets import changed_settings, command_of, settings_from
+from .settings import Settings, SettingsError
 from .stopping import Signals, Stopped
+from .tables import Page, Tables
+from .trackers import TensorBoard
+from .trainers import Trainer, make_trainer
 
-SETTINGS, STATE = "settings.yaml", "state.safetensors"
-TABLE, MEASURED, LOG = "progress.csv", "measured.csv", "log.txt"
-REPORT, BOARD = "report.html", "tensorboard"
-
-
-class Trainer(Protocol):
-    """What a run asks of a trainer."""
-
-    decisions: int
-    """The learner's own, so far."""
-    hands: int
-
-    @property
-    def stopped(self) -> bool:
-        """Whether it ended the training before its budget."""
-        ...
-
-    def iterate(self) -> dict[str, float]:
-        """Train a while, and tell what happened; nothing is told of one that was cut short."""
-        ...
-
-    def end(self) -> None:
-        """The training is over."""
-        ...
-
-    def player(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The weights of the player as it is now, and of its critic if the card tells of one."""
-        ...
-
-    def network_card(self) -> NetworkCard:
-        """What the card says of the network."""
-        ...
-
-    def write_beside(self, path: Path) -> None:
-        """Write what else belongs to a checkpoint."""
-        ...
-
-    def begin_with(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """Begin with the weights of a checkpoint, which fit."""
-        ...
-
-    def state(self) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-        """Everything that the rest depends on."""
-        ...
-
-    def restore(self, arrays: dict[str, np.ndarray[Any, Any]], plain: dict[str, Any]) -> None:
-        """Go on from what `state` gave; whatever does not fit is a ValueError."""
-        ...
-
+SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
 
 Maker = Callable[[Settings], Trainer]
+
+
+class CallbackFailed(Exception):
+    """Somebody else's callback raised; nothing of the training is lost."""
 
 
 @dataclass
@@ -118,10 +67,12 @@ class Run:
     finished: bool = False
     about: str = ""
     """What is to be told before it goes on."""
+    callbacks: list[Callback] = field(default_factory=list)
+    """Who is told of it, beside those that every run has."""
 
     def __post_init__(self) -> None:
         self.folder = self.claim.folder
-        self._board = Board()
+        self._stopped_by: str | None = None
 
     def close(self) -> None:
         """Let others train in the folder."""
@@ -129,79 +80,106 @@ class Run:
 
     # -- the way of a run
 
-    def go(self, display: Display) -> Path:
+    def say(self, text: str) -> None:
+        """Tell people a sentence."""
+        self._tell("on_text", text)
+
+    def stop(self, why: str) -> None:
+        """End the run after this iteration, with a last checkpoint; `why` is told."""
+        self._stopped_by = why
+
+    def _tell(self, event: str, *told: object) -> None:
+        """Tell every callback of an event, in order."""
+        for each in self.callbacks:
+            try:
+                getattr(each, event)(self, *told)
+            except Exception as error:
+                if type(each).__module__.startswith(__package__ or ""):
+                    raise
+                name, where = type(each).__name__, raised_at(error)
+                raise CallbackFailed(
+                    f"the callback {name} raised {told_error(error)} ({where}) in {event}"
+                ) from error
+
+    def go(self, *callbacks: Callback) -> Path:
         """Train to the end of the budget; returns the last checkpoint."""
-        if self.about:
-            display.say(self.about)
+        settings = self.settings
+        stopping = [EarlyStopping(settings.patience)] if settings.patience else []
+        self.callbacks = [
+            *(Tables(), Page(), TensorBoard()), *callbacks, *stopping, *self.callbacks
+        ]  # fmt: skip
         try:
+            if self.about:
+                self.say(self.about)
             if self.finished:
-                return self._finished_before(display)
-            self._open_board(display)
+                return self._finished_before()
             with Signals() as signals:
-                return self._go(display, signals)
+                return self._go(signals)
         except ArithmeticError as error:
-            self._write_tables()
             raise Stopped(f"{error}; {self._what_stays()}") from error
         except OSError as error:
             raise Stopped(
                 f"{error.strerror or error} ({error.filename}); {self._what_stays()}"
             ) from error
+        except CallbackFailed as error:
+            raise Stopped(f"{error}; {self._what_stays()}") from error
         finally:
-            self._board.close()
             self.close()
 
-    def _finished_before(self, display: Display) -> Path:
+    def _finished_before(self) -> Path:
         path = find_checkpoint(self.folder)
-        display.say(
+        self.say(
             f"this run has come to its end, after {self.trainer.decisions:,} decisions; to train "
             f"on, change what ended it, as in: german-whist train --resume {self.folder} "
             f"decisions={2 * self.trainer.decisions}"
         )
         return path
 
-    def _open_board(self, display: Display) -> None:
-        board = board_for(self.folder / BOARD, self.trainer)
-        if board is None:
-            display.say(MISSING)
-            return
-        self._board = board
-        board.text("settings", self.settings.as_yaml(), self.trainer.decisions)
-
-    def _go(self, display: Display, signals: Signals) -> Path:
+    def _go(self, signals: Signals) -> Path:
         began = time.monotonic() - self.seconds
-        settings, trainer = self.settings, self.trainer
-        self._train(display, began, signals)
-        self.seconds = time.monotonic() - began
-        trainer.end()
-        # A measurement may take long: nothing that was learnt hangs on it.
-        self.save()
-        wanted = (*settings.yardsticks, *settings.final_yardsticks)
-        path = self._checkpoint(display, signals, settings.final_hands, wanted)
-        self.finished = True
-        self.save()
+        try:
+            self._tell("on_start")
+            self._train(began, signals)
+            self.seconds = time.monotonic() - began
+            self.trainer.end()
+            # A measurement may take long: nothing that was learnt hangs on it.
+            self.save()
+            settings = self.settings
+            wanted = (*settings.yardsticks, *settings.final_yardsticks)
+            path = self._checkpoint(signals, settings.final_hands, wanted)
+            self.finished = True
+            self.save()
+        except CallbackFailed:
+            self.save_state()
+            raise
+        finally:
+            self._tell("on_end")
         return path
 
-    def _train(self, display: Display, began: float, signals: Signals) -> None:
+    def _train(self, began: float, signals: Signals) -> None:
         settings, trainer = self.settings, self.trainer
         while True:
             if self.due:
                 self.save()
-                self._checkpoint(display, signals, settings.measure_hands, settings.yardsticks)
+                self._checkpoint(signals, settings.measure_hands, settings.yardsticks)
             if trainer.decisions >= settings.decisions:
                 return
             if settings.minutes and self.seconds > 60 * settings.minutes:
-                display.say(f"the time limit of {settings.minutes:g} minutes is reached")
+                self.say(f"the time limit of {settings.minutes:g} minutes is reached")
+                return
+            if self._stopped_by is not None:
+                self.say(f"ended after {trainer.decisions:,} decisions: {self._stopped_by}")
                 return
             before = trainer.decisions
             told = trainer.iterate()
             self.seconds = time.monotonic() - began
             if trainer.stopped:
-                display.say(f"a callback ended the training after {trainer.decisions:,} decisions")
+                self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
                 return
-            self._note(told)
-            display.progress(self, told)
             now = trainer.decisions
             self.due = _passed(before, now, settings.measure_every) and now < settings.decisions
+            self._note(told)
+            self._tell("on_iteration", told)
             if signals.came is not None:
                 self._stop(signals)
             if _passed(before, now, settings.save_every):
@@ -218,7 +196,12 @@ class Run:
         )
 
     def save(self) -> None:
-        """Keep the whole state, so that the run can go on from here."""
+        """Keep the whole state, so that the run can go on from here, and tell so."""
+        self.save_state()
+        self._tell("on_saved")
+
+    def save_state(self) -> None:
+        """Keep the whole state."""
         arrays, plain = self.trainer.state()
         state = RunState(
             trainer=plain,
@@ -231,8 +214,6 @@ class Run:
             finished=self.finished,
         )
         save_state(self.folder / STATE, arrays, state)
-        self._write_tables()
-        self._board.flush()
 
     def _what_stays(self) -> str:
         good = checkpoints_in(self.folder / FOLDER)
@@ -246,9 +227,7 @@ class Run:
 
     # -- measuring
 
-    def _checkpoint(
-        self, display: Display, signals: Signals, hands: int, yardsticks: Sequence[str]
-    ) -> Path:
+    def _checkpoint(self, signals: Signals, hands: int, yardsticks: Sequence[str]) -> Path:
         """Keep the player, measure it, and write its strength into its card."""
         self.due = True
         name = self.folder / FOLDER / f"{self.trainer.decisions:012d}"
@@ -264,10 +243,11 @@ class Run:
             init=self.init,
         )
         self.trainer.write_beside(path)
+        self._tell("on_checkpoint", path)
         try:
             with signals.at_once():
                 rules = self.settings.options.rules
-                found = measure(path, rules, yardsticks, hands, display.say)
+                found = measure(path, rules, yardsticks, hands, self.say)
         except KeyboardInterrupt:
             self._stop(signals)
         self._keep(found)
@@ -275,9 +255,7 @@ class Run:
         told = tuple(msgspec.convert(_without_decisions(each), Measurement) for each in found)
         write_card(name, msgspec.structs.replace(card, measured=told))
         self.due = False
-        self._write_tables()
-        for each in found:
-            display.measured(self, each)
+        self._tell("on_measured", found)
         return path
 
     def _keep(self, found: Sequence[Measured]) -> None:
@@ -285,14 +263,8 @@ class Run:
         new = {(each.decisions, each.opponent) for each in found}
         kept = [each for each in self.measured if (each.decisions, each.opponent) not in new]
         self.measured = [*kept, *found]
-        rates = {f"eval/{curve_of(each.opponent)}": each.win_rate for each in found}
-        self._board.write(rates, self.trainer.decisions)
-
-    # -- what it leaves behind
 
     def _note(self, told: Mapping[str, float]) -> None:
-        curves = {f"train/{name}": value for name, value in told.items()}
-        self._board.write(curves, self.trainer.decisions)
         self.rows.append(
             {
                 "decisions": self.trainer.decisions,
@@ -301,19 +273,6 @@ class Run:
                 **{name: float(f"{value:.6g}") for name, value in told.items()},
             }
         )
-
-    def _write_tables(self) -> None:
-        if self.rows:
-            _write_csv(self.folder / TABLE, self.rows)
-        if self.measured:
-            _write_csv(
-                self.folder / MEASURED,
-                [
-                    {"decisions": each.decisions, **_without_decisions(each)}
-                    for each in self.measured
-                ],
-            )
-        write_report(self.folder / REPORT, self.settings, self.rows, self.measured)
 
 
 def _without_decisions(each: Measured) -> dict[str, Any]:
@@ -326,69 +285,39 @@ def _passed(before: int, now: int, every: int) -> bool:
     return before // every != now // every
 
 
-def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    with written_whole(path, "w") as file:
-        file.write(text.getvalue())
-
-
 # -- beginning and going on
 
 
-def make_trainer(settings: Settings) -> Trainer:
-    """The trainer that some settings are for, on the device they ask for."""
-    try:
-        import torch
-    except ImportError as error:
-        raise _missing(error) from None
-
-    torch.set_num_threads(settings.threads or usable_threads())
-    device = settings.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
-    if isinstance(settings, SB3Settings):
-        try:
-            from .sb3 import SB3Trainer
-        except ImportError as error:
-            raise _missing(error) from None
-
-        return SB3Trainer(settings, device)
-    from .ppo import PPO
-
-    assert isinstance(settings, PPOSettings)
-    return PPO(settings, device)
+def _joined(trainer: Trainer, settings: Settings, more: Iterable[object]) -> list[Callback]:
+    """The callbacks of a run; those of another kind are the trainer's, if it takes them."""
+    found: list[Callback] = []
+    wanted = [(name, named_callback(name)) for name in settings.callbacks]
+    for name, each in [*wanted, *((type(each).__name__, each) for each in more)]:
+        if isinstance(each, Callback):
+            found.append(each)
+        elif not trainer.adopt(each):
+            raise SettingsError(
+                f"callbacks: {name} is a {type(each).__name__}, which is no callback of a run, nor "
+                f"one that the trainer {settings.trainer} takes"
+            )
+    return found
 
 
-def _missing(error: ImportError) -> Exception:
-    """What to say when a package that trains is not there; other errors are as they are."""
-    if error.name is None or error.name.split(".")[0] not in (
-        *("torch", "sb3_contrib", "stable_baselines3"),
-    ):
-        return error
-    return ValueError(
-        f"training needs {error.name.split('.')[0]}, which is not installed: pip install "
-        "'german-whist[train]'"
-    )
-
-
-def usable_threads() -> int:
-    """As many threads as this process may use cores."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def start(folder: Path, settings: Settings, make: Maker, *, numbered: bool = False) -> Run:
+def start(
+    folder: Path,
+    settings: Settings,
+    make: Maker = make_trainer,
+    *,
+    numbered: bool = False,
+    callbacks: Iterable[object] = (),
+) -> Run:
     """A new run in a folder that nobody has; `numbered` takes FOLDER-1, or the next that is free.
 
-    What is wrong with the settings is told before a folder is made.
+    `callbacks` are beside those that the settings name. What is wrong with the settings is told
+    before a folder is made.
     """
     trainer = make(settings)
+    joined = _joined(trainer, settings, callbacks)
     check_yardsticks(settings)
     beginning = beginning_of(settings, trainer.network_card()) if settings.init else None
     if beginning is not None:
@@ -396,14 +325,20 @@ def start(folder: Path, settings: Settings, make: Maker, *, numbered: bool = Fal
     claim = claim_numbered(folder) if numbered else claim_new(folder)
     with written_whole(claim.folder / SETTINGS, "w") as file:
         file.write(settings.as_yaml())
-    run = Run(claim, settings, trainer, commands=[command_of(settings)])
+    run = Run(claim, settings, trainer, commands=[command_of(settings)], callbacks=joined)
     if beginning is not None:
         run.init, run.about = beginning.origin, beginning.about
     run.save()
     return run
 
 
-def resume(folder: Path, make: Maker, words: Sequence[str] = ()) -> Run:
+def resume(
+    folder: Path,
+    make: Maker = make_trainer,
+    words: Sequence[str] = (),
+    *,
+    callbacks: Iterable[object] = (),
+) -> Run:
     """A run from where its state was saved last.
 
     `words` change settings from here on; what shapes the network and the games stays.
@@ -413,13 +348,13 @@ def resume(folder: Path, make: Maker, words: Sequence[str] = ()) -> Run:
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
     claim = Claim(folder)
     try:
-        return _resumed(claim, make, words)
+        return _resumed(claim, make, words, callbacks)
     except BaseException:
         claim.release()
         raise
 
 
-def _resumed(claim: Claim, make: Maker, words: Sequence[str]) -> Run:
+def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterable[object]) -> Run:
     folder = claim.folder
     path, state_path = folder / SETTINGS, folder / STATE
     before = settings_from(read_yaml_mapping(path), str(path))
@@ -427,10 +362,11 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str]) -> Run:
     if not state_path.exists():
         raise ValueError(_no_state(folder))
     arrays, state = load_state(state_path)
+    trainer = make(settings)
     run = Run(
         claim,
         settings,
-        make(settings),
+        trainer,
         seconds=state.seconds,
         rows=state.rows,
         measured=state.measured,
@@ -438,6 +374,7 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str]) -> Run:
         init=state.init,
         due=state.due,
         finished=state.finished,
+        callbacks=_joined(trainer, settings, callbacks),
     )
     try:
         run.trainer.restore(arrays, state.trainer)
@@ -468,8 +405,3 @@ def _no_state(folder: Path) -> str:
         f"{told}begin another run with the weights of its last checkpoint: "
         f"german-whist train {folder / SETTINGS} init={found[-1]}"
     )
-
-
-__all__ = [
-    "Maker", "Run", "Stopped", "Trainer", "make_trainer", "resume", "start", "usable_threads",
-]  # fmt: skip

@@ -28,11 +28,12 @@ from ..agents.card import Count, NetworkCard
 from ..agents.registry import make_agent
 from ..engine.checking import converted
 from ..envs.sb3 import GermanWhistVecEnv
-from .callbacks import Lasting, named_callback
 from .inputs import inputs_of
 from .players import player_of
 from .ppo import Diverged
-from .settings import SB3Settings
+from .ppo_settings import SB3Settings
+from .sb3_callbacks import Lasting
+from .trainers import Trainer, torch_device
 
 Array = np.ndarray[Any, Any]
 
@@ -128,16 +129,14 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     """How often each callback was called."""
 
 
-class SB3Trainer:
+class SB3Trainer(Trainer):
     """MaskablePPO as a run steps it."""
 
-    def __init__(
-        self, settings: SB3Settings, device: str = "cpu", callbacks: Iterable[BaseCallback] = ()
-    ) -> None:
-        """`callbacks` are beside those that the settings name."""
-        self.settings = settings
-        named = [named_callback(name) for name in settings.callbacks]
-        self.callbacks = Lasting([*named, *callbacks], settings.decisions)
+    settings_kind = SB3Settings
+
+    def __init__(self, settings: SB3Settings, device: str = "cpu") -> None:
+        super().__init__(settings)
+        self.callbacks = Lasting(settings.decisions)
         options = settings.options
         self.places = inputs_of(options)
         self.fixed = [make_agent(name, options.rules) for name in settings.opponents]
@@ -152,8 +151,6 @@ class SB3Trainer:
             layout=settings.layout,
             horizon=settings.horizon,
         )
-        self.decisions = 0
-        self.hands = 0
         self.model = Model(
             "MlpPolicy",
             self.games,
@@ -178,6 +175,17 @@ class SB3Trainer:
         )
         self.model.set_logger(Logger(None, []))
 
+    @classmethod
+    def made(cls, settings: SB3Settings) -> SB3Trainer:
+        """A trainer for a run with these settings."""
+        return cls(settings, torch_device(settings))
+
+    def adopt(self, callback: object) -> bool:
+        """Take SB3's callbacks."""
+        if isinstance(callback, BaseCallback):
+            self.callbacks.callbacks.append(callback)
+        return isinstance(callback, BaseCallback)
+
     def watch(self, writer: Any) -> None:
         """Write SB3's own curves with a writer of TensorBoard."""
         ours = [f"train/{name}" for name in (*_TOLD.values(), "learning_rate", "speed")]
@@ -199,6 +207,7 @@ class SB3Trainer:
         taken = self.model.num_timesteps - before
         self.decisions += taken
         self.hands += int(self.model.rollout_buffer.episode_starts.sum())
+        self.stopped = self.callbacks.stopped
         if self.stopped:
             self.model._last_obs, self.model._last_episode_starts = self.callbacks.seen()
             return {}
@@ -241,11 +250,6 @@ class SB3Trainer:
     def _sound(self) -> bool:
         """Whether all weights are numbers."""
         return all(bool(each.isfinite().all()) for each in self.model.policy.parameters())
-
-    @property
-    def stopped(self) -> bool:
-        """Whether a callback ended the training."""
-        return self.callbacks.stopped
 
     def end(self) -> None:
         """Tell the callbacks that the training is over."""

@@ -1,38 +1,124 @@
-"""A run from the command line: its display, its log, and how it ends."""
+"""A run as a whole, as the command and a notebook want it: begun or taken up again, and shown.
+
+>>> import german_whist
+>>> trained = german_whist.train("tiny", decisions=100_000)
+>>> trained.checkpoint
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .display import display_for
+import msgspec
+from msgspec import Struct
+
+from .callbacks import Callback
+from .checkpoint import Measured
+from .display import Lines, display_for
+from .frames import frame_of
 from .measuring import strength_table
-from .run import LOG, REPORT, Stopped, make_trainer, resume, start
+from .presets import load_settings, settings_from, words_of
+from .run import LOG, Run, Stopped, resume, start
+from .settings import Settings
+from .tables import REPORT
+
+
+class Trained(Struct, frozen=True, kw_only=True):
+    """What a training has come to."""
+
+    folder: Path
+    checkpoint: Path
+    """Its last one, which is a player by its path."""
+    decisions: int
+    hands: int
+    seconds: float
+    measured: list[Measured]
+    rows: list[dict[str, Any]]
+    """What every iteration told, as in `progress.csv`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        told: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return told
+
+    def frame(self) -> Any:
+        """What every iteration told as a `pandas.DataFrame`."""
+        return frame_of(self.rows)
+
+    def text(self) -> str:
+        """How strong the player is, and where all is, in lines."""
+        table = strength_table(self.checkpoint)
+        return f"{table}\n{self.checkpoint}\n{self.folder / REPORT}"
 
 
 def train(
-    folder: Path, settings: Any = None, words: Sequence[str] = (), *, numbered: bool = False
-) -> int:
-    """Begin a run with these settings, or go on with the one in the folder; the exit status.
+    settings: Settings | Mapping[str, Any] | str | Path = "quick",
+    *,
+    folder: str | Path | None = None,
+    name: str | None = None,
+    callbacks: Iterable[object] = (),
+    quiet: bool = False,
+    **changes: Any,
+) -> Trained:
+    """Train a player in a new folder: by a preset or file, a mapping, or ready settings.
 
-    A new run takes the folder, or the first free of FOLDER-1, FOLDER-2 ... if `numbered`. One
-    that goes on may change what `words` name.
+    `changes` are settings over these. Without a folder it is the first free of `runs/NAME-1`,
+    `runs/NAME-2` and so on. `callbacks` are told of the run beside those that the
+    settings name. What ends it early raises `Stopped`, which says how to go on.
     """
-    if settings is None:
-        run = resume(folder, make_trainer, words)
+    if isinstance(settings, (str, Path)):
+        wanted, usual = load_settings(settings, words_of(changes)), Path(settings).stem
     else:
-        run = start(folder, settings, make_trainer, numbered=numbered)
+        given = settings.as_mapping() if isinstance(settings, Settings) else settings
+        wanted = settings_from({**given, **changes})
+        usual = wanted.trainer.rpartition(":")[2].lower()
+    # Before torch loads: with the default, threads that wait spin, and on busy cores everything
+    # becomes many times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    base = Path("runs", name or usual) if folder is None else Path(folder)
+    return _shown(start(base, wanted, numbered=folder is None, callbacks=callbacks), quiet)
+
+
+def train_on(
+    folder: str | Path,
+    *,
+    callbacks: Iterable[object] = (),
+    quiet: bool = False,
+    **changes: Any,
+) -> Trained:
+    """Go on with a run from where its state was saved last, some settings changed."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    return _shown(resume(Path(folder), words=words_of(changes), callbacks=callbacks), quiet)
+
+
+def _shown(run: Run, quiet: bool) -> Trained:
+    """Let a run go to its end, told of at the terminal and in its log."""
     with open(run.folder / LOG, "a", encoding="utf-8") as log:
-        display = display_for(log)
+        display = None if quiet else display_for()
+        told: list[Callback] = [*filter(None, [display]), Lines(log, stamped=True)]
+
+        def tell(text: str) -> None:
+            for each in told:
+                each.on_text(run, text)
+
         try:
-            display.say(f"{run.folder}: {run.settings.about or run.settings.kind}")
-            path = run.go(display)
+            tell(f"{run.folder}: {run.settings.about or run.settings.trainer}")
+            path = run.go(*told)
         except Stopped as stopped:
-            display.say(str(stopped))
-            return stopped.status
+            tell(str(stopped))
+            raise
         finally:
-            display.close()
-    print(strength_table(path))
-    print(f"{path}\n{run.folder / REPORT}")
-    return 0
+            if display is not None:
+                display.close()
+    return Trained(
+        folder=run.folder,
+        checkpoint=path,
+        decisions=run.trainer.decisions,
+        hands=run.trainer.hands,
+        seconds=run.seconds,
+        measured=run.measured,
+        rows=run.rows,
+    )

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 from .envs.registration import register_environments
 
 if TYPE_CHECKING:
+    from .agents.common_rules import load_agent as load_agent
+    from .agents.observing import observe as observe
+    from .agents.policies import PolicyAgent as PolicyAgent
     from .engine.cards import TAKE_HIDDEN as TAKE_HIDDEN
     from .engine.cards import Card as Card
     from .engine.cards import card as card
@@ -39,10 +42,21 @@ if TYPE_CHECKING:
     from .engine.rules import named_rules as named_rules
     from .engine.view import View as View
     from .envs import german_whist_v0 as german_whist_v0
+    from .training.arena import evaluate as evaluate
+    from .training.arena import ladder as ladder
+    from .training.session import train as train
+    from .training.session import train_on as train_on
 
 __version__ = "0.1.0"
 
 _HOME_OF = {
+    "load_agent": "agents.common_rules",
+    "observe": "agents.observing",
+    "PolicyAgent": "agents.policies",
+    "evaluate": "training.arena",
+    "ladder": "training.arena",
+    "train": "training.session",
+    "train_on": "training.session",
     "TAKE_HIDDEN": "engine.cards",
     "Card": "engine.cards",
     "card": "engine.cards",

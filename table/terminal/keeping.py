@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, field
 
-from ...agents.registry import raised_at, told_error
+from ...agents.naming import raised_at, told_error
 from ...engine.view import View
 from ..hints import Advisers
 from ..session import Session, Settings

@@ -14,7 +14,7 @@ from german_whist.agents.champion import FIRST_WEIGHTS, WEIGHTS
 from german_whist.agents.checkpoint import read_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.training.arena import evaluate
-from german_whist.training.settings import changed_settings, load_settings
+from german_whist.training.presets import changed_settings, load_settings
 from support import KEY
 
 

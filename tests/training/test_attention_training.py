@@ -28,7 +28,8 @@ from german_whist.training.export import export_half, export_onnx
 from german_whist.training.network import weights_of
 from german_whist.training.players import player_of
 from german_whist.training.ppo import PPO
-from german_whist.training.settings import PPOSettings, load_settings
+from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.presets import load_settings
 
 SMALL: dict[str, Any] = {
     "network": "attention",

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,10 +19,12 @@ pytest.importorskip("torch")
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from german_whist.training.board import board_for
-from german_whist.training.display import Display, Watched
+from german_whist.training.callbacks import Watched
+from german_whist.training.display import Display
+from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
-from german_whist.training.settings import Settings, load_settings
+from german_whist.training.settings import Settings
+from german_whist.training.trackers import TensorBoard
 
 SMALL = [
     *("layers=16", "threads=1", "measure_every=1500", "save_every=1000", "measure_hands=40"),
@@ -108,7 +110,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
     class Pressing(Display):
-        def progress(self, run: Watched, told: dict[str, float]) -> None:
+        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
             if len(run.rows) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -118,10 +120,10 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     # Files are read in the order of their names, which hold seconds.
     time.sleep(1.1)
     # As if the run had been killed after its state was saved.
-    board = board_for(folder / "tensorboard", run.trainer)
-    assert board is not None
+    board = TensorBoard()
+    board.on_start(run)
     board.write({"train/entropy": 99.0}, run.trainer.decisions + 64)
-    board.close()
+    board.on_end(run)
     time.sleep(1.1)
     resume(folder, make_trainer).go(quiet())
     whole, found = curves(tmp_path / "whole"), curves(folder)

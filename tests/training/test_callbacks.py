@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,10 +29,14 @@ from stable_baselines3.common.callbacks import (
 from german_whist.agents.checkpoint import checkpoints_in
 from german_whist.cli import main
 from german_whist.envs import GermanWhistVecEnv
-from german_whist.training.display import Display, Watched
+from german_whist.training.callbacks import Callback, EarlyStopping, Watched
+from german_whist.training.checkpoint import Measured, load_state
+from german_whist.training.display import Display
+from german_whist.training.ppo_settings import SB3Settings
+from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
 from german_whist.training.sb3 import SB3Trainer
-from german_whist.training.settings import SB3Settings, Settings, SettingsError
+from german_whist.training.settings import Settings, SettingsError
 
 HERE = "sb3_callbacks"
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
@@ -66,15 +72,10 @@ def settings(**changes: object) -> SB3Settings:
 def trained(folder: Path, *callbacks: BaseCallback, **changes: object) -> tuple[SB3Trainer, str]:
     """A run of some callbacks, and what it said."""
     told = io.StringIO()
-    made: list[SB3Trainer] = []
-
-    def make(wanted: Settings) -> SB3Trainer:
-        assert isinstance(wanted, SB3Settings)
-        made.append(SB3Trainer(wanted, callbacks=callbacks))
-        return made[0]
-
-    start(folder, settings(**changes), make).go(Display(told))
-    return made[0], told.getvalue()
+    run = start(folder, settings(**changes), callbacks=callbacks)
+    run.go(Display(told))
+    assert isinstance(run.trainer, SB3Trainer)
+    return run.trainer, told.getvalue()
 
 
 def test_callbacks_begin_once_count_on_and_end_once(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
     class Pressing(Display):
-        def progress(self, run: Watched, told: dict[str, float]) -> None:
+        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
             if run.trainer.decisions > 700:
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -165,22 +166,142 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     [
         ("no_such_module:Stop", "module no_such_module can not be imported"),
         (f"{HERE}:Nothing", "has no 'Nothing'"),
-        (f"{HERE}:WORD", "is a str, which is no callback of SB3"),
-        (f"{HERE}:wrong", "makes a str, which is no callback of SB3"),
+        (f"{HERE}:WORD", "WORD is a str, which is no callback of a run, nor one that the trainer"),
+        (f"{HERE}:wrong", "wrong is a str, which is no callback of a run"),
+        ("mlflo", "callbacks: 'mlflo' is not a callback; did you mean 'mlflow'?"),
         (f"{HERE}:needing", "can not be made without arguments"),
     ],
 )
 def test_what_is_no_callback_is_refused_with_a_sentence(
     name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ValueError, match=told):
-        SB3Trainer(settings(callbacks=(name,)))
     folder = tmp_path / "run"
+    with pytest.raises(ValueError, match=re.escape(told)):
+        start(folder, settings(callbacks=(name,)))
     assert main(["train", "sb3", f"callbacks={name}", "threads=1", "--run", str(folder)]) == 2
     assert told in capsys.readouterr().err
     assert not folder.exists()
 
 
-def test_a_name_without_an_object_is_refused() -> None:
-    with pytest.raises(SettingsError, match="callbacks has 'mine': name each as package"):
-        replace(settings(), callbacks=("mine",))
+def test_sb3s_callbacks_are_refused_by_other_trainers(tmp_path: Path) -> None:
+    wanted = load_settings("tiny", [f"callbacks={HERE}:READY", "threads=1"])
+    with pytest.raises(SettingsError, match="nor one that the trainer ppo takes"):
+        start(tmp_path / "run", wanted)
+    assert not (tmp_path / "run").exists()
+
+
+# -- callbacks of every trainer
+
+
+class Telling(Callback):
+    """Keeps what it is told, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.stop_after = 10**9
+
+    def on_start(self, run: Watched) -> None:
+        self.events.append(f"start at {run.trainer.decisions}")
+
+    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+        assert run.rows[-1]["decisions"] == run.trainer.decisions
+        assert run.rows[-1]["entropy"] == pytest.approx(told["entropy"], rel=1e-5)
+        self.events.append("iteration")
+        if run.trainer.decisions >= self.stop_after:
+            run.stop("enough")
+
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        assert {each.decisions for each in found} == {run.trainer.decisions}
+        self.events.append("measured")
+
+    def on_checkpoint(self, run: Watched, path: Path) -> None:
+        assert path.exists()
+        self.events.append("checkpoint")
+
+    def on_end(self, run: Watched) -> None:
+        self.events.append("end")
+
+
+def wanted_of(trainer: str, *words: str) -> Settings:
+    small = ["games=16", "decisions=1500", "threads=1", "measure_hands=20", "final_hands=20",
+             "measure_every=1000", "minibatch=128", "layers=16"]  # fmt: skip
+    tiny = ["rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "steps=16"]
+    preset = {"ppo": "tiny", "sb3": "sb3"}[trainer]
+    return load_settings(preset, [*small, *tiny, *words])
+
+
+@pytest.mark.parametrize("trainer", ["ppo", "sb3"])
+def test_a_callback_is_told_of_a_run_from_its_start_to_its_end(
+    trainer: str, tmp_path: Path
+) -> None:
+    telling = Telling()
+    start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(Display(io.StringIO()))
+    iterations = telling.events.count("iteration")
+    assert iterations == 6
+    assert telling.events == [
+        *("start at 0", *["iteration"] * 4, "checkpoint", "measured"),
+        *(*["iteration"] * 2, "checkpoint", "measured", "end"),
+    ]
+
+
+@pytest.mark.parametrize("trainer", ["ppo", "sb3"])
+def test_a_callback_stops_a_run_with_a_last_checkpoint(trainer: str, tmp_path: Path) -> None:
+    telling, told = Telling(), io.StringIO()
+    telling.stop_after = 512
+    path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(Display(told))
+    assert int(path.stem) == 512
+    assert telling.events[-3:] == ["checkpoint", "measured", "end"]
+    assert "ended after 512 decisions: enough" in told.getvalue()
+
+
+@pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_measured", "on_end"])
+def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_path: Path) -> None:
+    whole = start(tmp_path / "whole", wanted_of("ppo"))
+    whole.go(Display(io.StringIO()))
+
+    def raising(*_: object) -> None:
+        raise KeyError("no such thing")
+
+    telling = Telling()
+    setattr(telling, event, raising)
+    run = start(tmp_path / "run", wanted_of("ppo"), callbacks=[telling])
+    where = rf"\(test_callbacks.py:\d+\) in {event}; .*--resume"
+    told = f"the callback Telling raised KeyError: 'no such thing' {where}"
+    with pytest.raises(Stopped, match=told):
+        run.go(Display(io.StringIO()))
+    resume(tmp_path / "run").go(Display(io.StringIO()))
+    one, other = (load_state(tmp_path / name / "state.safetensors")[0] for name in ("whole", "run"))
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def found(rate: float, decisions: int, opponent: str = "random") -> Measured:
+    return Measured(
+        decisions=decisions, opponent=opponent, win_rate=rate, half_width=0.01, margin=0.0,
+        hands=100,
+    )  # fmt: skip
+
+
+def test_a_run_ends_when_nothing_has_got_better_for_long_enough() -> None:
+    stopped: list[str] = []
+    run: Any = SimpleNamespace(
+        settings=SimpleNamespace(yardsticks=("random", "threshold")), measured=[],
+        stop=stopped.append,
+    )  # fmt: skip
+    stopping = EarlyStopping(2)
+    for place, rate in enumerate((0.5, 0.6, 0.55, 0.61, 0.6, 0.61)):
+        run.measured += [found(rate, place), found(0.9 - place / 10, place, "threshold")]
+        stopping.on_measured(run, run.measured[-2:])
+        assert bool(stopped) == (place == 5), place
+    assert stopped == ["against random nothing was better in 2 measurements than 61.0 %"]
+
+
+def test_patience_is_a_setting_of_every_run(tmp_path: Path) -> None:
+    wanted = wanted_of(
+        "ppo", "patience=1", "measure_every=256", "decisions=1e5", "learning_rate=1e-9"
+    )
+    run, told = start(tmp_path / "run", wanted), io.StringIO()
+    run.go(Display(told))
+    assert run.trainer.decisions < 20_000
+    assert "nothing was better in 1 measurements" in told.getvalue()
+    with pytest.raises(SettingsError, match="patience waits for the first yardstick"):
+        wanted_of("ppo", "patience=1", "yardsticks=[]")

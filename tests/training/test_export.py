@@ -24,7 +24,7 @@ from german_whist.engine.layout import real_action
 from german_whist.training.checkpoint import write_player
 from german_whist.training.export import export_half, export_onnx
 from german_whist.training.ppo import PPO
-from german_whist.training.settings import PPOSettings
+from german_whist.training.ppo_settings import PPOSettings
 
 
 @pytest.mark.parametrize("ranks", ["closed", "real"])

@@ -24,8 +24,9 @@ from german_whist.cli import main
 from german_whist.training import run as runs
 from german_whist.training.claim import HOLDER, LOCK, Claim, claim_new, claim_numbered
 from german_whist.training.display import Display, Pace
+from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
-from german_whist.training.settings import Settings, load_settings
+from german_whist.training.settings import Settings
 from german_whist.training.stopping import Signals
 
 SMALL = [

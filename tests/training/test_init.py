@@ -25,8 +25,10 @@ from german_whist.training.checkpoint import write_player
 from german_whist.training.display import Display
 from german_whist.training.init import beginning_of
 from german_whist.training.ppo import PPO
+from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.presets import load_settings
 from german_whist.training.run import make_trainer, resume, start
-from german_whist.training.settings import PPOSettings, SettingsError, load_settings
+from german_whist.training.settings import SettingsError
 
 TINY: dict[str, Any] = {
     "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},

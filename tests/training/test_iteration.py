@@ -22,7 +22,7 @@ from german_whist.agents.registry import make_agent
 from german_whist.training import ppo
 from german_whist.training.network import weights_of
 from german_whist.training.ppo import PPO
-from german_whist.training.settings import PPOSettings
+from german_whist.training.ppo_settings import PPOSettings
 
 Array = np.ndarray[Any, Any]
 Weights = dict[str, Array]

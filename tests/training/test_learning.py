@@ -17,7 +17,8 @@ from german_whist.agents.registry import make_agent
 from german_whist.training.exploit import Tree, best_response, strategy, value
 from german_whist.training.players import player_of
 from german_whist.training.ppo import PPO
-from german_whist.training.settings import PPOSettings, load_settings
+from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.presets import load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -23,8 +23,8 @@ from german_whist.training.inputs import inputs_of
 from german_whist.training.kernels import advantages, choose
 from german_whist.training.players import player_of
 from german_whist.training.ppo import PPO
+from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.run import make_trainer, start
-from german_whist.training.settings import PPOSettings
 
 NAMES = list(named_rules())
 

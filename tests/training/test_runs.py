@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,13 @@ import torch
 from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
 from german_whist.training import run as runs
+from german_whist.training.callbacks import Watched
 from german_whist.training.checkpoint import load_state
-from german_whist.training.display import Display, Watched
+from german_whist.training.display import Display
 from german_whist.training.ppo import PPO
+from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
-from german_whist.training.settings import Settings, load_settings
+from german_whist.training.settings import Settings
 
 SMALL = [
     *("games=64", "layers=16,16", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
@@ -126,7 +128,7 @@ def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_
     folder = tmp_path / "run"
 
     class Pressing(Display):
-        def progress(self, run: Watched, told: dict[str, float]) -> None:
+        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
             if len(run.rows) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
 

@@ -23,9 +23,11 @@ from german_whist.training.display import Display
 from german_whist.training.exploit import Tree, best_response, strategy, value
 from german_whist.training.players import player_of
 from german_whist.training.ppo import Diverged
+from german_whist.training.ppo_settings import SB3Settings
+from german_whist.training.presets import load_settings
 from german_whist.training.run import make_trainer, resume, start
 from german_whist.training.sb3 import SB3Trainer
-from german_whist.training.settings import SB3Settings, Settings, load_settings
+from german_whist.training.settings import Settings
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
@@ -203,7 +205,10 @@ def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
         def _on_step(self) -> bool:
             raise ValueError("mine")
 
-    trainer = SB3Trainer(settings(), callbacks=[Broken()])  # type: ignore[arg-type]
+    wanted = settings()
+    assert isinstance(wanted, SB3Settings)
+    trainer = SB3Trainer(wanted)
+    assert trainer.adopt(Broken())
     with pytest.raises(ValueError, match=r"^mine$"):
         trainer.iterate()
 

@@ -9,15 +9,16 @@ import pytest
 import yaml
 
 from german_whist.cli import main
-from german_whist.training.settings import (
-    PPOSettings,
-    SettingsError,
+from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.presets import (
     changed_settings,
     command_of,
     load_settings,
     presets,
     settings_from,
 )
+from german_whist.training.settings import Settings, SettingsError, described
+from german_whist.training.trainers import own_settings
 
 
 @pytest.mark.parametrize("name", presets())
@@ -82,7 +83,7 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
         ("entropy", "key=value"),
         ("entropy=much", "a number"),
         ("games=1.5", "a whole number"),
-        ("games=0", "at least 1"),
+        ("games=0", "games is 0: it has to be a whole number of at least 1"),
         ("device=gpu", "auto, cpu, cuda"),
         ("critic=orcale", "'oracle'"),
         ("network=atention", "'attention'"),
@@ -90,11 +91,11 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
             "network=attention attention_heads=5",
             "attention_width is 64: it has to divide among 5 heads",
         ),
-        ("average=1", "has to be below 1"),
-        ("layers=0", "width"),
+        ("average=1", "average is 1.0: .* less than 1"),
+        ("layers=0", r"layers is \[0\]: .* each is a whole number of at least 1"),
         ("rules=clasic", "'classic'"),
-        ("reward=points,win", "a word"),
-        ("trainer=pppo", "ppo, sb3"),
+        ("reward=points,win", "a text"),
+        ("trainer=pppo", "trainer: 'pppo' is not a trainer; did you mean 'ppo'"),
         ("horizon=foreplay rules=race-7", "race"),
     ],
 )
@@ -150,19 +151,19 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
             (each, (word,), told)
             for each in ("quick", "sb3")
             for word, told in (
-                ("most_gradient=0", "most_gradient is 0.0: .* above 0"),
-                ("most_gradient=-1", "above 0"),
-                ("clip=0", "clip is 0.0: it has to be above 0"),
+                ("most_gradient=0", "most_gradient is 0.0: .* more than 0"),
+                ("most_gradient=-1", "more than 0"),
+                ("clip=0", "clip is 0.0: it has to be a number of more than 0"),
                 ("minibatch=1", "minibatch is 1: .* at least 2"),
-                ("discount=1.5", "discount is 1.5: it has to be at most 1"),
-                ("trace=-1", "trace is -1.0: it has to be at least 0"),
+                ("discount=1.5", "discount is 1.5: .* of at least 0 and at most 1"),
+                ("trace=-1", "trace is -1.0: it has to be a number of at least 0"),
                 ("entropy=.nan", "entropy is nan: it has to be a finite number"),
                 ("learning_rate=.inf", "a finite number"),
             )
         ),
         ("sb3", ("games=1", "steps=1"), "one decision alone can not be learnt from"),
         ("sb3", ("precision=mixed",), "float32 alone"),
-        ("quick", ("average=1.0",), "below 1, or the player never changes"),
+        ("quick", ("average=1.0",), "less than 1"),
     ],
 )  # fmt: skip
 def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], told: str) -> None:
@@ -212,3 +213,58 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
     assert yaml.safe_load(capsys.readouterr().out)["entropy"] == 0.2
     assert main(["train", "quick", "entrop=0.2", "--show"]) == 2
     assert "'entropy'" in capsys.readouterr().err
+
+
+# -- files that build on presets
+
+
+def test_a_file_builds_on_a_preset_or_on_another_file(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("preset: quick\nentropy: 0.3\nseed: 5\n")
+    (tmp_path / "mine.yaml").write_text("preset: base.yaml\nseed: 6\n")
+    settings, quick = load_settings(tmp_path / "mine.yaml", ["games=64"]), load_settings("quick")
+    assert isinstance(settings, PPOSettings)
+    assert (settings.entropy, settings.seed, settings.games) == (0.3, 6, 64)
+    assert settings.final_yardsticks == quick.final_yardsticks
+    assert "preset" not in settings.as_mapping()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("preset: quik", r"mine\.yaml: preset: 'quik' is not a preset; did you mean 'quick'"),
+        ("preset: mine.yaml", "which builds on this file in turn"),
+        ("preset: other.yaml", "which builds on this file in turn"),
+        ("preset: [quick]", r"preset is \['quick'\]: it has to be a name or a path"),
+    ],
+)
+def test_a_file_that_builds_on_nothing_is_refused(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    (tmp_path / "other.yaml").write_text("preset: mine.yaml")
+    with pytest.raises(SettingsError, match=told):
+        load_settings(tmp_path / "mine.yaml")
+
+
+# -- documented where they are declared
+
+
+@pytest.mark.parametrize("kind", own_settings().values())
+def test_every_setting_says_what_it_does(kind: type[Settings]) -> None:
+    for each in described(kind):
+        assert each.about.endswith("."), each.name
+        assert each.takes
+
+
+def test_settings_are_shown_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "quick", "--show"]) == 0
+    told = capsys.readouterr().out
+    assert settings_from(yaml.safe_load(told)) == load_settings("quick")
+    for each in described(PPOSettings):
+        line = next(line for line in told.splitlines() if line.startswith(f"{each.name}: "))
+        assert line.endswith(f"  # {each.about}")
+
+
+def test_settings_made_in_python_are_checked_as_well() -> None:
+    with pytest.raises(SettingsError, match="games is 0: it has to be a whole number of at least"):
+        PPOSettings(games=0)
+    with pytest.raises(SettingsError, match="entropy is 'much': it has to be a number"):
+        PPOSettings(entropy="much")

@@ -15,10 +15,10 @@ from rich.console import Console
 
 from german_whist.training import display
 from german_whist.training.checkpoint import Measured
-from german_whist.training.display import Display, LiveDisplay, Pace, duration, progress_line
+from german_whist.training.display import Display, Lines, LiveDisplay, Pace, duration, progress_line
 from german_whist.training.measuring import curve_of, past_of
+from german_whist.training.presets import load_settings
 from german_whist.training.report import write_report
-from german_whist.training.settings import load_settings
 
 
 def measured(decisions: int, opponent: str, rate: float) -> Measured:
@@ -94,41 +94,36 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_lines_come_now_and_then_and_stand_in_the_log_with_their_time(clock: list[float]) -> None:
     out, log = io.StringIO(), io.StringIO()
-    shown = Display(out, log)
-    shown.say("a sentence")
+    both = (Display(out), Lines(log, stamped=True))
+    for shown in both:
+        shown.on_text(a_run(), "a sentence")
     for wait in (0, 19.9, 0.2, 1):
         clock[0] += wait
-        shown.progress(a_run(), TOLD)
-    shown.measured(a_run(), MEASURED[2])
-    shown.close()
+        for shown in both:
+            shown.on_iteration(a_run(), TOLD)
+    for shown in both:
+        shown.on_measured(a_run(), MEASURED[2:3])
     lines = out.getvalue().splitlines()
     assert [line.split()[0] for line in lines] == ["a", "50,000", "50,000", "50,000"]
     assert lines[1].endswith("? left, entropy 1.234")
     assert lines[3] == "       50,000 decisions: 75.0 ± 1.2 % against random"
     assert log.getvalue() == "".join(f"NOW {line}\n" for line in lines)
-    Display(out).say("without a log")
-    assert out.getvalue().endswith("without a log\n")
 
 
 def test_the_panel_shows_the_run_and_its_latest_measurements(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log = io.StringIO()
-    live = LiveDisplay(log)
+    live = LiveDisplay()
     assert live._live.is_started
-    live.say("[a] sentence")
-    live.progress(a_run(), TOLD)
+    live.on_text(a_run(), "[a] sentence")
+    live.on_iteration(a_run(), TOLD)
     clock[0] += 10
-    live.progress(a_run(100_000), TOLD)
+    live.on_iteration(a_run(100_000), TOLD)
     clock[0] += 10.1
-    live.progress(a_run(150_000), TOLD)
+    live.on_iteration(a_run(150_000), TOLD)
     live.close()
     assert not live._live.is_started
     assert "[a] sentence" in capsys.readouterr().out
-    # The first, and the one that came more than 20 seconds later.
-    assert [line.split()[1] for line in log.getvalue().splitlines()] == [
-        *("[a]", "50,000", "150,000")
-    ]
     console = Console(width=100, file=io.StringIO(), record=True)
     pace = Pace()
     pace.note(0.0, 0)
@@ -159,9 +154,9 @@ def test_the_panel_shows_the_run_and_its_latest_measurements(
 def test_a_terminal_gets_the_panel_and_everything_else_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert type(display.display_for(None)) is Display
+    assert type(display.display_for()) is Display
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    live = display.display_for(None)
+    live = display.display_for()
     live.close()
     assert type(live) is LiveDisplay
 

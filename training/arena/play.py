@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...agents.base import Agent, action_text, checked_answer, copied
-from ...agents.registry import raised_at, told_error
+from ...agents.naming import raised_at, told_error
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
 from ...engine.records import GameRecord, MatchScore, TrickRecord

@@ -8,17 +8,24 @@ way, and any checkpoint plays by its path.
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..engine.words import meant
-from ..training.settings import load_settings, presets, setting_names
+from ..training.presets import load_settings, presets, read_words, setting_names
+from ..training.settings import as_help
+
+if TYPE_CHECKING:
+    from ..training.session import Trained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("preset", nargs="?", metavar="PRESET|FILE.yaml", help="what to train")
+    parser.add_argument(
+        "preset", nargs="?", metavar="PRESET|FILE.yaml",
+        help="what to train; without it, what the words say",
+    )  # fmt: skip
     parser.add_argument("words", nargs="*", metavar="key=value", help="settings over the preset's")
     parser.add_argument(
         "--run", type=Path, metavar="FOLDER", help="the run's folder (runs/PRESET-1, -2, ...)"
@@ -27,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", type=Path, metavar="RUN", help="go on with a run, with key=value changed"
     )
     parser.add_argument("--list", action="store_true", help="list the presets")
-    parser.add_argument("--show", action="store_true", help="print the resolved settings")
+    parser.add_argument("--show", action="store_true", help="print all settings and what they do")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,31 +44,37 @@ def run(arguments: argparse.Namespace) -> int:
         width = max(map(len, found)) + 2
         print("\n".join(f"{name:<{width}}{about}" for name, about in found.items()))
         return 0
+    preset: str | None = arguments.preset
+    words: list[str] = arguments.words
+    if preset is not None and "=" in preset:
+        preset, words = None, [preset, *words]
     if arguments.resume is not None:
-        # Words alone: what would be the preset is the first of them.
-        words = [*filter(None, [arguments.preset]), *arguments.words]
-        if words and "=" not in words[0]:
+        if preset is not None:
             raise ValueError("--resume goes on with the settings of the run: leave out the preset")
-        return _train(arguments.resume, words=words)
-    if arguments.preset is None:
+        from ..training.session import train_on
+
+        return _told(lambda: train_on(arguments.resume, **read_words(words)))
+    if preset is None and not words:
         raise ValueError("name a preset, as in `train quick`; --list tells which there are")
-    settings = load_settings(arguments.preset, arguments.words)
+    settings = load_settings(preset, words)
     if arguments.show:
-        print(settings.as_yaml(), end="")
+        print(as_help(settings), end="")
         return 0
-    folder = arguments.run or Path("runs", Path(arguments.preset).stem)
-    return _train(folder, settings, numbered=arguments.run is None)
-
-
-def _train(
-    folder: Path, settings: object = None, words: Sequence[str] = (), *, numbered: bool = False
-) -> int:
-    # Before torch loads: with the default, threads that wait spin, and on busy cores everything
-    # becomes many times slower.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..training.session import train
 
-    return train(folder, settings, words, numbered=numbered)
+    name = None if preset is None else Path(preset).stem
+    return _told(lambda: train(settings, folder=arguments.run, name=name))
+
+
+def _told(trained: Callable[[], Trained]) -> int:
+    """Train, and tell what came of it; what ended it early was told where it was shown."""
+    from ..training.stopping import Stopped
+
+    try:
+        print(trained().text())
+    except Stopped as stopped:
+        return stopped.status
+    return 0
 
 
 def misplaced(option: str, value: str) -> str | None:

@@ -1,0 +1,250 @@
+"""Networks of others play in the arena: what they are shown, and the way back to real cards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist import Game, PolicyAgent, load_agent, observe
+from german_whist.agents.base import CannotPlay, agent_key, decision_streams
+from german_whist.agents.champion import WEIGHTS
+from german_whist.agents.registry import make_agent
+from german_whist.engine.state import VIEW
+from german_whist.envs import SelfPlayEnv
+from german_whist.training.arena import evaluate
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def some_views(rules: str, layout: str, steps: int = 9) -> tuple[Any, Any, SelfPlayEnv]:
+    """The views of some games under way, what the environment shows of them, and itself."""
+    env = SelfPlayEnv(64, rules, layout=layout)
+    now = env.reset(seed=3)
+    chance = np.random.default_rng(1)
+    for _ in range(steps):
+        now = env.step((now.masks * chance.random(now.masks.shape)).argmax(1))
+    return env.views(), now, env
+
+
+@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("rules", ["classic", "draft", "no-trump"])
+def test_views_are_shown_as_the_environments_show_them(rules: str, layout: str) -> None:
+    views, now, env = some_views(rules, layout)
+    seen = observe(views, rules, layout=layout)
+    assert np.array_equal(seen.observations, now.observations)
+    assert np.array_equal(seen.masks, now.masks)
+    # The way back: what is chosen as it is shown is the card that the environment plays.
+    shown = (now.masks * np.random.default_rng(2).random(now.masks.shape)).argmax(1)
+    seats = now.seats
+    real = seen.real(shown)
+    before = [env.view(k, int(seats[k])) for k in range(64)]
+    assert all(int(real[k]) in before[k].legal() for k in range(64))
+    env.step(shown)
+    for k in range(64):
+        if int(real[k]) < 52 and before[k].phase == "lead":
+            after = env.view(k, int(seats[k]))
+            assert int(real[k]) not in after.hand
+
+
+def test_one_view_is_observed_as_well() -> None:
+    view = Game("classic", seed=1).view()
+    seen = observe(view, layout="trump-first")
+    assert seen.observations.shape == (1, 529)
+    assert sorted(seen.real([int(np.flatnonzero(seen.masks[0])[0])])) <= sorted(view.legal())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (lambda views: observe(views, layout="trumps"), "layout is 'trumps'"),
+        (lambda views: observe(views["hand"]), "views are uint64: give VIEW records"),
+        (lambda views: observe(views).real([1, 2]), "one whole number for each of 64 views"),
+        (lambda views: observe(views).real(np.zeros(64)), "actions are float64"),
+    ],
+)
+def test_what_can_not_be_observed_is_refused(wrong: Any, told: str) -> None:
+    views, _, _ = some_views("classic", "raw", 3)
+    with pytest.raises(ValueError, match=told):
+        wrong(views)
+
+
+def acted(agent: Any, views: Any) -> Any:
+    key = agent_key(5)
+    return agent.act(views, decision_streams(key, np.arange(len(views)).astype(np.uint64), views))
+
+
+def lowest(observations: Any, masks: Any) -> Any:
+    return -np.arange(52) - np.zeros(masks.shape)
+
+
+def test_a_function_plays_by_logits_or_by_actions() -> None:
+    views, _, _ = some_views("classic", "raw")
+    by_logits = acted(PolicyAgent("classic", lowest), views)
+    by_actions = acted(PolicyAgent("classic", lambda seen, masks: masks.argmax(1)), views)
+    assert np.array_equal(by_logits, by_actions)
+    assert np.array_equal(by_logits, [min(each) for each in legal_of(views)])
+    assert PolicyAgent("classic", lowest).name == "lowest"
+
+
+def legal_of(views: Any) -> list[list[int]]:
+    return [np.flatnonzero(each).tolist() for each in observe(views).masks]
+
+
+def test_a_policy_draws_by_its_logits() -> None:
+    views = np.repeat(np.array(Game("classic", seed=1).view().record, VIEW).reshape(-1), 4000)
+    cards = legal_of(views[:1])[0]
+    logits = np.zeros(52)
+    logits[cards[0]] = np.log(3.0)
+    agent = PolicyAgent("classic", lambda seen, masks: logits + np.zeros(masks.shape), sample=True)
+    drawn = acted(agent, views)
+    share = np.mean(drawn == cards[0])
+    assert share == pytest.approx(3 / (2 + len(cards)), abs=0.03)
+    assert set(drawn.tolist()) == {*cards}
+
+
+def test_a_policy_that_answers_something_else_is_told_what_is_wanted() -> None:
+    views, _, _ = some_views("classic", "raw")
+    with pytest.raises(ValueError, match=r"mine answered with .*logits of shape \(64, 52\)"):
+        acted(PolicyAgent("classic", lambda seen, masks: np.zeros((64, 3)), name="mine"), views)
+
+
+def test_endings_are_exact_unless_the_policy_is_to_play_them() -> None:
+    assert PolicyAgent("classic", lowest).perfect_endgame
+    assert not PolicyAgent("classic", lowest, exact=False).perfect_endgame
+    exact = PolicyAgent("classic", lowest, name="exact")
+    plain = PolicyAgent("classic", lowest, exact=False, name="plain")
+    found = evaluate(exact, plain, hands=40, seed=1)
+    assert found.pairings[0].margin.value > 0
+
+
+def test_modules_of_torch_are_given_tensors() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Linear(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(529, 52)
+
+        def forward(self, seen: Any, masks: Any) -> Any:
+            assert masks.dtype == torch.bool
+            return self.layer(seen)
+
+    network = Linear()
+    views, now, _ = some_views("classic", "raw")
+    weight, bias = (each.detach().numpy() for each in network.parameters())
+    logits = np.where(now.masks == 1, now.observations @ weight.T + bias, -np.inf)
+    agent = PolicyAgent("classic", network, exact=False)
+    assert np.array_equal(acted(agent, views), logits.argmax(1))
+
+
+# -- files
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from german_whist.training.export import export_onnx
+
+    path = tmp_path_factory.mktemp("graphs") / "player.onnx"
+    export_onnx(WEIGHTS, path)
+    return path
+
+
+def test_a_graph_plays_as_the_checkpoint_that_it_was_made_of(graph: Path) -> None:
+    views, _, _ = some_views("classic", "raw")
+    one, other = make_agent(f"onnx:{graph}"), make_agent("champion-1")
+    assert np.mean(acted(one, views) == acted(other, views)) > 0.98
+    assert one.perfect_endgame
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "told"),
+    [
+        ("onnx:{graph}", "draft", "plays classic, and not draft"),
+        ("onnx:{graph},endgame=network", "classic", "never saw an ending"),
+        ("onnx:{graph},greedi", "classic", "'greedi' is no option of onnx:"),
+        ("onnx:{graph},layout=trumps", "classic", "layout is 'trumps'"),
+        ("onnx:nothing.onnx", "classic", "'nothing.onnx' is no file"),
+        (f"onnx:{__file__}", "classic", "can not be read as ONNX"),
+    ],
+)
+def test_a_graph_that_can_not_play_is_refused(
+    text: str, rules: str, told: str, graph: Path
+) -> None:
+    with pytest.raises(ValueError, match=told) as error:
+        make_agent(text.format(graph=graph), rules)
+    assert isinstance(error.value, CannotPlay) == (rules != "classic" or "never" in told)
+
+
+@pytest.fixture(scope="module")
+def zipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    sb3 = pytest.importorskip("sb3_contrib")
+    from german_whist.envs import GermanWhistVecEnv
+
+    games = GermanWhistVecEnv(2, "classic", opponent="random")
+    path = tmp_path_factory.mktemp("models") / "model.zip"
+    sb3.MaskablePPO("MlpPolicy", games, n_steps=8, batch_size=8, seed=1, device="cpu").save(path)
+    return path
+
+
+def test_a_model_of_sb3_is_opened_on_a_word_alone(zipped: Path) -> None:
+    with pytest.raises(ValueError, match=r"holds pickles, which can run any code .*,trusted"):
+        make_agent(f"sb3:{zipped}")
+    from sb3_contrib import MaskablePPO
+
+    views, now, _ = some_views("classic", "raw")
+    model: Any = MaskablePPO.load(zipped, device="cpu")
+    wanted, _ = model.predict(now.observations, action_masks=now.masks, deterministic=True)
+    agent = make_agent(f"sb3:{zipped},trusted,endgame=network")
+    assert np.array_equal(acted(agent, views), wanted)
+    with pytest.raises(ValueError, match="'PPPO' is no algorithm"):
+        make_agent(f"sb3:{zipped},trusted,algorithm=PPPO")
+
+
+# -- other packages
+
+
+def test_a_package_makes_its_players_and_callbacks_known(tmp_path: Path) -> None:
+    """The example in docs/plugin is installed, and its names work where names do."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for path in (ROOT / "docs" / "plugin").iterdir():
+        if path.is_file():
+            (source / path.name).write_bytes(path.read_bytes())
+    target = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
+           "--no-build-isolation", "--target", str(target), str(source)]  # fmt: skip
+    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    code = (
+        "from german_whist.cli import main\n"
+        "from german_whist.training.callbacks import CALLBACKS\n"
+        "assert 'low-leader' in __import__('german_whist.agents').agents.agent_names()\n"
+        "assert CALLBACKS.find('print-strength').__name__ == 'PrintStrength'\n"
+        "raise SystemExit(main(['evaluate', 'low-leader:high', '--against', 'low-leader',"
+        " '--hands', '20']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(target)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "low-leader:high – low-leader" in done.stdout
+
+
+# -- by name
+
+
+def test_an_agent_is_loaded_with_the_rules_of_its_checkpoint() -> None:
+    assert load_agent("threshold").rules.name == "classic"
+    assert load_agent("threshold", "draft").rules.name == "draft"
+    with pytest.raises(CannotPlay, match="and not draft"):
+        load_agent("champion", "draft")

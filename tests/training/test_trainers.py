@@ -1,0 +1,138 @@
+"""A trainer of one's own is one file: found by name, checked, resumed, measured, a player."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.cli import main
+from german_whist.training.checkpoint import load_state
+from german_whist.training.presets import command_of, load_settings
+from german_whist.training.settings import SettingsError
+from german_whist.training.trainers import TRAINERS, trainer_kind
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "algorithms.md"
+TRAINER = "trainer=reinforce:Reinforce"
+SMALL = [
+    *(TRAINER, "games=64", "decisions=5000", "measure_every=3000", "save_every=1000"),
+    *("measure_hands=20", "final_hands=40", "yardsticks=random-exact"),
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the page's example in it, and nothing of it left behind."""
+    text = PAGE.read_text(encoding="utf-8")
+    code = text.partition("```python\n")[2].partition("```")[0]
+    assert len(code.splitlines()) < 150
+    (tmp_path / "reinforce.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    sys.modules.pop("reinforce", None)
+
+
+def test_the_example_trains_and_its_checkpoint_plays(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", *SMALL]) == 0
+    told = capsys.readouterr().out
+    assert "against random-exact" in told
+    run = folder / "runs" / "reinforce-1"
+    assert yaml.safe_load((run / "settings.yaml").read_text())["trainer"] == "reinforce:Reinforce"
+    assert "entropy,paid" in (run / "progress.csv").read_text(encoding="utf-8")
+    card = read_checkpoint(run).card
+    assert card.network.layers == ()
+    assert card.commands[0].startswith("german-whist train trainer=reinforce:Reinforce ")
+    words = ["--against", "random-exact", "--hands", "40"]
+    assert main(["evaluate", str(run), *words]) == 0
+
+
+def test_the_example_learns(folder: Path) -> None:
+    words = ["games=512", "decisions=200_000", "learning_rate=2", "save_every=1e6"]
+    tiny = ["rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand", "yardsticks=random"]
+    measure = ["measure_every=1e6", "final_hands=4000"]
+    assert main(["train", TRAINER, *words, *tiny, *measure, "--run", "run"]) == 0
+    measured = read_checkpoint(folder / "run").card.measured[-1]
+    # Whoever knows how random plays wins 60.7 %.
+    assert measured.win_rate - measured.half_width > 0.55
+
+
+def test_the_example_goes_on_to_the_same_weights(folder: Path) -> None:
+    assert main(["train", *SMALL, "--run", "whole"]) == 0
+    assert main(["train", *SMALL, "decisions=2500", "--run", "run"]) == 0
+    sys.modules.pop("reinforce")
+    assert main(["train", "--resume", "run", "decisions=5000"]) == 0
+    one, other = (load_state(folder / name / "state.safetensors")[0] for name in ("whole", "run"))
+    assert one.keys() == other.keys()
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+    assert len(checkpoints_in(folder / "run" / "checkpoints")) == 2
+
+
+def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", TRAINER, "--show"]) == 0
+    told = capsys.readouterr().out
+    assert "# Of plain gradient steps." in told
+    assert "# Who trains: by name" in told
+    assert yaml.safe_load(told)["learning_rate"] == 0.5
+    for word, wrong in (
+        (
+            "learnin_rate=1",
+            "'learnin_rate' is not a setting of the reinforce:Reinforce trainer",
+        ),
+        ("learning_rate=-1", "learning_rate is -1.0: it has to be a number of more than 0"),
+        ("games=1", "games is 1: it has to be a whole number of at least 2"),
+    ):
+        assert main(["train", TRAINER, word]) == 2
+        assert wrong in capsys.readouterr().err
+
+
+def test_the_command_of_its_settings_gives_the_same_settings() -> None:
+    settings = load_settings(None, [*SMALL, "learning_rate=2e-1"])
+    words = shlex.split(command_of(settings))
+    assert words[:2] == ["german-whist", "train"]
+    assert load_settings(None, words[2:]) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("pppo", "'pppo' is not a trainer; did you mean 'ppo'?"),
+        ("nothing", "there are ppo, sb3; trainers of your own are named as module:object"),
+        ("reinforce:Reinforc", "reinforce has no 'Reinforc'; did you mean 'Reinforce'"),
+        ("no_such:Thing", "module no_such can not be imported"),
+        ("json:loads", "json:loads is no trainer: it has to be a class on top of"),
+    ],
+)
+def test_what_is_no_trainer_is_refused_with_a_sentence(name: str, told: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        load_settings(None, [f"trainer={name}"])
+    assert told in str(error.value)
+
+
+def test_trainers_are_found_by_name() -> None:
+    assert {"ppo", "sb3"} <= TRAINERS.entries().keys()
+    pytest.importorskip("torch")
+    assert trainer_kind("ppo").__name__ == "PPO"
+    with pytest.raises(ValueError, match="the trainer name 'ppo' is taken"):
+        TRAINERS.add("ppo", "json:loads")
+
+
+def test_settings_are_shown_without_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from german_whist.cli import main\n"
+        "assert main(['train', 'quick', '--show']) == 0\n"
+        "assert main(['train', 'quick']) == 2\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "training needs torch, which is not installed: pip install" in done.stderr

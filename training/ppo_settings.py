@@ -1,0 +1,185 @@
+"""The settings of the trainers that learn by PPO: our own, and Stable-Baselines3's."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from ..agents.card import Critic, Kind, Ranks
+from .settings import (
+    AboveNothing,
+    AtLeastNothing,
+    Count,
+    Names,
+    Settings,
+    SettingsError,
+    Share,
+    Whole,
+    Widths,
+    says,
+)
+
+_Batch = Annotated[int, says("Decisions in a step; advantages are measured by their spread.", ge=2)]
+_Clip = Annotated[AboveNothing, says("How far one step moves a probability.")]
+_Discount = Annotated[Share, says("What a reward is worth a decision earlier.")]
+_Trace = Annotated[
+    Share, says("How far credit reaches before the critic is believed: lambda of its advantages.")
+]
+_Epochs = Annotated[Count, says("How often each decision is learnt from.")]
+_Gradient = Annotated[AboveNothing, says("Gradients are scaled down to this length.")]
+_Layers = Annotated[Widths, says("The widths of the network's hidden layers.")]
+_PoolSize = Annotated[Whole, says("Earlier selves in the pool, at most.")]
+_PoolEvery = Annotated[Count, says("Decisions between the selves that join the pool.")]
+_Opponents = Annotated[Names, says("Players that stay in the pool.")]
+_Rate = Annotated[AtLeastNothing, says("Adam's, at the beginning.")]
+_ValueWeight = Annotated[AtLeastNothing, says("Of the critic's error in the loss.")]
+_Entropy = Annotated[AtLeastNothing, says("The bonus for it, at the beginning.")]
+
+
+class PPOSettings(Settings, frozen=True, kw_only=True):
+    """The project's own trainer: self-play in which both seats learn."""
+
+    fixed: ClassVar[tuple[str, ...]] = (
+        *Settings.fixed,
+        *("ranks", "critic", "network"),
+        *("attention_layers", "attention_heads", "attention_width"),
+    )
+
+    trainer: str = "ppo"
+    # The network.
+    network: Annotated[
+        Kind,
+        says("`mlp`, or `attention`, which reads the events of the hand as well."),
+    ] = "mlp"
+    layers: _Layers = (256, 256)
+    attention_layers: Annotated[Count, says("Of the transformer.")] = 2
+    attention_heads: Annotated[Count, says("Of each of its layers.")] = 4
+    attention_width: Annotated[Count, says("Of what it passes on.")] = 64
+    ranks: Annotated[
+        Ranks,
+        says("`closed` shows cards in play by their ranks among those left; or `real`."),
+    ] = "closed"
+    critic: Annotated[
+        Critic,
+        says("`oracle` sees all cards, `own` what the actor sees, `shared` has its layers."),
+    ] = "oracle"
+    # Playing.
+    games: Annotated[Count, says("Games in lockstep.")] = 4096
+    steps: Annotated[
+        Whole, says("Decisions a game in each iteration; 0 for one whole episode.")
+    ] = 0
+    pool_games: Annotated[
+        Share,
+        says("The share of games in which one seat is played by another out of the pool."),
+    ] = 0.0
+    opponents: _Opponents = ()
+    pool_size: _PoolSize = 12
+    pool_every: _PoolEvery = 1_000_000
+    # Learning.
+    epochs: _Epochs = 1
+    minibatch: _Batch = 4096
+    learning_rate: _Rate = 1e-3
+    learning_rate_end: Annotated[AtLeastNothing, says("At the end.")] = 0.0
+    clip: _Clip = 0.2
+    discount: _Discount = 1.0
+    trace: _Trace = 0.6
+    entropy: _Entropy = 0.05
+    entropy_end: Annotated[AtLeastNothing, says("The bonus at the end.")] = 0.05
+    value_weight: _ValueWeight = 0.5
+    most_gradient: _Gradient = 0.5
+    average: Annotated[
+        float,
+        says("What the averaged weights, the player, keep of themselves at each step.", ge=0, lt=1),
+    ] = 0.99
+    pull: Annotated[
+        AtLeastNothing,
+        says("How strongly the policy is pulled towards that of the averaged weights."),
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.learning_rate and not self.learning_rate_end:
+            raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
+        self._check_attention()
+        self._check_pool()
+
+    def _check_attention(self) -> None:
+        if self.network != "attention":
+            self.refuse_idle(
+                ("attention_layers", "attention_heads", "attention_width"),
+                f"network is {self.network!r}; give network=attention, or leave it out",
+            )
+        elif self.attention_width % self.attention_heads:
+            raise SettingsError(
+                f"attention_width is {self.attention_width}: it has to divide among "
+                f"{self.attention_heads} heads"
+            )
+
+    def _check_pool(self) -> None:
+        if not self.pool_games:
+            self.refuse_idle(
+                ("opponents", "pool_size", "pool_every"),
+                "pool_games is 0; give the share of games that are played against others, as in "
+                "pool_games=0.2, or leave it out",
+            )
+            return
+        if int(self.pool_games * self.games) < 1:
+            raise SettingsError(
+                f"pool_games is {self.pool_games} and has no effect: of {self.games} games that "
+                f"is none; give at least {1 / self.games:.2g}"
+            )
+        if not self.pool_size:
+            self.refuse_idle(("pool_every",), "pool_size is 0; leave it out")
+        _check_somebody_joins(self, f"pool_games is {self.pool_games} and has no effect")
+
+
+class SB3Settings(Settings, frozen=True, kw_only=True):
+    """MaskablePPO of sb3-contrib against a growing pool of earlier selves and rule players."""
+
+    trainer: str = "sb3"
+    layers: _Layers = (256, 256)
+    games: Annotated[Count, says("Games in lockstep.")] = 256
+    steps: Annotated[Count, says("Decisions a game in each iteration.")] = 52
+    opponents: _Opponents = ("threshold", "random-exact")
+    pool_size: _PoolSize = 8
+    pool_every: _PoolEvery = 500_000
+    swap_every: Annotated[Count, says("Decisions between changes of the opponent.")] = 100_000
+    epochs: _Epochs = 4
+    minibatch: _Batch = 2048
+    learning_rate: _Rate = 5e-4
+    clip: _Clip = 0.2
+    discount: _Discount = 1.0
+    trace: _Trace = 0.95
+    entropy: _Entropy = 0.02
+    value_weight: _ValueWeight = 0.5
+    most_gradient: _Gradient = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.games * self.steps < 2:
+            raise SettingsError("games and steps are 1: one decision alone can not be learnt from")
+        if not self.learning_rate:
+            raise SettingsError("learning_rate is 0: nothing would be learnt")
+        if self.precision != "float32":
+            raise SettingsError(f"precision is {self.precision!r}: SB3 learns in float32 alone")
+        if not self.pool_size:
+            self.refuse_idle(("pool_every",), "pool_size is 0; leave it out")
+        _check_somebody_joins(self, "opponents is empty")
+        if len(self.opponents) == 1 and (not self.pool_size or self.pool_every >= self.decisions):
+            self.refuse_idle(
+                ("swap_every",), f"the opponent is {self.opponents[0]!r} all the time; leave it out"
+            )
+
+
+def _check_somebody_joins(settings: PPOSettings | SB3Settings, what: str) -> None:
+    """Refuse a pool that nobody is in and nobody will join."""
+    if settings.pool_size and settings.pool_every >= settings.decisions:
+        settings.refuse_idle(("pool_size",), "pool_every is not below decisions, so nobody joins")
+    if settings.opponents:
+        return
+    if not settings.pool_size:
+        raise SettingsError(f"{what}, and pool_size is 0: name opponents, or nobody is there")
+    if settings.pool_every >= settings.decisions:
+        raise SettingsError(
+            f"{what}: earlier selves join the pool every {settings.pool_every:,} decisions, and "
+            f"{settings.decisions:,} is all there are; give a smaller pool_every, or opponents"
+        )

@@ -1,0 +1,163 @@
+"""What a trainer is, and trainers by name: `ppo`, `sb3`, or `package.module:object`.
+
+A new algorithm is one file: a structure of settings, and a `Trainer` that iterates, tells
+its player's weights, and keeps and restores its state. It is named in settings as
+`trainer: my_module:MyTrainer`; other packages add names through the entry-point
+group `german_whist.trainers`.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..agents.card import NetworkCard
+from ..agents.naming import Registry, loaded
+from .settings import Settings, SettingsError
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+class Trainer(ABC):
+    """What a run asks of a trainer, made anew for each session of it."""
+
+    settings_kind: ClassVar[type[Settings]] = Settings
+    """The structure of its settings."""
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
+        self.decisions = 0
+        """The learner's own, so far."""
+        self.hands = 0
+        self.stopped = False
+        """Whether it ended the training before its budget."""
+
+    @classmethod
+    def made(cls, settings: Any) -> Trainer:
+        """A trainer for a run with these settings."""
+        return cls(settings)
+
+    # -- what each has of its own
+
+    @abstractmethod
+    def iterate(self) -> dict[str, float]:
+        """Train a while, count `decisions` and `hands`, and tell what happened.
+
+        Nothing is told of an iteration that was cut short. A number that is none ends the run:
+        raise `ArithmeticError`.
+        """
+
+    @abstractmethod
+    def player(self) -> Arrays:
+        """The weights of the player as it is now, and of its critic if the card tells of one."""
+
+    @abstractmethod
+    def network_card(self) -> NetworkCard:
+        """What the card says of the network."""
+
+    @abstractmethod
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Everything that the rest of the training depends on: arrays, and plain values."""
+
+    @abstractmethod
+    def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
+        """Go on from what `state` gave; whatever does not fit is a ValueError."""
+
+    # -- what most do without
+
+    def begin_with(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Begin with the weights of a checkpoint, which fit."""
+        raise SettingsError(f"init: the trainer {self.settings.trainer} begins with nothing")
+
+    def adopt(self, callback: object) -> bool:
+        """Whether it takes a callback that is not of a run's kind."""
+        return False
+
+    def write_beside(self, path: Path) -> None:  # noqa: B027
+        """Write what else belongs to a checkpoint."""
+
+    def end(self) -> None:  # noqa: B027
+        """The session is over."""
+
+
+# -- by name
+
+TRAINERS = Registry("german_whist.trainers", "trainer")
+TRAINERS.add("ppo", f"{__package__}.ppo:PPO", "self-play in which both seats learn")
+TRAINERS.add("sb3", f"{__package__}.sb3:SB3Trainer", "MaskablePPO of sb3-contrib")
+# Settings that can be read, shown and checked without torch.
+_SETTINGS = {
+    "ppo": f"{__package__}.ppo_settings:PPOSettings",
+    "sb3": f"{__package__}.ppo_settings:SB3Settings",
+}
+_PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
+
+
+def trainer_kind(name: str) -> type[Trainer]:
+    """The trainer with this name."""
+    try:
+        found = TRAINERS.find(name)
+    except ValueError as error:
+        raise SettingsError(f"trainer: {error}") from None
+    except ImportError as error:
+        raise _missing(error) from None
+    if not isinstance(found, type) or not issubclass(found, Trainer):
+        raise SettingsError(
+            f"trainer: {name} is no trainer: it has to be a class on top of "
+            "german_whist.training.trainers.Trainer"
+        )
+    return found
+
+
+def settings_kind(name: str) -> type[Settings]:
+    """The structure of the settings of a trainer."""
+    if name in _SETTINGS:
+        return loaded(_SETTINGS[name])
+    return trainer_kind(name).settings_kind
+
+
+def own_settings() -> dict[str, type[Settings]]:
+    """The settings of the trainers that come with the package."""
+    return {name: settings_kind(name) for name in _SETTINGS}
+
+
+def make_trainer(settings: Settings) -> Trainer:
+    """The trainer that some settings are for."""
+    return trainer_kind(settings.trainer).made(settings)
+
+
+def torch_device(settings: Settings) -> str:
+    """Where torch is to compute, its threads set as the settings ask."""
+    try:
+        import torch
+    except ImportError as error:
+        raise _missing(error) from None
+    torch.set_num_threads(settings.threads or usable_threads())
+    device = settings.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
+    return device
+
+
+def usable_threads() -> int:
+    """As many threads as this process may use cores."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _missing(error: ImportError) -> Exception:
+    """What to say when a package that trains is not there; other errors are as they are."""
+    if error.name is None or error.name.split(".")[0] not in _PACKAGES:
+        return error
+    return ValueError(
+        f"training needs {error.name.split('.')[0]}, which is not installed: pip install "
+        "'german-whist[train]'"
+    )
