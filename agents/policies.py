@@ -51,7 +51,9 @@ class PolicyAgent(Agent):
         """
         super().__init__(rules, match=match)
         layout_number(layout)
-        self.policy, self.layout, self.sample = _of_arrays(policy), layout, sample
+        self.policy: Policy = _of_arrays(policy)
+        self.layout: str = layout
+        self.sample: bool = sample
         self.name = name or getattr(policy, "__name__", type(policy).__name__)
         self._endgame = EndgamePlayer(self.rules) if exact else None
 

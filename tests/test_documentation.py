@@ -335,7 +335,7 @@ def test_the_examples_of_a_page_run(page: Path, desk: Path) -> None:
 
 
 # Letters that stand for a word in sentences.
-MEANT = {"N": "1", "S": "1", "NAME": "classic", "A": "threshold", "B": "random"}
+MEANT = {"N": "1", "S": "1", "NAME": "classic", "PRESET": "quick", "A": "threshold", "B": "random"}
 
 
 @pytest.mark.parametrize("told", COMMANDS_TOLD)
@@ -344,7 +344,8 @@ def test_a_command_of_a_page_is_one(told: str, desk: Path) -> None:
     assert name in COMMANDS
     arguments = parsed(name, words)[1]
     if name == "train" and arguments.preset is not None and arguments.resume is None:
-        load_settings(arguments.preset, arguments.words)
+        preset = [arguments.preset] if "=" not in arguments.preset else [None, arguments.preset]
+        load_settings(preset[0], [*preset[1:], *arguments.words])
     for pattern, further in RUN.items():
         if re.fullmatch(pattern, shlex.join([name, *words])):
             assert main([name, *words, *further]) == 0

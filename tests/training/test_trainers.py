@@ -63,7 +63,7 @@ def test_the_example_learns(folder: Path) -> None:
     assert main(["train", TRAINER, *words, *tiny, *measure, "--run", "run"]) == 0
     measured = read_checkpoint(folder / "run").card.measured[-1]
     # Whoever knows how random plays wins 60.7 %.
-    assert measured.win_rate - measured.half_width > 0.55
+    assert measured.win_rate - measured.half_width > 0.53
 
 
 def test_the_example_goes_on_to_the_same_weights(folder: Path) -> None:
