@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from german_whist import Game  # noqa: E402
+from german_whist.agents import Player  # noqa: E402
 from german_whist.agents.beliefs import read_beliefs, write_known  # noqa: E402
 from german_whist.agents.card import Card, NetworkCard  # noqa: E402
 from german_whist.agents.champion import WEIGHTS  # noqa: E402
@@ -73,6 +74,25 @@ def test_hands_are_legal_and_end_as_the_solver_says() -> None:
         record = game.record[0]
         won = value([int(each) for each in record["hand"]], int(record["trump"]), game.turn or 0)
         assert hand["tricks"] == (won if game.turn == 0 else 13 - won)
+
+
+def test_the_last_tricks_are_played_by_whom_they_are_left_to() -> None:
+    policy = Policy(read_checkpoint(WEIGHTS))
+    alone = Players(CLASSIC, policy, 16).play(5, 0, 0.0)
+    thinker = make_agent("thinker:8")
+    hands = Players(CLASSIC, policy, 16, thinker, 2).play(5, 0, 0.0)
+    np.testing.assert_array_equal(hands["plays"][:, :22], alone["plays"][:, :22])
+    assert (hands["plays"][:, 22:] != alone["plays"][:, 22:]).any()
+    exact = 0
+    for k, hand in enumerate(hands):
+        game = Game("classic", seed=5, number=k)
+        for card in hand["plays"][:24]:
+            game.play(int(card))
+        # At the last trick every world is tried, so the choice is the same in any stream.
+        player = Player(thinker, seed=k)
+        assert player.choose(game.view(game.turn or 0)) == hand["plays"][24]
+        exact += hand["plays"][24] != alone["plays"][k][24]
+    assert exact
 
 
 def test_hands_that_are_there_are_not_played_again(tmp_path: Path) -> None:

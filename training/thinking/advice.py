@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ...agents.base import Agent
 from ...agents.endings import ending_worth
 from ...agents.layers import Layers
 from ...agents.network import Policy, look
@@ -148,8 +149,12 @@ def judge_exactly(
 class Adviser:
     """Plays hands of a policy, and says at each decision what every card comes to."""
 
-    def __init__(self, rules: Rules, policy: Policy, worth: Layers, count: int) -> None:
-        self.players = Players(rules, policy, count)
+    def __init__(
+        self, rules: Rules, policy: Policy, worth: Layers, count: int,
+        late: Agent | None = None, tricks: int = 0,
+    ) -> None:  # fmt: skip
+        """The last `tricks` for the stock are played by the agent `late`, if there is one."""
+        self.players = Players(rules, policy, count, late, tricks)
         self.worth = BatchLayers(worth)
         self.pays = torch.from_numpy(pays_of(rules))
         rows = count * MOST_CARDS

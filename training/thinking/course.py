@@ -37,6 +37,10 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     hands: int = 4_000_000
     astray: float = 0.06
     """How often a card is played at random."""
+    late: str = ""
+    """Who plays the last tricks for the stock, by name, as `thinker:8`; empty for the policy."""
+    late_tricks: int = 4
+    """How many tricks those are."""
     worth_layers: tuple[int, ...] = (256, 64)
     worth_epochs: float = 2.0
     worth_rate: float = 0.001
@@ -53,7 +57,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     """What a unit of relative entropy to the old policy costs, in pay."""
 
     def __post_init__(self) -> None:
-        for name in ("hands", "advised"):
+        for name in ("hands", "advised", "late_tricks"):
             _must(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
         for name in ("astray", "trace"):
             _must(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")

@@ -1,7 +1,8 @@
 """Hands of self-play, kept so that any network can be fitted to them later.
 
-A policy plays both seats, many hands in lockstep; now and then a card is played at random,
-so that positions come up which it would not have sought. What is kept is the deal, the cards
+A policy plays both seats, many hands in lockstep, and if wanted a search their last tricks for
+the stock; now and then a card is played at random, so that positions come up which neither
+would have sought. What is kept is the deal, the cards
 of the foreplay, in which tricks chance had its way, and how the ending comes out with best
 play by both.
 """
@@ -18,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ...agents.base import Agent
 from ...agents.layers import Layers
 from ...agents.network import Policy, look
 from ...agents.replies import Desk, PolicyNet, new_desk, policy_net
@@ -28,9 +30,9 @@ from ...engine.files import written_whole
 from ...engine.layout import real_action
 from ...engine.play import deal_numbered, legal, play, row
 from ...engine.rules import Rules
-from ...engine.state import GAME
+from ...engine.state import GAME, VIEW
 from ...engine.streams import below, fraction, keyed
-from ...engine.view import write_position
+from ...engine.view import write_position, write_views
 
 Array = np.ndarray[Any, Any]
 
@@ -106,26 +108,42 @@ def show_all(
 
 
 @jit
-def play_all(
-    rules: np.ndarray, games: np.ndarray, hands: np.ndarray, at: int, logits: np.ndarray,
-    placed: np.ndarray, shown: np.ndarray, orders: np.ndarray, astray: float, streams: np.ndarray,
+def likeliest(
+    logits: np.ndarray, placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
+    cards: np.ndarray,
 ) -> None:  # fmt: skip
-    """Play the likeliest card in each game, or one at random."""
-    for index in range(len(games)):
-        game = row(games, index)
+    """The card that the policy finds likeliest in each game."""
+    for index in range(len(cards)):
         best = -1
         for place in range(logits.shape[1]):
             fits = (placed[index] >> np.uint64(place)) & ONE
             if fits and (best < 0 or logits[index, place] > logits[index, best]):
                 best = place
-        card = real_action(shown[index, best], orders[index])
+        cards[index] = real_action(shown[index, best], orders[index])
+
+
+@jit
+def play_all(
+    rules: np.ndarray, games: np.ndarray, hands: np.ndarray, at: int, cards: np.ndarray,
+    astray: float, streams: np.ndarray,
+) -> None:  # fmt: skip
+    """Play the card that was chosen in each game, or one at random."""
+    for index in range(len(games)):
+        game, card = row(games, index), cards[index]
         stream = streams[index : index + 1]
-        cards = legal(row(rules, 0), game)
-        if cards & (cards - ONE) and fraction(stream) < astray:
-            card = nth_lowest(cards, below(stream, popcount(cards)))
+        there = legal(row(rules, 0), game)
+        if there & (there - ONE) and fraction(stream) < astray:
+            card = nth_lowest(there, below(stream, popcount(there)))
             hands[index].strayed |= np.uint32(1) << np.uint32(game.trick)
         hands[index].plays[at] = card
         play(row(rules, 0), game, card)
+
+
+@jit
+def apart(streams: np.ndarray, number: int, out: np.ndarray) -> None:
+    """Streams of their own for one of the decisions."""
+    for index in range(len(streams)):
+        out[index] = keyed(streams[index], np.uint64(number))
 
 
 @jit
@@ -144,8 +162,14 @@ def end_all(known: Tables, scratch: Scratch, games: np.ndarray, hands: np.ndarra
 class Players:
     """Two seats of one policy, playing many hands in lockstep."""
 
-    def __init__(self, rules: Rules, policy: Policy, count: int) -> None:
+    def __init__(
+        self, rules: Rules, policy: Policy, count: int, late: Agent | None = None, tricks: int = 0
+    ) -> None:
+        """The last `tricks` for the stock are played by the agent `late`, if there is one."""
         self.rules = rules.record()
+        self.late, self.from_play = late, rules.stock_cards - 2 * tricks
+        self.views = np.zeros(count if late else 0, VIEW)
+        self.thoughts, self.cards = np.zeros(count, np.uint64), np.zeros(count, np.int64)
         self.net = net = policy_net(policy)
         self.policy = BatchLayers(Layers(net.sizes, net.weights))
         self.desk = new_desk(net)
@@ -174,9 +198,17 @@ class Players:
             logits = self.policy.answers(self.seen).numpy()
             if before is not None:
                 before(at, logits)
-            play_all(rules, games, hands, at, logits, *room, astray, self.streams)
+            likeliest(logits, *room, self.cards)
+            if self.late is not None and at >= self.from_play:
+                self.cards[:] = self._late_cards(self.late, at)
+            play_all(rules, games, hands, at, self.cards, astray, self.streams)
         end_all(self.known, self.scratch, games, hands)
         return hands
+
+    def _late_cards(self, late: Agent, at: int) -> Array:
+        write_views(self.rules, self.games, self.games["turn"].astype(np.uint8), self.views)
+        apart(self.streams, at, self.thoughts)
+        return late.act(self.views, self.thoughts)
 
 
 def write_hands(

@@ -16,6 +16,7 @@ from ...agents.card import Origin
 from ...agents.champion import WEIGHTS
 from ...agents.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from ...agents.network import Policy, check_rules
+from ...agents.registry import make_agent
 from ...agents.worth import read_worth
 from ...engine.rules import load_rules
 from .advice import Adviser, PolicyStudy
@@ -56,12 +57,14 @@ class Parts:
         self.checkpoint = read_checkpoint(course.policy or WEIGHTS)
         check_rules(self.checkpoint, self.rules, str(course.policy or WEIGHTS))
         self.policy = Policy(self.checkpoint)
+        late = make_agent(course.late, self.rules) if course.late else None
+        self.late = late, min(course.late_tricks, self.rules.foreplay_tricks)
 
     def play_hands(self) -> None:
         """Hands of self-play, for the networks of worth and of beliefs."""
         course = self.course
         count = min(_PLAYED, max(1, course.hands))
-        players = Players(self.rules, self.policy, count)
+        players = Players(self.rules, self.policy, count, *self.late)
         self._write("hands", course.hands, count, lambda first: players.play(
             course.seed, first, course.astray))  # fmt: skip
 
@@ -70,7 +73,7 @@ class Parts:
         course = self.course
         count = min(_ADVISED, max(1, course.advised))
         worth = read_worth(self.folder / "worth", self.rules)
-        adviser = Adviser(self.rules, self.policy, worth, count)
+        adviser = Adviser(self.rules, self.policy, worth, count, *self.late)
         seed = course.seed + _OTHER_SEED
         self._write("advised", course.advised, count, lambda first: adviser.advise(
             seed, first, course.astray))  # fmt: skip
