@@ -9,12 +9,11 @@ from __future__ import annotations
 from .base import (
     Agent,
     CannotPlay,
-    Player,
     agent_key,
-    as_agent,
     decision_streams,
 )
-from .registry import agent_names, make_agent, register_agent
+from .player import Player
+from .registry import agent_names, as_agent, make_agent, register_agent
 
 __all__ = [
     "Agent",

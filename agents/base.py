@@ -8,20 +8,17 @@ neither on the size of a batch nor on the number of workers, and they tell nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.compiled import jit
 from ..engine.play import Record, row
 from ..engine.rules import Match, Rules, load_rules
 from ..engine.state import VIEW
 from ..engine.streams import Key, key_of_bytes, secret_of_seed, siphash
-from ..engine.view import View
 
 if TYPE_CHECKING:
     from .endgame import EndgamePlayer
@@ -103,35 +100,6 @@ class CallableAgent(Agent):
         return self.function(views, rng)
 
 
-def as_agent(
-    wanted: object,
-    rules: str | Path | Rules | Mapping[str, Any] = "classic",
-    *,
-    match: Match | None = None,
-) -> Agent:
-    """An agent by name, as it is, or out of a function of views and streams."""
-    from .registry import make_agent
-
-    rules = load_rules(rules)
-    if isinstance(wanted, (str, Path)):
-        return make_agent(str(wanted), rules, match=match)
-    if isinstance(wanted, type) and issubclass(wanted, Agent):
-        return wanted(rules, match=match)
-    if isinstance(wanted, Agent):
-        if wanted.rules != rules:
-            raise CannotPlay(
-                f"{wanted.name} was made for the rules {wanted.rules.name}, and {rules.name} are "
-                "played here: make it anew for these"
-            )
-        return wanted
-    if callable(wanted):
-        return CallableAgent(wanted, rules, match=match)
-    raise TypeError(
-        f"{wanted!r} is a {type(wanted).__name__}: an agent is given by name, as an Agent, or as "
-        "a function of views and random streams"
-    )
-
-
 # -- random streams
 
 
@@ -202,60 +170,11 @@ def checked_answer(agent: Agent, answer: object, count: int) -> Array:
     return np.ascontiguousarray(actions, np.int64)
 
 
-def action_text(action: int) -> str:
-    """An action in words that an error can use."""
-    if 0 <= action < TAKE_HIDDEN:
-        return f"{action} ({CARDS[action]})"
-    return f"{action} (the hidden card)" if action == TAKE_HIDDEN else str(action)
-
-
-class Player:
-    """An agent as a player of single views, for people, tables and tests.
-
-    >>> from german_whist import Game
-    >>> game, player = Game("classic", seed=5), Player("threshold", "classic")
-    >>> game.play(player.choose(game.view(game.turn)))
-    """
-
-    def __init__(self, agent: object, rules: Any = None, *, seed: int = 0) -> None:
-        """`agent` is anything `as_agent` takes; `rules` may be left out when it is an Agent."""
-        if rules is None:
-            rules = agent.rules if isinstance(agent, Agent) else "classic"
-        self.agent: Agent = as_agent(agent, rules, match=getattr(agent, "match", None))
-        self._key = agent_key(seed)
-
-    def choose(self, view: View, deal: int = 0) -> int:
-        """The action for a view of a player to move, in deal number `deal` of the seed."""
-        views = np.array(view.record, VIEW)
-        if not views["to_move"][0]:
-            raise ValueError(f"seat {view.seat} is not to move in this view, so it can not choose")
-        rng = decision_streams(self._key, np.array([deal], np.uint64), views)
-        if self.agent.keeps_state:
-            answer = self.agent.act(views, rng, indices=np.zeros(1, np.int64))  # type: ignore[call-arg]
-        else:
-            answer = self.agent.act(views, rng)
-        action = int(checked_answer(self.agent, answer, 1)[0])
-        if action not in view.legal():
-            allowed = ", ".join(action_text(each) for each in view.legal())
-            raise ValueError(
-                f"agent {self.agent.name} chose {action_text(action)}, which is not legal: "
-                f"{allowed} are"
-            )
-        return CARDS[action] if action < TAKE_HIDDEN else action
-
-    def begin(self) -> None:
-        """A new hand begins."""
-        self.agent.reset(np.zeros(1, np.int64))
-
-
 __all__ = [
     "Agent",
     "CallableAgent",
     "CannotPlay",
-    "Player",
-    "action_text",
     "agent_key",
-    "as_agent",
     "checked_answer",
     "copied",
     "decision_stream",

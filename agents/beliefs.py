@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount
+from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit
 from ..engine.layout import trump_first
 from ..engine.play import Record, suit_of
@@ -29,12 +30,12 @@ _VOIDS = 14
 _TRICKS = 13
 # For each trick: the other's lead, the other's reply, my card, the upcard.
 _EVENTS = 4
-_VOID_PLACES = 52 * _SETS
+_VOID_PLACES = CARDS_IN_ALL * _SETS
 _TRICK_PLACES = _VOID_PLACES + 4 * _VOIDS
 _LEAD_PLACE = _TRICK_PLACES + _TRICKS
 _EVENT_PLACES = _LEAD_PLACE + 1
-INPUTS = _EVENT_PLACES + 52 * _EVENTS * (_TRICKS - 1)
-MOST_KNOWN = 52 + 4 + 2 + 2 + 3 * (_TRICKS - 1)
+INPUTS = _EVENT_PLACES + CARDS_IN_ALL * _EVENTS * (_TRICKS - 1)
+MOST_KNOWN = CARDS_IN_ALL + 4 + 2 + 2 + 3 * (_TRICKS - 1)
 MOST_HIDDEN = 13
 _MOST_ODDS = 1e4
 
@@ -67,7 +68,7 @@ def write_known(
     count = 0
     led = bit(np.int64(view.led)) if view.led != NO_CARD else NO_CARDS
     count = _write_set(view.hand, 0, at, out, count)
-    count = _write_set(view.faced, 52, at, out, count)
+    count = _write_set(view.faced, CARDS_IN_ALL, at, out, count)
     count = _write_set(led, 104, at, out, count)
     count = _write_set(view.played[0], 156, at, out, count)
     count = _write_set(view.played[1], 208, at, out, count)
@@ -91,10 +92,10 @@ def write_known(
 
 @jit
 def _write_trick(view: Record, trick: int, at: np.ndarray, out: np.ndarray, count: int) -> int:
-    start = _EVENT_PLACES + 52 * _EVENTS * trick
+    start = _EVENT_PLACES + CARDS_IN_ALL * _EVENTS * trick
     led, followed = np.int64(view.led_cards[trick]), np.int64(view.followed_cards[trick])
     if view.i_led[trick] == 1:
-        out[count] = start + 52 + _shown(followed, at)
+        out[count] = start + CARDS_IN_ALL + _shown(followed, at)
         out[count + 1] = start + 104 + _shown(led, at)
     else:
         out[count] = start + _shown(led, at)
@@ -173,4 +174,4 @@ def draw_planned(
 
 def read_beliefs(wanted: str | Path, rules: Rules) -> Layers:
     """A network's numbers from its file, refused if it is none or was made for other games."""
-    return read_judge(wanted, "beliefs", INPUTS, 52, rules)
+    return read_judge(wanted, "beliefs", INPUTS, CARDS_IN_ALL, rules)

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
 
+from ..engine.cards import CARDS_IN_ALL
 from ..engine.history import HISTORY_VERSION
 from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
 
 FORMAT = 1
 # What an oracle critic sees beyond the player: four sets of cards.
-HIDDEN_SIZE = 4 * 52
+HIDDEN_SIZE = 4 * CARDS_IN_ALL
 
 Kind = Literal["mlp", "attention"]
 Ranks = Literal["closed", "real"]

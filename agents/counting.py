@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount, suit_set
+from ..engine.cards import TAKE_HIDDEN
 from ..engine.compiled import called, inlined, jit, warm_up
 from ..engine.play import Record, row, suit_of
 from ..engine.rules import Match
@@ -40,7 +41,6 @@ from .counting_weights import FOLLOWING, LEADING
 from .endgame import EndgamePlayer
 from .threshold import threshold_action
 
-_HIDDEN = 52
 _TRUMP_BONUS = 13
 
 # Features come in pairs: at the start of the foreplay, and at its end.
@@ -290,7 +290,7 @@ def _chosen(view: Record, w: np.ndarray, start: float) -> int:
         cards &= cards - ONE
         mean += _stock_score(view, w, start, card)
         count += 1
-    return upper if score * count >= mean else _HIDDEN
+    return upper if score * count >= mean else TAKE_HIDDEN
 
 
 @called

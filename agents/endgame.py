@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import popcount
+from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit, warm_up
-from ..engine.endgame import best_card_compiled, solve_race_moves, tables
+from ..engine.endgame import best_card_compiled, solve_race_moves
 from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import scratch_here
+from ..engine.endings import known_endings
 from ..engine.play import Record, row
 from ..engine.rules import Rules
-from ..engine.state import CHOOSE, FOLLOW, HIGH
-from .base import Array, no_views
+from ..engine.state import CHOOSE, FOLLOW, HIGH, VIEW
+
+Array = np.ndarray[Any, Any]
 
 
 @jit
@@ -33,13 +36,13 @@ def is_open(rules: Record, view: Record) -> bool:
 
 
 @jit
-def _improve(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarray, low: int,
+def _improve(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarray,
              actions: np.ndarray) -> None:  # fmt: skip
     """The best card in every open ending played for tricks, with tables for high or low."""
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
-        if not is_open(first, view) or view.low != low:
+        if not is_open(first, view) or view.low != known.low:
             continue
         theirs = view.unseen | view.known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
@@ -54,7 +57,7 @@ def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarra
     """A card that keeps the result of the race in every open ending."""
     first = row(rules, 0)
     race = np.int64(first.race)
-    ends = np.empty(52, np.int64)
+    ends = np.empty(CARDS_IN_ALL, np.int64)
     for index in range(len(views)):
         view = row(views, index)
         if not is_open(first, view):
@@ -71,7 +74,7 @@ def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarra
 def _lowest_that_keeps(ends: np.ndarray, wanted: int, trump: int) -> int:
     """The wanted card if it keeps the result, else the lowest that does; `wanted` may be -1."""
     best, best_place = wanted, 1000
-    for card in range(52):
+    for card in range(CARDS_IN_ALL):
         if ends[card] == NOT_LEGAL or (best >= 0 and ends[card] < ends[best]):
             continue
         place = card % 13 + (13 if card // 13 == trump else 0)
@@ -94,20 +97,18 @@ class EndgamePlayer:
         self._record = rules.record()
         self._race = rules.race is not None
         self.perfect = rules.open_endgame and not (self._race and rules.contract != "high")
-        lows = {"high": (0,), "low": (1,), "colour": (0, 1)}[rules.contract]
-        with_trumps = rules.trumps == "upcard"
-        self._tables = [(low, tables(with_trumps, bool(low))) for low in lows if self.perfect]
+        self._tables = known_endings(rules) if self.perfect else []
         if self.perfect:
             kind = "races" if self._race else "endings"
             actions = np.zeros(0, np.int64)
-            warm_up(f"play of {kind}", "agents", lambda: self.improve(no_views(), actions))
+            warm_up(f"play of {kind}", "agents", lambda: self.improve(np.zeros(0, VIEW), actions))
 
     def improve(self, views: Array, actions: Array) -> None:
         """Replace the actions of views in an open ending by best ones."""
         if not self.perfect:
             return
-        for low, known in self._tables:
+        for known in self._tables:
             if self._race:
                 _improve_races(self._record, known, scratch_here(), views, actions)
             else:
-                _improve(self._record, known, scratch_here(), views, low, actions)
+                _improve(self._record, known, scratch_here(), views, actions)

@@ -15,20 +15,13 @@ import numpy as np
 
 from ..engine.bits import popcount
 from ..engine.compiled import jit, pasted
-from ..engine.endgame import Scratch, Tables, solve_race, tables
+from ..engine.endgame import Scratch, Tables, solve_race
 from ..engine.endgame.layout import MOST_CARDS, place
 from ..engine.endgame.search import points, reaches, stored
 from ..engine.play import Record, pay_for, stock_left
-from ..engine.rules import Rules
 from ..engine.state import LEAD, WIN
 
 LONG_RACE = 5
-
-
-def known_endings(rules: Rules) -> list[Tables]:
-    """The tables for each contract that comes up in a rule set; their `low` tells which."""
-    lows = {"high": (False,), "low": (True,), "colour": (False, True)}[rules.contract]
-    return [tables(rules.trumps == "upcard", low) for low in lows]
 
 
 @jit

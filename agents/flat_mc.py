@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import ONE, lowest, popcount
+from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables, solve_moves, tables
 from ..engine.endgame.layout import MOST_CARDS
@@ -38,8 +39,6 @@ from .threshold import threshold_action
 
 PLAYOUTS = ("threshold", "counting")
 """Who plays the sampled worlds on; the first unless another is named."""
-
-_ACTIONS = 53
 
 
 @pasted
@@ -99,7 +98,7 @@ def sample(
 ) -> None:  # fmt: skip
     """Add so many worlds to the totals of a view's actions."""
     cards = actions_of(legal_in_view(rules, view))
-    tricks = np.empty(52, np.int64)
+    tricks = np.empty(CARDS_IN_ALL, np.int64)
     whole = popcount(view.hand) <= MOST_CARDS and view.stock_left == 0 and rules.race == 0
     for _ in range(worlds):
         draw_world(rules, view, plan, stream, row(games, 0))
@@ -223,7 +222,7 @@ _Room = tuple[Scratch, Array, Array, Array, Array]
 
 def _room() -> _Room:
     """What one thread needs to search in."""
-    totals = np.zeros(_ACTIONS, np.int64)
+    totals = np.zeros(ACTIONS_IN_ALL, np.int64)
     return scratch_here(), np.zeros(1, PLAN), np.zeros(2, GAME), np.zeros(1, VIEW), totals
 
 

@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount
+from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit, warm_up
 from ..engine.endgame import Scratch, Tables, solve_moves
 from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
+from ..engine.endings import known_endings
 from ..engine.play import Record, row
 from ..engine.rules import Match, load_rules
 from ..engine.state import FOLLOW, NO_CARD
@@ -31,7 +33,6 @@ from ..engine.streams import below
 from ..engine.view import legal_in_view
 from .base import Agent, Array, no_rng, no_views
 from .counting import counting_actions
-from .endings import known_endings
 from .flat_mc import FlatMcAgent
 from .searching import SearchAgent
 from .thinker import ThinkerAgent
@@ -72,8 +73,8 @@ def guessed_endgame(
     memory: int, guesses: int, actions: np.ndarray,
 ) -> None:  # fmt: skip
     """Replace actions of the endgame by what is best against guessed hands."""
-    tricks = np.empty(52, np.int64)
-    totals = np.empty(52, np.int64)
+    tricks = np.empty(CARDS_IN_ALL, np.int64)
+    totals = np.empty(CARDS_IN_ALL, np.int64)
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
@@ -85,7 +86,7 @@ def guessed_endgame(
         for _ in range(guesses):
             other = _guess(first, view, memory, rng[index : index + 1])
             solve_moves(known, scratch, view.hand, other, trump, led, tricks)
-            for card in range(52):
+            for card in range(CARDS_IN_ALL):
                 totals[card] += -tricks[card] if view.low == 1 else tricks[card]
         cards = legal_in_view(first, view)
         best = lowest(cards)

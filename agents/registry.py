@@ -131,6 +131,33 @@ def make_agent(
     return agent
 
 
+def as_agent(
+    wanted: object,
+    rules: str | Path | Rules | Mapping[str, Any] = "classic",
+    *,
+    match: Match | None = None,
+) -> Agent:
+    """An agent by name, as it is, or out of a function of views and streams."""
+    rules = load_rules(rules)
+    if isinstance(wanted, (str, Path)):
+        return make_agent(str(wanted), rules, match=match)
+    if isinstance(wanted, type) and issubclass(wanted, Agent):
+        return wanted(rules, match=match)
+    if isinstance(wanted, Agent):
+        if wanted.rules != rules:
+            raise CannotPlay(
+                f"{wanted.name} was made for the rules {wanted.rules.name}, and {rules.name} are "
+                "played here: make it anew for these"
+            )
+        return wanted
+    if callable(wanted):
+        return CallableAgent(wanted, rules, match=match)
+    raise TypeError(
+        f"{wanted!r} is a {type(wanted).__name__}: an agent is given by name, as an Agent, or as "
+        "a function of views and random streams"
+    )
+
+
 def _load(source: str | Factory) -> Factory:
     found: Any = loaded(source)
     if not callable(found) and not isinstance(found, Agent):

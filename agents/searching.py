@@ -12,6 +12,7 @@ import numpy as np
 from ..engine.bits import popcount
 from ..engine.compiled import jit
 from ..engine.endgame import Tables
+from ..engine.endings import known_endings
 from ..engine.play import row
 from ..engine.rules import Match
 from ..engine.state import VIEW
@@ -19,7 +20,6 @@ from ..engine.view import View, legal_in_view
 from ..engine.worlds import METHODS
 from .base import Agent, Array, agent_key, decision_streams
 from .endgame import EndgamePlayer, is_open
-from .endings import known_endings
 
 
 @dataclass(frozen=True)

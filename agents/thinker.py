@@ -24,9 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount, suit_set
+from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables
 from ..engine.endgame.solver import scratch_here
+from ..engine.endings import known_endings
 from ..engine.play import Record, legal, pay_for, play, row, stock_left
 from ..engine.rules import Match, Rules
 from ..engine.state import FOLLOW, GAME
@@ -44,7 +46,7 @@ from .beliefs import (
 )
 from .checkpoint import Checkpoint, read_card, read_checkpoint
 from .endgame import is_open
-from .endings import ending_worth, known_endings
+from .endings import ending_worth
 from .judges import check_judged, read_judge_card
 from .layers import Layers, Rows, new_rows, pass_rows
 from .network import Policy, check_rules, look, ones_of
@@ -68,7 +70,6 @@ UNLIKELY = -9.0
 LIKELY = 0.02
 """Replies that are less likely are not looked at where every reply is weighed."""
 _MOST_CARDS = 13
-_ACTIONS = 52
 
 
 class Minds(NamedTuple):
@@ -137,9 +138,9 @@ def new_thoughts(minds: Minds, thorough: bool = False) -> Thoughts:
         new_rows(minds.replies, rows, len(minds.policy.inputs)),
         new_rows(minds.worth, rows, MOST_PLACES),
         new_rows(minds.beliefs, 1, MOST_KNOWN),
-        np.zeros(52),
-        np.zeros((53, MOST_HIDDEN + 1)),
-        np.zeros(_ACTIONS),
+        np.zeros(CARDS_IN_ALL),
+        np.zeros((ACTIONS_IN_ALL, MOST_HIDDEN + 1)),
+        np.zeros(CARDS_IN_ALL),
         np.zeros((_MOST_CARDS, _MOST_CARDS)),
         np.zeros(_MOST_CARDS, np.int64),
         np.zeros(_MOST_CARDS),
@@ -176,7 +177,7 @@ def _imagine(
         held = draw_planned(view.unseen, np.int64(plan.hidden), room.odds, room.ways, stream)
     else:
         held = draw_hand(view, plan, stream)
-    rest = np.zeros(52, np.uint8)
+    rest = np.zeros(CARDS_IN_ALL, np.uint8)
     count = shuffled(view.unseen & ~held, stream, rest)
     _lay_out(rules, view, held, rest, count, game)
 

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import NO_CARDS, SUIT_BITS, bit, highest, lowest, suit_set
+from ..engine.cards import TAKE_HIDDEN
 from ..engine.compiled import jit, warm_up
 from ..engine.play import Record, row, suit_of
 from ..engine.rules import Match
@@ -44,7 +45,6 @@ from .endgame import EndgamePlayer
 
 _QUEEN = 10
 _EIGHT = 6
-_HIDDEN = 52
 _ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 
@@ -119,7 +119,7 @@ def _value(card: int, trump: int) -> int:
 @jit
 def _chosen(upper: int, lower: int, trump: int, low: bool) -> int:
     if lower == NO_CARD:
-        return upper if _wants_card(upper, trump, low) else _HIDDEN
+        return upper if _wants_card(upper, trump, low) else TAKE_HIDDEN
     upper_is_worth_more = _value(upper, trump) >= _value(lower, trump)
     return upper if upper_is_worth_more != low else lower
 

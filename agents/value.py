@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, lowest, popcount, suit_set
+from ..engine.cards import TAKE_HIDDEN
 from ..engine.compiled import jit, warm_up
 from ..engine.play import Record, row, suit_of
 from ..engine.rules import Match
@@ -45,7 +46,6 @@ from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer
 from .threshold import winners_over
 
-_HIDDEN = 52
 _TRICK = 6
 _RACE_TRICK = 1000
 _MOST_BONUS = 1000
@@ -133,7 +133,7 @@ def _chosen(view: Record, bonus: int) -> int:
     if lower != NO_CARD:
         return upper if worth >= worth_of(lower, trump, bonus, low) else lower
     mean = _total_worth(view.unseen, trump, bonus, low)
-    return upper if worth * popcount(view.unseen) >= mean else _HIDDEN
+    return upper if worth * popcount(view.unseen) >= mean else TAKE_HIDDEN
 
 
 @jit

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, SUIT_BITS
+from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit
 from ..engine.play import Record, stock_left
 from ..engine.rules import Rules
@@ -25,8 +26,8 @@ from .layers import Layers
 # has seen of mine, what I have seen of the other's; then the trick.
 SETS = 6
 TRICKS = 13
-INPUTS = SETS * 52 + TRICKS
-MOST_PLACES = 52 + 26 + 1
+INPUTS = SETS * CARDS_IN_ALL + TRICKS
+MOST_PLACES = CARDS_IN_ALL + 26 + 1
 OUTCOMES = 14
 """From no trick of the ending to thirteen."""
 
@@ -59,20 +60,20 @@ def write_places(
                     places[count] = place
                     count += 1
                     if seen & rank:
-                        places[count] = 4 * 52 + place
+                        places[count] = 4 * CARDS_IN_ALL + place
                         count += 1
                 elif other & rank:
-                    places[count] = 52 + place
+                    places[count] = CARDS_IN_ALL + place
                     count += 1
                     if seen & rank:
-                        places[count] = 5 * 52 + place
+                        places[count] = 5 * CARDS_IN_ALL + place
                         count += 1
                 else:
                     places[count] = (104 if faced & rank else 156) + place
                     count += 1
                 place -= 1
             rank >>= ONE
-    places[count] = SETS * 52 + trick
+    places[count] = SETS * CARDS_IN_ALL + trick
     return count + 1
 
 

@@ -20,6 +20,7 @@ RANK_NAMES = (
 CARDS_IN_ALL = 52
 TAKE_HIDDEN = 52
 """The one action that is no card: take the hidden card instead of the upcard."""
+ACTIONS_IN_ALL = 53
 
 
 class Card(int):
@@ -109,3 +110,10 @@ def cards_of(total: int) -> list[Card]:
 def text_of(members: Iterable[int]) -> str:
     """Cards as one text, `AS KD 2C`."""
     return " ".join(str(CARDS[member]) for member in members)
+
+
+def action_text(action: int) -> str:
+    """An action in words that an error can use."""
+    if 0 <= action < TAKE_HIDDEN:
+        return f"{action} ({CARDS[action]})"
+    return f"{action} (the hidden card)" if action == TAKE_HIDDEN else str(action)

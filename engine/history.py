@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .bits import bit
+from .cards import CARDS_IN_ALL
 from .compiled import jit
 from .layout import keep_suits, shown_action, trump_first
 from .play import Record, faced_count, row, suit_of
@@ -55,7 +56,7 @@ def _first_hand(view: Record) -> np.uint64:
     """The cards that the player was dealt."""
     cards = view.hand | view.played[0]
     for index in range(len(view.my_draws)):
-        if view.my_draws[index] < 52:
+        if view.my_draws[index] < CARDS_IN_ALL:
             cards &= ~bit(view.my_draws[index])
     return cards
 
@@ -85,7 +86,7 @@ def write_history(
         at = _add(out, at, SCORE, ME, min(np.int64(view.points[0]), 127), 0)
         at = _add(out, at, SCORE, OTHER, min(np.int64(view.points[1]), 127), 0)
     dealt = _first_hand(view)
-    for place in range(52):
+    for place in range(CARDS_IN_ALL):
         card = place + 13 * (np.int64(order[place // 13]) - place // 13)
         if dealt & bit(card):
             at = _add(out, at, DEALT, ME, place, 0)
@@ -144,7 +145,7 @@ def history_suits(
     early = 4
     for at in range(write_history(rules, view, order, False, rows)):
         card = np.int64(rows[at, 2])
-        if rows[at, 0] == DEALT or card >= 52 or scratch.void_draws[suit_of(card)] >= 0:
+        if rows[at, 0] == DEALT or card >= CARDS_IN_ALL or scratch.void_draws[suit_of(card)] >= 0:
             continue
         scratch.void_draws[suit_of(card)] = early
         early -= 1

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .bits import NO_CARDS, ONE, SUIT_BITS, bit
+from .cards import CARDS_IN_ALL, TAKE_HIDDEN
 from .compiled import jit
 from .play import Record, suit_of
 from .state import MOST_TRICKS, NO_CARD, NO_TRUMP
@@ -75,13 +76,17 @@ class Layout:
 LAYOUT = Layout(
     LAYOUT_VERSION,
     [
-        ("own_hand", 52, "cards in the player's own hand, by card id"),
-        ("upcards", 52, "stock cards that lie face up"),
-        ("led", 52, "the card led to the trick under way, when it is to be followed"),
-        ("played_by_me", 52, "cards that the player has played"),
-        ("played_by_opponent", 52, "cards that the opponent has played"),
-        ("opponent_known", 52, "cards that the opponent was seen to take and still holds"),
-        ("unseen", 52, "cards of the deck whose place the player can not know"),
+        ("own_hand", CARDS_IN_ALL, "cards in the player's own hand, by card id"),
+        ("upcards", CARDS_IN_ALL, "stock cards that lie face up"),
+        ("led", CARDS_IN_ALL, "the card led to the trick under way, when it is to be followed"),
+        ("played_by_me", CARDS_IN_ALL, "cards that the player has played"),
+        ("played_by_opponent", CARDS_IN_ALL, "cards that the opponent has played"),
+        (
+            "opponent_known",
+            CARDS_IN_ALL,
+            "cards that the opponent was seen to take and still holds",
+        ),
+        ("unseen", CARDS_IN_ALL, "cards of the deck whose place the player can not know"),
         ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
         (
             "opponent_void",
@@ -191,7 +196,7 @@ def trump_first(rules: Record, view: Record, order: np.ndarray) -> None:
 @jit
 def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
     """A set of cards (and the hidden choice) with its suits in another order."""
-    result = cards & (ONE << np.uint64(52))
+    result = cards & (ONE << np.uint64(TAKE_HIDDEN))
     for place in range(4):
         result |= _suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
     return result
@@ -200,7 +205,7 @@ def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
 @jit
 def real_action(action: int, order: np.ndarray) -> int:
     """The action behind one that was chosen among relabelled suits."""
-    if action >= 52:
+    if action >= TAKE_HIDDEN:
         return action
     place = suit_of(action)
     return action + 13 * (np.int64(order[place]) - place)
@@ -209,7 +214,7 @@ def real_action(action: int, order: np.ndarray) -> int:
 @jit
 def shown_action(action: int, order: np.ndarray) -> int:
     """An action as it is shown among relabelled suits."""
-    if action >= 52:
+    if action >= TAKE_HIDDEN:
         return action
     suit = suit_of(action)
     shown = action
@@ -234,7 +239,7 @@ def write_mask(out: np.ndarray, actions: np.uint64, order: np.ndarray) -> None:
 
 @jit
 def _write_set(out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray) -> None:
-    write_mask(out[at : at + 52], cards, order)
+    write_mask(out[at : at + CARDS_IN_ALL], cards, order)
 
 
 @jit

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .bits import NO_CARDS, bit, suit_set
+from .cards import CARDS_IN_ALL, TAKE_HIDDEN
 from .compiled import COMPILED, jit
 from .state import (
     AFTER_FIRST,
@@ -31,8 +32,8 @@ from .streams import below, keyed
 # A record of a structure: `numpy.record` when interpreted, a pointer when compiled.
 Record = Any
 
-_SUIT_OF = np.array([card // 13 for card in range(52)], np.int64)
-_HIDDEN_ACTION = np.uint64(1) << np.uint64(52)
+_SUIT_OF = np.array([card // 13 for card in range(CARDS_IN_ALL)], np.int64)
+_HIDDEN_ACTION = np.uint64(1) << np.uint64(TAKE_HIDDEN)
 
 if COMPILED:
 
@@ -61,7 +62,7 @@ def suit_of(card: int) -> int:
 def shuffle(rules: Record, stream: np.ndarray, deal: np.ndarray) -> int:
     """Write the deck into `deal` in a random order; returns its size."""
     size = 0
-    for card in range(52):
+    for card in range(CARDS_IN_ALL):
         if rules.deck & bit(card):
             deal[size] = card
             size += 1

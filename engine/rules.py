@@ -119,9 +119,9 @@ class Rules:
         return SEATS
 
     @property
-    def phases(self) -> tuple[str, ...]:
-        """The kinds of decision that come up in a hand."""
-        return ("lead", "follow", "choose") if self.choice else ("lead", "follow")
+    def lows(self) -> tuple[bool, ...]:
+        """Whether fewer tricks win, for each contract that comes up."""
+        return {"high": (False,), "low": (True,), "colour": (False, True)}[self.contract]
 
     @cached_property
     def deck(self) -> tuple[Card, ...]:

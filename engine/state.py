@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .cards import CARDS_IN_ALL
+
 # A rule set holds at most 26 tricks: every trick uses up two cards of 52.
 MOST_TRICKS = 26
 SEATS = 2
@@ -77,7 +79,8 @@ GAME = _without_gaps(
         ("points", "i4", (SEATS,)),  # of the match so far
         ("hands", "u2"),  # hands of the match that are over
         ("hands_won", "u2", (SEATS,)),
-        ("deal", "u1", (52,)),  # dealing order: hands in turn, non-dealer first, then the stock
+        # In dealing order: hands in turn, non-dealer first, then the stock.
+        ("deal", "u1", (CARDS_IN_ALL,)),
         ("led_cards", "u1", (MOST_TRICKS,)),
         ("followed_cards", "u1", (MOST_TRICKS,)),
         ("leaders", "u1", (MOST_TRICKS,)),

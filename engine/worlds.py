@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .bits import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
+from .cards import CARDS_IN_ALL
 from .compiled import called, jit, warm_up
 from .play import Record, draw, play, row, set_up, suit_of
 from .rules import Match, Rules
@@ -111,7 +112,7 @@ def _list_past(view: Record, plan: Record) -> None:
     """The cards that the opponent played and was not seen to take."""
     taken = NO_CARDS
     for trick in range(len(view.other_draws)):
-        if view.other_draws[trick] < 52:
+        if view.other_draws[trick] < CARDS_IN_ALL:
             taken |= bit(view.other_draws[trick])
     count = 0
     for trick in range(len(view.led_cards)):
@@ -342,7 +343,7 @@ def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
 def draw_world(rules: Record, view: Record, plan: Record, stream: np.ndarray, game: Record) -> None:
     """Draw one world from a plan: `game` becomes a whole deal with the same past in view."""
     held = draw_hand(view, plan, stream)
-    rest = np.zeros(52, np.uint8)
+    rest = np.zeros(CARDS_IN_ALL, np.uint8)
     count = shuffled(view.unseen & ~held, stream, rest)
     slot_cards = np.zeros(MOST_TRICKS, np.uint8)
     dealt = _draw_past(rules, plan, held, stream, slot_cards)
@@ -491,7 +492,7 @@ def _write_deal(
     """The deal in dealing order: both first hands, the stock as it went, the unseen rest."""
     mine = view.hand | view.played[0]
     for trick in range(len(view.my_draws)):
-        if view.my_draws[trick] < 52:
+        if view.my_draws[trick] < CARDS_IN_ALL:
             mine &= ~bit(view.my_draws[trick])
     first, second = (dealt, mine) if view.i_deal == 1 else (mine, dealt)
     place = 0

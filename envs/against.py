@@ -15,13 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..agents.base import Agent, action_text, as_agent, checked_answer, copied
+from ..agents.base import Agent, checked_answer, copied
+from ..agents.registry import as_agent
+from ..engine.cards import action_text
+from ..engine.compiled import warm_up
 from ..engine.game import IllegalAction
 from ..engine.state import NO_CARD, VIEW
-from .batch import Array, Batch, checked_count, prepare
+from .batch import Array, Batch, checked_count
 from .kernels import first_illegal_answer, waiting
-from .options import RESET_OPTIONS, Options, checked_seat
-from .painter import Painter
+from .options import RESET_OPTIONS, Options, checked_seat, options_from
+from .pictures.painter import Painter
 from .results import results_seen
 
 RANDOM_SEAT = "random"
@@ -246,3 +249,18 @@ class _Ends:
         indices = np.concatenate(self._indices)
         order = np.argsort(indices)
         return indices[order], np.concatenate(self._observations)[order]
+
+
+def prepare() -> None:
+    """Compile, or load, what the batches call, so that no step has to."""
+    warm_up("vector environment", "envs", _compile_all)
+
+
+def _compile_all() -> None:
+    for observation in ("vector", "history"):
+        batch = Against(
+            options_from("small-last", observation=observation), 2, "random", warm=False
+        )
+        batch.reset(0)
+        for _ in range(20):
+            batch.step(batch.masks.argmax(axis=1))

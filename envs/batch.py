@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.base import action_text, agent_key
-from ..engine.compiled import warm_up
+from ..agents.base import agent_key
+from ..engine.cards import action_text
+from ..engine.endings import best_tricks, known_endings
 from ..engine.game import Game, IllegalAction
 from ..engine.state import GAME, OVER, VIEW
 from ..engine.view import View, write_views
-from .endings import best_tricks, prepare_endings
 from .kernels import (
     ENDED,
     ENDING,
@@ -89,7 +89,7 @@ class Batch:
         self._size = int(np.prod(self._shape))
         self._kept: tuple[Array, Array] | None = None
         if options.horizon == "foreplay":
-            prepare_endings(options.rules)
+            known_endings(options.rules)
 
     # -- stepping
 
@@ -317,21 +317,3 @@ class Batch:
             shown = [each for each in range(53) if allowed >> each & 1]
             why = f"its mask allows {actions_text(shown, self.options) or 'nothing'}"
         return f"action {named} is not legal in game {index}: {why}"
-
-
-def prepare() -> None:
-    """Compile, or load, what the batches call, so that no step has to."""
-    warm_up("vector environment", "envs", _compile_all)
-
-
-def _compile_all() -> None:
-    from .against import Against
-    from .options import options_from
-
-    for observation in ("vector", "history"):
-        batch = Against(
-            options_from("small-last", observation=observation), 2, "random", warm=False
-        )
-        batch.reset(0)
-        for _ in range(20):
-            batch.step(batch.masks.argmax(axis=1))

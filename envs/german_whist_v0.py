@@ -126,7 +126,7 @@ from .options import (
     named_options,
     options_from,
 )
-from .painter import OPEN, Painter, warn_without_render_mode
+from .pictures.painter import OPEN, Painter, warn_without_render_mode
 from .results import result_seen, results_seen
 from .typed_aec import Observation, TypedAEC
 

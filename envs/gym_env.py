@@ -30,7 +30,7 @@ from .options import (
     named_options,
     options_from,
 )
-from .painter import OPEN, SEAT, Painter, warn_without_render_mode
+from .pictures.painter import OPEN, SEAT, Painter, warn_without_render_mode
 from .results import result_seen
 
 

@@ -26,7 +26,7 @@ from .options import (
     named_options,
     options_from,
 )
-from .painter import OPEN, SEAT, Painter
+from .pictures.painter import OPEN, SEAT, Painter
 from .results import result_seen
 
 # What `get_attr` finds; the environments of a batch have these in common.

@@ -15,7 +15,8 @@ from gymnasium import spaces
 from ..agents.base import Array
 from ..engine.rules import Match, Rules
 from ..engine.view import View
-from .batch import Batch, checked_count, prepare
+from .against import prepare
+from .batch import Batch, checked_count
 from .options import Options, RulesLike, named_options, options_from
 
 

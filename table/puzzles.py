@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ..agents.base import Player
+from ..agents.player import Player
 from ..agents.registry import make_agent
 from ..engine.cards import text_of
 from ..engine.game import Game

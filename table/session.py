@@ -17,7 +17,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from msgspec.structs import replace as changed
 
-from ..agents.base import Agent, Player
+from ..agents.base import Agent
+from ..agents.player import Player
 from ..agents.registry import make_agent
 from ..engine.checking import converted
 from ..engine.endgame import NotOpenError, best_card_of, value_of

@@ -72,6 +72,60 @@ def test_imports_point_one_way(room: str) -> None:
                 assert len(parts) == 1 or parts[1] in allowed, f"{path} imports {name}"
 
 
+def files_by_name() -> dict[str, Path]:
+    """Every file of the rooms and of the front door, by the name that it is imported by."""
+    named = {}
+    for folder in (*ROOMS, "src/german_whist"):
+        for path in sources(folder):
+            inside = path.relative_to(ROOT / "src" if folder.startswith("src") else ROOT)
+            parts = [*inside.parent.parts, *([] if path.stem == "__init__" else [path.stem])]
+            named[".".join(parts if folder.startswith("src") else ["german_whist", *parts])] = path
+    return named
+
+
+def imported_files() -> dict[str, set[str]]:
+    """Which files each file imports, anywhere in it: in functions and for checkers alone too."""
+    named = files_by_name()
+    graph: dict[str, set[str]] = {}
+    for name, path in named.items():
+        package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
+        graph[name] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = [*package[: len(package) - node.level + 1], *filter(None, [node.module])]
+                each = {".".join([*base, alias.name]) for alias in node.names}
+                # What is no file is a name within the one that it is imported from.
+                graph[name] |= {one if one in named else ".".join(base) for one in each} - {name}
+    return graph
+
+
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    """Files that import each other, the first once more at the end; nothing if there are none."""
+    done: set[str] = set()
+
+    def walk(name: str, way: list[str]) -> list[str]:
+        if name in way:
+            return [*way[way.index(name) :], name]
+        if name not in done:
+            for other in sorted(graph[name]):
+                if found := walk(other, [*way, name]):
+                    return found
+            done.add(name)
+        return []
+
+    for name in sorted(graph):
+        if found := walk(name, []):
+            return found
+    return []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = imported_files()
+    assert "german_whist.engine.play" in graph["german_whist.engine.game"]
+    assert {*graph["german_whist.agents"]} >= {"german_whist.agents.registry"}
+    assert circle_in(graph) == []
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_rooms_import_each_other_by_relative_names(room: str) -> None:
     for path in sources(room):

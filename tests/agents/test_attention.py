@@ -12,10 +12,11 @@ from checkpoints import written
 
 from german_whist import named_rules
 from german_whist.agents.attention import EVENT_VECTORS, attention_parts, most_events
-from german_whist.agents.base import CannotPlay, Player, agent_key, decision_streams
+from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.card import AttentionSize
 from german_whist.agents.checkpoint import CheckpointError
 from german_whist.agents.network import NetworkAgent
+from german_whist.agents.player import Player
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
 from german_whist.engine.history import HISTORY_VERSION, histories, history_rows, write_history

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from checkpoints import written
 
-from german_whist.agents.base import CannotPlay, Player, agent_key, decision_streams
+from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.closing import close_ranks
 from german_whist.agents.network import NetworkAgent
+from german_whist.agents.player import Player
 from german_whist.agents.registry import make_agent
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
@@ -176,7 +177,7 @@ def test_it_is_an_opponent_in_the_environments(path: Path) -> None:
 def test_torch_is_not_needed(path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from german_whist.agents.base import Player\n"
+        "from german_whist.agents import Player\n"
         "from german_whist import Game\n"
         "game = Game(seed=1)\n"
         f"print(Player({str(path)!r}, 'classic').choose(game.view(game.turn)))"

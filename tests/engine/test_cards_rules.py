@@ -204,7 +204,6 @@ def test_facts_of_the_named_sets() -> None:
         assert sets[name].hand == endgame
     assert [name for name in sets if sets[name].actions == 53] == ["draft"]
     assert [name for name in sets if sets[name].choice] == ["open-stock", "draft"]
-    assert [name for name in sets if "choose" in sets[name].phases] == ["open-stock", "draft"]
     assert {name: rules.race for name, rules in sets.items() if rules.race} == {
         "race-7": 7,
         "race-9": 9,

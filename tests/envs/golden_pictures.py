@@ -12,7 +12,7 @@ from typing import Any
 
 from german_whist.engine.game import Game
 from german_whist.engine.rules import Match
-from german_whist.envs.painter import Painter
+from german_whist.envs.pictures.painter import Painter
 
 KEPT = Path(__file__).with_name("golden_pictures.json")
 # Rules, how many actions are played (-1: all), and what else a picture depends on.

@@ -14,7 +14,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 import german_whist.envs
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv, german_whist_v0
 from german_whist.envs import batch as batches
-from german_whist.envs.painter import Painter
+from german_whist.envs.pictures.painter import Painter
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
 
@@ -89,7 +89,7 @@ def test_what_is_slow_once_is_done_when_an_environment_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[str] = []
-    monkeypatch.setattr(batches, "prepare_endings", lambda rules: seen.append(rules.name))
+    monkeypatch.setattr(batches, "known_endings", lambda rules: seen.append(rules.name))
     SelfPlayEnv(1, "small-last", horizon="foreplay")
     assert seen == ["small-last"]
 

@@ -15,10 +15,10 @@ from walks import NAMES, OPTIONS, label, render_test
 from german_whist import Game, german_whist_v0
 from german_whist.engine.cards import CARDS
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
-from german_whist.envs.painter import Painter
-from german_whist.envs.raster import image_of
+from german_whist.envs.pictures.painter import Painter
+from german_whist.envs.pictures.raster import image_of
+from german_whist.envs.pictures.scene import WIDTH, Box, Item, Scene, Shape, Text, scene_of
 from german_whist.envs.sb3 import GermanWhistVecEnv
-from german_whist.envs.scene import WIDTH, Box, Item, Scene, Shape, Text, scene_of
 from support import ODD
 
 RULES = [*NAMES, *ODD.values()]

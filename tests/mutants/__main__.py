@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # The rooms that are tried; the endgame solver has proofs of its own, which take long.
 ROOMS = {
     "engine": ("engine/*.py",),
-    "envs": ("envs/*.py",),
-    "agents": ("agents/base.py", "agents/registry.py"),
+    "envs": ("envs/*.py", "envs/pictures/*.py"),
+    "agents": ("agents/base.py", "agents/player.py", "agents/registry.py"),
     "training": ("training/*.py",),
     "arena": ("training/arena/*.py",),
 }

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.base import Agent, action_text, checked_answer, copied
+from ...agents.base import Agent, checked_answer, copied
 from ...agents.naming import raised_at, told_error
+from ...engine.cards import action_text
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
 from ...engine.records import GameRecord, MatchScore, TrickRecord

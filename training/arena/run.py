@@ -326,13 +326,6 @@ class Arena:
         """Hands played so far (matches, where a match is played)."""
         return SEATS * sum(course.tally.pairs for course in self.courses)
 
-    @property
-    def hands_wanted(self) -> int | None:
-        """Hands to be played in all, if that is known."""
-        if self.until is not None:
-            return None
-        return SEATS * self.pairs * len(self.courses)
-
     def result(self) -> Result:
         """Everything found so far."""
         pairings = tuple(

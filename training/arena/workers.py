@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
-from ...agents.base import Agent, as_agent
+from ...agents.base import Agent
+from ...agents.registry import as_agent
 from ...engine.output import lasting_streams
 from .play import Chunk, Halves, Pair, Setting, play_chunk, warm_up_arena
 
@@ -177,11 +178,6 @@ class Pool:
             worker.process.join()
             worker.process.close()
         self._workers = []
-
-    @property
-    def pids(self) -> list[int]:
-        """The processes at work."""
-        return [worker.process.pid for worker in self._workers]
 
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 
-from ..engine.game import Game
+from ...engine.game import Game
 from .scene import scene_of
 from .text_table import text_table
 

@@ -1,4 +1,4 @@
-"""What an ending is worth with best play, for episodes that end with the foreplay."""
+"""What endings are worth with best play: the tables of a rule set, and the tricks of many hands."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.endgame import tables, values
-from ..engine.rules import Rules
+from .endgame import Tables, tables, values
+from .rules import Rules
 
 
-def prepare_endings(rules: Rules) -> None:
-    """Load the tables of endings, so that no step has to."""
-    lows = {"high": (False,), "low": (True,), "colour": (False, True)}[rules.contract]
-    for low in lows:
-        tables(rules.trumps == "upcard", low)
+def known_endings(rules: Rules) -> list[Tables]:
+    """The tables for each contract that comes up in a rule set; their `low` tells which."""
+    return [tables(rules.trumps == "upcard", low) for low in rules.lows]
 
 
 def best_tricks(games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

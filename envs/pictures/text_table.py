@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..engine.cards import SUIT_NAMES, SUIT_SYMBOLS, Card
-from ..engine.view import View
+from ...engine.cards import SUIT_NAMES, SUIT_SYMBOLS, Card
+from ...engine.view import View
 from .scene import known_hand, result_text, sorted_hand
 
 

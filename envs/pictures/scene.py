@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..engine.cards import RANKS, SUIT_NAMES, Card
-from ..engine.play import pay_for, row
-from ..engine.view import View
+from ...engine.cards import RANKS, SUIT_NAMES, Card
+from ...engine.play import pay_for, row
+from ...engine.view import View
 from .suits import COLOURS, SHAPES, Outline
 
 WIDTH, HEIGHT = 1000, 640

@@ -1,0 +1,1 @@
+"""Pictures of a table: as text, SVG, an image or a window."""
