@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
-from .base import Agent, CannotPlay, as_agent
+from .base import Agent, CannotPlay
 from .champion import WEIGHTS
 from .checkpoint import Checkpoint, find_checkpoint, is_checkpoint, read_card
-from .registry import agent_names, named_player
+from .registry import agent_names, as_agent, named_player
 
 _USUAL = "classic"
 _CHAMPION = "champion"

@@ -29,6 +29,7 @@ from .play import (
     set_up,
 )
 from .rules import Match, Rules, load_rules
+from .seeds import checked_seed
 from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, RULES, SEATS, VIEW
 from .view import View, write_view
 
@@ -169,7 +170,7 @@ class Game:
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
         """Deal hand `number` of a seed; a match starts again."""
-        checked = _checked_seed(seed, "seed"), _checked_seed(number, "number")
+        checked = checked_seed(seed), checked_seed(number, "number")
         self.seed: int
         self.number: int
         self.seed, self.number = checked
@@ -418,14 +419,6 @@ def _shown(action: int) -> str:
     if action == TAKE_HIDDEN:
         return "52 (the hidden card)"
     return str(CARDS[action]) if 0 <= action < TAKE_HIDDEN else str(action)
-
-
-def _checked_seed(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ValueError(f"{name} is {value!r}: it has to be a whole number")
-    if not 0 <= int(value) < 2**64:
-        raise ValueError(f"{name} is {value}: it has to be from 0 to 2**64 - 1")
-    return int(value)
 
 
 def actions_in(rules: Rules, record: np.ndarray[Any, Any]) -> list[int]:

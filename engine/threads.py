@@ -7,9 +7,12 @@ copied, and works in a forked child, which inherits no threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+LEAST = 256
+"""Fewer games are not worth handing over to another thread."""
 
 
 class Threads:
@@ -20,26 +23,20 @@ class Threads:
         self._pool: ThreadPoolExecutor | None = None
         self._made_in = 0
 
-    def run(
-        self,
-        size: int,
-        kernel: Callable[..., None],
-        *arguments: Any,
-        rooms: Sequence[tuple[Any, ...]],
-    ) -> None:
-        """Run a kernel over `size` games in even parts, each with more arguments of its own.
+    def run(self, size: int, kernel: Callable[..., int], *arguments: Any) -> int:
+        """Run a kernel over `size` games in even parts; returns the sum of what it returns.
 
-        It gets `arguments`, those of its room, and where its part begins and ends.
+        After `arguments` it gets the part's number, and where that begins and ends.
         """
-        ends = [size * part // self.count for part in range(self.count + 1)]
+        parts = max(1, min(self.count, size // LEAST))
+        ends = [size * part // parts for part in range(parts + 1)]
         # The calling thread takes the first part itself: handing work over costs time.
         waiting = [
-            self._others().submit(kernel, *arguments, *rooms[part], ends[part], ends[part + 1])
-            for part in range(1, self.count)
+            self._others().submit(kernel, *arguments, part, ends[part], ends[part + 1])
+            for part in range(1, parts)
         ]
-        kernel(*arguments, *rooms[0], 0, ends[1])
-        for each in waiting:
-            each.result()
+        found = kernel(*arguments, 0, 0, ends[1])
+        return found + sum(each.result() for each in waiting)
 
     def _others(self) -> ThreadPoolExecutor:
         if self._pool is None or self._made_in != os.getpid():

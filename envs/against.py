@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..agents.base import Agent, checked_answer, copied
+from ..agents.base import Agent, agent_key, checked_answer, copied
 from ..agents.registry import as_agent
+from ..engine.batch import RESET_OPTIONS, Array, Batch, checked_count, kept
 from ..engine.cards import action_text
 from ..engine.compiled import warm_up
 from ..engine.game import IllegalAction
-from ..engine.state import NO_CARD, VIEW
-from .batch import Array, Batch, checked_count
-from .kernels import first_illegal_answer, waiting
-from .options import RESET_OPTIONS, Options, checked_seat, options_from
+from ..engine.options import Options, checked_seat, options_from
+from ..engine.results import results_seen
+from ..engine.state import NO_CARD, OVER, VIEW
+from .kernels import draw_seats, find_waiting, first_illegal_answer, write_waiting
 from .pictures.painter import Painter
-from .results import results_seen
 
 RANDOM_SEAT = "random"
 
@@ -60,25 +60,27 @@ class Against:
         seat: int | str = RANDOM_SEAT,
         *,
         copy: bool = True,
+        threads: int = 1,
         autoreset: AutoresetMode = AutoresetMode.SAME_STEP,
         warm: bool = True,
     ) -> None:
         """`autoreset` says when an episode that ends is followed by the next, as in Gymnasium."""
         self.n = checked_count(n, "num_envs")
         self.options = options
-        self.batch = Batch(options, self.n)
+        self.batch = Batch(options, self.n, checked_count(threads, "threads"))
         checked_seat(seat, (0, 1, RANDOM_SEAT))
         self._fixed_seat = -1 if seat == RANDOM_SEAT else int(seat)
-        self._copy = copy
+        self._rows = None if copy else self.batch.rows(self.n)
         self.autoreset = autoreset
         self.seats = np.zeros(self.n, np.uint8)
         self.over = np.zeros(self.n, np.bool_)
         """The games whose episode is over and the next not begun; none with SAME_STEP."""
+        self._key = agent_key(0)
         self._found = np.zeros(self.n, np.int64)
         self._opponent_views = np.zeros(self.n, VIEW)
         self._rng = np.zeros(self.n, np.uint64)
-        self.observations = np.zeros((self.n, *options.observation_shape), np.int8)
-        self.masks = np.zeros((self.n, options.rules.actions), np.int8)
+        self.observations, self.masks = self.batch.rows(self.n)
+        self.masks[:] = 0
         self.replace_opponent(opponent)
         if warm:
             prepare()
@@ -99,12 +101,21 @@ class Against:
         known: tuple[str, ...] = RESET_OPTIONS,
     ) -> None:
         """Begin an episode in every game, or in some, and play until the learner is to move."""
-        begun = self.batch.start(seed, self.seats, self._fixed_seat, wishes, known)
+        begun = self.batch.start(seed, wishes, known)
+        self._key = agent_key(self.batch.seed)
+        self._take_seats(begun)
         with self._or_not_ready():
             self.over[begun] = False
             self.opponent.reset(begun)
             self._play_opponent()
             self._look()
+
+    def _take_seats(self, indices: Array) -> None:
+        """The learner's seats in episodes that have begun."""
+        if self._fixed_seat < 0:
+            draw_seats(self.batch.board, indices, self.seats)
+        else:
+            self.seats[indices] = self._fixed_seat
 
     @contextmanager
     def _or_not_ready(self) -> Iterator[None]:
@@ -116,7 +127,7 @@ class Against:
     def _look(self) -> None:
         """Show every game to the learner anew."""
         batch = self.batch
-        self.observations, self.masks = batch.show(batch.all, self.seats, copy=self._copy)
+        self.observations, self.masks = batch.show(batch.all, self.seats, out=self._rows)
 
     def step(self, actions: Any) -> Outcome:
         """Play the learner's actions, then the opponent's, until the learner is to move again.
@@ -157,8 +168,25 @@ class Against:
 
     def begin_next(self, indices: Array) -> None:
         """Begin the next episodes in games whose episode is over."""
-        self.batch.begin_next(indices, self.seats, self._fixed_seat)
+        self.batch.deal_on(indices)
+        self._take_seats(indices)
         self.opponent.reset(indices)
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays; what an opponent remembers is not among it."""
+        return {**self.batch.state(), "seats": self.seats.copy()}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Go on from what `state` gave, the opponent as if these hands were new to it."""
+        seats = kept(state, "seats", self.n)
+        if not np.isin(seats, (0, 1)).all():
+            raise ValueError("seats of the state are not all 0 or 1: give what state() returned")
+        self.batch.restore(state)
+        self._key = agent_key(self.batch.seed)
+        self.seats[:] = seats
+        self.over = self.batch.records["phase"] == OVER
+        self.opponent.reset(self.batch.all)
+        self._look()
 
     def _why_over(self, resting: Array) -> str:
         if self.n == 1:
@@ -179,20 +207,19 @@ class Against:
         batch = self.batch
         where = batch.all
         while True:
-            count = waiting(
-                batch.options.rules_record,
-                batch.records,
-                batch.agent_key,
-                where,
-                self.seats,
-                self.opponent.reads_tricks,
-                self._found,
-                self._opponent_views,
-                self._rng,
-            )
+            count = find_waiting(batch.board, where, self.seats, self._found)
             if not count:
                 return
             where = self._found[:count].copy()
+            batch.run(
+                count,
+                write_waiting,
+                self._key,
+                where,
+                self.opponent.reads_tricks,
+                self._opponent_views,
+                self._rng,
+            )
             ended, dealt = batch.play(where, self._answer(where), shown=False)
             if ends is not None:
                 ends.add(ended, dealt)
@@ -207,7 +234,7 @@ class Against:
             answer = opponent.act(views, rng)
         actions = checked_answer(opponent, answer, count)
         batch = self.batch
-        wrong = first_illegal_answer(batch.options.rules_record, batch.records, where, actions)
+        wrong = first_illegal_answer(batch.board, where, actions)
         if wrong >= 0:
             index = int(where[wrong])
             seat = 1 - int(self.seats[index])

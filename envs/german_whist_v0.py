@@ -108,27 +108,29 @@ from gymnasium import spaces
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper, TerminateIllegalWrapper
 
+from ..engine.batch import Batch, actions_text, checked_action
 from ..engine.compiled import warm_up
+from ..engine.episodes import ENDED, ENDING, step_one
 from ..engine.game import Game, IllegalAction
 from ..engine.history import HISTORY_ABOUT
 from ..engine.layout import LAYOUT
-from ..engine.rules import Match, Rules
-from ..engine.state import VIEW
-from ..engine.view import View
-from .batch import Batch, actions_text, checked_action
-from .kernels import ENDED, ENDING, show_one, step_one
-from .options import (
-    RENDER_MODES,
+from ..engine.options import (
+    GameOptions,
     Options,
     RulesLike,
-    checked_render_mode,
-    checked_render_view,
+    checked_seat,
     named_options,
     options_from,
 )
-from .pictures.painter import OPEN, Painter, warn_without_render_mode
-from .results import result_seen, results_seen
+from ..engine.results import result_seen, results_seen
+from ..engine.rules import Rules
+from ..engine.view import View
+from .pictures.painter import OPEN, RENDER_MODES, painter_for, warn_without_render_mode
+from .spaces import action_space, dict_space
 from .typed_aec import Observation, TypedAEC
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 AGENTS = ("player_0", "player_1")
 
@@ -198,48 +200,30 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         self,
         rules: RulesLike = "classic",
         *,
-        reward: str = "points",
-        layout: str = "raw",
-        horizon: str = "hand",
-        observation: str = "vector",
-        match: Match | int | None = None,
         render_mode: str | None = None,
         render_view: str | int = OPEN,
+        **options: Unpack[GameOptions],
     ) -> None:
         super().__init__()
-        self.options: Options = options_from(
-            rules,
-            reward=reward,
-            layout=layout,
-            horizon=horizon,
-            observation=observation,
-            match=match,
-        )
-        self.render_mode: str | None = checked_render_mode(render_mode)
-        self._render_view = checked_render_view(render_view, (OPEN, 0, 1))
-        self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
+        self.options: Options = options_from(rules, **options)
+        self.render_mode: str | None = render_mode
+        self._painter = painter_for(render_mode, self.metadata["render_fps"])
+        self._render_view = checked_seat(render_view, (OPEN, 0, 1), "render_view")
         self.rules: Rules = self.options.rules
         self.worst: float = self.options.worst
         self.possible_agents: list[str] = list(AGENTS)
         self.observation_spaces: dict[str, spaces.Space[Any]] = {
-            agent: self.options.dict_space() for agent in AGENTS
+            agent: dict_space(self.options) for agent in AGENTS
         }
         self.action_spaces: dict[str, spaces.Space[Any]] = {
-            agent: self.options.action_space() for agent in AGENTS
+            agent: action_space(self.options) for agent in AGENTS
         }
-        self._rules, self._pays = self.options.rules_record, self.options.pay_record
-        self._setting = self.options.setting
         self._batch = Batch(self.options, 1)
-        self._records = self._batch.records
-        self._seats = np.zeros(1, np.uint8)
-        self._views = np.zeros(2, VIEW)
-        self._order = np.zeros(4, np.uint8)
-        self._paid_now = np.zeros(2)
+        self._arrays = self._batch.board[:6]
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
         self._actions = self.rules.actions
-        self._seed = np.uint64(0)
         self._ready: tuple[Any, Any] | None = None
         self.agents: list[str] = []
         self.is_over: bool = False
@@ -278,27 +262,13 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._skip_agent_selection = None
         self._paid = [0.0, 0.0]
         self.is_over = False
-        self._batch.start(seed, self._seats, wishes=options)
-        self._seed = self._batch.seed
-        observation, mask = self._room()
-        turn = int(self._records["turn"][0])
-        show_one(
-            self._rules,
-            self._setting,
-            self._records,
-            turn,
-            self._views,
-            self._order,
-            observation,
-            mask,
-        )
+        self._batch.start(seed, options)
+        turns = self._batch.turns()
+        (observation,), (mask,) = self._batch.show(self._batch.all, turns)
         self._ready = (observation, mask)
-        self.agent_selection = AGENTS[turn]
+        self.agent_selection = AGENTS[turns[0]]
         if self.render_mode == "human":
             self.render()
-
-    def _room(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        return np.empty(self._size, np.int8), np.empty(self._actions, np.int8)
 
     def step(self, action: Any) -> None:
         """Play an action of the agent to move, or, with None, take a finished agent out."""
@@ -314,32 +284,19 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             self.check_action(action)
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
-        paid = self._paid_now
-        code = step_one(
-            self._rules,
-            self._pays,
-            self._setting,
-            self._records,
-            self._seed,
-            action,
-            self._views,
-            self._order,
-            observation,
-            mask,
-            paid,
-        )
+        code = step_one(*self._arrays, action, observation, mask)
         if code < 0:
             raise IllegalAction(self._why_illegal(action))
         led_to = code & 7
         self._cumulative_rewards[agent] = 0.0
         if led_to >= ENDED:
-            self._batch.close(self._batch.all, np.array([led_to == ENDING]), paid[None])
+            if led_to == ENDING:
+                self._batch.close(self._batch.all)
             self._end(agent)
         else:
             self._ready = (observation, mask)
             self.agent_selection = AGENTS[code >> 3]
-        first, second = paid.tolist()
-        self._pay(first, second)
+        self._pay(*self._batch.rewards[0].tolist())
         if self.render_mode == "human":
             self.render()
 
@@ -391,18 +348,8 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def _look(self, agent: str) -> tuple[Any, Any]:
         self._check_dealt()
-        observation, mask = self._room()
-        order = np.zeros(4, np.uint8)
-        show_one(
-            self._rules,
-            self._setting,
-            self._records,
-            self._seat(agent),
-            self._views,
-            order,
-            observation,
-            mask,
-        )
+        seats = np.full(1, self._seat(agent), np.uint8)
+        (observation,), (mask,) = self._batch.show(self._batch.all, seats, keep=False)
         return observation, mask
 
     def view(self, agent: str) -> View:

@@ -6,7 +6,8 @@ one batch; both are thin readers of `Against`, so they play the same.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -16,26 +17,24 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..agents.base import Agent
-from ..engine.rules import Match, Rules
-from ..engine.view import View
-from .against import RANDOM_SEAT, Against, Outcome
-from .batch import checked_action
-from .options import (
-    RENDER_MODES,
-    VECTOR_RESET_OPTIONS,
+from ..engine.batch import VECTOR_RESET_OPTIONS, Array, checked_action
+from ..engine.options import (
+    GameOptions,
     Options,
     RulesLike,
-    checked_render_mode,
-    checked_render_view,
+    checked_seat,
     named_options,
     options_from,
 )
-from .pictures.painter import OPEN, SEAT, Painter, warn_without_render_mode
-from .results import result_seen
+from ..engine.results import result_seen
+from ..engine.rules import Rules
+from ..engine.view import View
+from .against import RANDOM_SEAT, Against, Outcome
+from .pictures.painter import OPEN, RENDER_MODES, SEAT, painter_for, warn_without_render_mode
+from .spaces import action_space, observation_space
 
-
-def _space(options: Options, mask_in_observation: bool) -> gymnasium.Space[Any]:
-    return options.dict_space() if mask_in_observation else options.observation_box()
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _checked_mode(mode: object) -> AutoresetMode:
@@ -71,32 +70,23 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         opponent: object = "random",
         seat: int | str = RANDOM_SEAT,
         mask_in_observation: bool = False,
-        reward: str = "points",
-        layout: str = "raw",
-        horizon: str = "hand",
-        observation: str = "vector",
-        match: Match | int | None = None,
         render_mode: str | None = None,
         render_view: str = SEAT,
+        **options: Unpack[GameOptions],
     ) -> None:
-        self.options: Options = options_from(
-            rules,
-            reward=reward,
-            layout=layout,
-            horizon=horizon,
-            observation=observation,
-            match=match,
-        )
+        self.options: Options = options_from(rules, **options)
         self.rules: Rules = self.options.rules
         self._against = Against(self.options, 1, opponent, seat, autoreset=AutoresetMode.DISABLED)
         self._mask_in_observation = mask_in_observation
-        self.observation_space: spaces.Space[Any] = _space(self.options, mask_in_observation)
-        self.action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
-            self.options.action_space()
+        self.observation_space: spaces.Space[Any] = observation_space(
+            self.options, mask_in_observation
         )
-        self.render_mode: str | None = checked_render_mode(render_mode)
-        self._render_view = checked_render_view(render_view, (SEAT, OPEN))
-        self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
+        self.action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
+            action_space(self.options)
+        )
+        self.render_mode: str | None = render_mode
+        self._painter = painter_for(render_mode, self.metadata["render_fps"])
+        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -118,6 +108,15 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         if over:
             info["result"] = result_seen(outcome.results)
         return self._observation(), float(outcome.rewards[0]), over, False, info
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays; what an opponent remembers is not among it."""
+        return self._against.state()
+
+    def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
+        """Go on from what `state` gave, in an environment of the same options."""
+        self._against.restore(state)
+        return self._observation(), self._info()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions as booleans, as MaskablePPO asks for them."""
@@ -171,7 +170,8 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
     """Many games against an agent, stepped at once over one batch.
 
     The options are those of `GermanWhistEnv`; `copy=False` hands out the same arrays
-    step after step instead of fresh ones. `autoreset_mode` says, as an `AutoresetMode`
+    step after step instead of fresh ones, `threads` play the games in parts at once, which
+    changes nothing else. `autoreset_mode` says, as an `AutoresetMode`
     or its value, when an episode that ends is followed by the next: `SameStep`, and
     `info["final_obs"]` and `info["final_info"]` keep its last sight; `NextStep`, whatever
     the next action; `Disabled`, by `reset(options={"reset_mask": terminations})`.
@@ -193,36 +193,30 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         seat: int | str = RANDOM_SEAT,
         mask_in_observation: bool = False,
         copy: bool = True,
+        threads: int = 1,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
-        reward: str = "points",
-        layout: str = "raw",
-        horizon: str = "hand",
-        observation: str = "vector",
-        match: Match | int | None = None,
         render_mode: str | None = None,
         render_view: str = SEAT,
+        **options: Unpack[GameOptions],
     ) -> None:
-        self.options: Options = options_from(
-            rules,
-            reward=reward,
-            layout=layout,
-            horizon=horizon,
-            observation=observation,
-            match=match,
-        )
+        self.options: Options = options_from(rules, **options)
         self.rules: Rules = self.options.rules
         mode = _checked_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": mode}
         self._copy = copy
-        self._against = Against(self.options, num_envs, opponent, seat, copy=copy, autoreset=mode)
+        self._against = Against(
+            self.options, num_envs, opponent, seat, copy=copy, threads=threads, autoreset=mode
+        )
         self.num_envs: int = self._against.n
-        self.render_mode: str | None = checked_render_mode(render_mode)
-        self._render_view = checked_render_view(render_view, (SEAT, OPEN))
-        self._painter = Painter(render_mode, self.metadata["render_fps"]) if render_mode else None
+        self.render_mode: str | None = render_mode
+        self._painter = painter_for(render_mode, self.metadata["render_fps"])
+        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
         self._mask_in_observation = mask_in_observation
-        self.single_observation_space: spaces.Space[Any] = _space(self.options, mask_in_observation)
+        self.single_observation_space: spaces.Space[Any] = observation_space(
+            self.options, mask_in_observation
+        )
         self.single_action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
-            self.options.action_space()
+            action_space(self.options)
         )
         self.observation_space: spaces.Space[Any] = batch_space(
             self.single_observation_space, self.num_envs
@@ -252,6 +246,15 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
                 self._add_result(info, outcome)
         truncations = np.zeros(self.num_envs, np.bool_)
         return self._observations(), outcome.rewards, outcome.ended, truncations, info
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays; what an opponent remembers is not among it."""
+        return self._against.state()
+
+    def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
+        """Go on from what `state` gave, in an environment of the same options."""
+        self._against.restore(state)
+        return self._observations(), self._info()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions of every game as booleans."""

@@ -21,9 +21,9 @@ import yaml
 from ..engine.cards import CARDS, TAKE_HIDDEN
 from ..engine.deals import all_deals
 from ..engine.game import Game
+from ..engine.options import RulesLike
 from ..engine.rules import Rules, load_rules
 from ..engine.state import SEATS
-from .options import RulesLike
 
 _SMALLEST = "{suits: 2, ranks: 4, hand: 2}"
 _TYPE = pyspiel.GameType(

@@ -7,8 +7,8 @@ environments does.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,23 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from ..agents.base import Agent
-from ..engine.rules import Match, Rules
-from .against import RANDOM_SEAT, Against, Outcome
-from .options import (
+from ..engine.batch import Array, kept
+from ..engine.options import (
+    GameOptions,
     Options,
     RulesLike,
-    checked_render_mode,
-    checked_render_view,
+    checked_seat,
     named_options,
     options_from,
 )
-from .pictures.painter import OPEN, SEAT, Painter
-from .results import result_seen
+from ..engine.results import result_seen
+from ..engine.rules import Rules
+from .against import RANDOM_SEAT, Against, Outcome
+from .pictures.painter import OPEN, SEAT, painter_for
+from .spaces import action_space, observation_space
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # What `get_attr` finds; the environments of a batch have these in common.
 _ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "spec")
@@ -50,32 +55,22 @@ class GermanWhistVecEnv(VecEnv):
         opponent: object = "random",
         seat: int | str = RANDOM_SEAT,
         mask_in_observation: bool = False,
-        reward: str = "points",
-        layout: str = "raw",
-        horizon: str = "hand",
-        observation: str = "vector",
-        match: Match | int | None = None,
         render_mode: str | None = None,
         render_view: str = SEAT,
+        threads: int = 1,
+        **options: Unpack[GameOptions],
     ) -> None:
-        """The options are those of `GermanWhistEnv`."""
-        self.options: Options = options_from(
-            rules,
-            reward=reward,
-            layout=layout,
-            horizon=horizon,
-            observation=observation,
-            match=match,
-        )
+        """The options are those of `GermanWhistEnv`, and `threads` to play the games on."""
+        self.options: Options = options_from(rules, **options)
         self.rules: Rules = self.options.rules
         self.spec: None = None
-        self.render_mode: str | None = checked_render_mode(render_mode)
-        self._render_view = checked_render_view(render_view, (SEAT, OPEN))
-        self._painter = Painter(render_mode) if render_mode else None
+        self.render_mode: str | None = render_mode
+        self._painter = painter_for(render_mode)
+        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
         self._mask_in_observation = mask_in_observation
-        self._against = Against(self.options, n_envs, opponent, seat)
-        space = self.options.dict_space() if mask_in_observation else self.options.observation_box()
-        super().__init__(self._against.n, space, self.options.action_space())
+        self._against = Against(self.options, n_envs, opponent, seat, threads=threads)
+        space = observation_space(self.options, mask_in_observation)
+        super().__init__(self._against.n, space, action_space(self.options))
         self._actions: Any = None
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, np.int64)
@@ -154,6 +149,20 @@ class GermanWhistVecEnv(VecEnv):
         if self._mask_in_observation:
             return {"observation": against.observations, "action_mask": against.masks.copy()}
         return against.observations
+
+    # -- keeping
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays; what an opponent remembers is not among it."""
+        told = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
+        return {**self._against.state(), **told}
+
+    def restore(self, state: Mapping[str, Array]) -> Any:
+        """Go on from what `state` gave, in an environment of the same options: observations."""
+        returns, lengths = (kept(state, name, self.num_envs) for name in ("returns", "lengths"))
+        self._against.restore(state)
+        self._returns[:], self._lengths[:] = returns, lengths
+        return self._observations()
 
     # -- what Stable-Baselines3 asks of environments
 

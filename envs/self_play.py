@@ -6,18 +6,23 @@ Everything comes as NumPy arrays with one row per game, fresh each step, which
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from ..agents.base import Array
-from ..engine.rules import Match, Rules
+from ..engine.batch import Array, Batch, checked_count
+from ..engine.episodes import ENDED, GOES_ON
+from ..engine.options import GameOptions, Options, RulesLike, named_options, options_from
+from ..engine.rules import Rules
 from ..engine.view import View
 from .against import prepare
-from .batch import Batch, checked_count
-from .options import Options, RulesLike, named_options, options_from
+from .spaces import action_space, observation_box
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Round(NamedTuple):
@@ -50,61 +55,64 @@ class SelfPlayEnv:
         rules: RulesLike = "classic",
         *,
         copy: bool = True,
-        reward: str = "points",
-        layout: str = "raw",
-        horizon: str = "hand",
-        observation: str = "vector",
-        match: Match | int | None = None,
+        threads: int = 1,
+        **options: Unpack[GameOptions],
     ) -> None:
-        """The options are those of `german_whist_v0`; without `copy` buffers are reused."""
-        self.options: Options = options_from(
-            rules,
-            reward=reward,
-            layout=layout,
-            horizon=horizon,
-            observation=observation,
-            match=match,
-        )
+        """The options are those of `german_whist_v0`; without `copy` buffers are reused.
+
+        On several `threads` the games are played in parts at once, which changes nothing else.
+        """
+        self.options: Options = options_from(rules, **options)
         self.rules: Rules = self.options.rules
         self.num_envs: int = checked_count(num_envs, "num_envs")
-        self.single_observation_space: spaces.Box = self.options.observation_box()
-        self.single_action_space: spaces.Discrete = self.options.action_space()
-        self._batch = Batch(self.options, self.num_envs)
-        self._copy = copy
-        self._learners = np.zeros(self.num_envs, np.uint8)
-        self.begun: Array = self._batch.all
+        self.single_observation_space: spaces.Box = observation_box(self.options)
+        self.single_action_space: spaces.Discrete = action_space(self.options)
+        self.batch = Batch(self.options, self.num_envs, checked_count(threads, "threads"))
+        """The games behind it, both hands open: for trainers, not for players."""
+        self._rows = None if copy else self.batch.rows(self.num_envs)
+        self.begun: Array = self.batch.all
         """The games in which the last step, or `reset`, began a hand."""
         prepare()
 
     def reset(self, seed: int | None = None) -> Round:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
-        self._batch.start(seed, self._learners)
-        self.begun = self._batch.all
-        return self._round(np.zeros(self.num_envs, np.bool_))
+        self.begun = self.batch.start(seed)
+        return self.look()
+
+    def look(self) -> Round:
+        """What the seats to move see now, as if nothing had just been paid or ended."""
+        batch = self.batch
+        batch.check_ready()
+        seats = batch.turns()
+        observations, masks = batch.show(batch.all, seats, out=self._rows)
+        nothing = np.zeros(self.num_envs, np.bool_)
+        return Round(observations, masks, seats, np.zeros((self.num_envs, 2), np.float32), nothing)
 
     def step(self, actions: Any) -> Round:
         """Play an action in every game, for the seat to move; what ended is dealt anew."""
-        batch = self._batch
+        batch = self.batch
         chosen = batch.checked_actions(actions)
-        batch.rewards[:] = 0
-        ended, dealt = batch.play(batch.all, chosen, shown=True)
-        self.begun = np.concatenate([ended, dealt])
-        over = np.zeros(self.num_envs, np.bool_)
-        if len(ended):
-            over[ended] = True
-            batch.begin_next(ended, self._learners)
-        return self._round(over)
+        observations, masks = self._rows or batch.rows(self.num_envs)
+        seats = np.empty(self.num_envs, np.uint8)
+        batch.step(batch.all, chosen, observations, masks, seats)
+        self.begun = np.flatnonzero(batch.led_to != GOES_ON)
+        rewards = batch.rewards.astype(np.float32)
+        return Round(observations, masks, seats, rewards, batch.led_to >= ENDED)
 
-    def _round(self, ended: Array) -> Round:
-        batch = self._batch
-        seats = batch.turns()
-        observations, masks = batch.show(batch.all, seats, copy=self._copy)
-        return Round(observations, masks, seats, batch.rewards.astype(np.float32), ended)
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays."""
+        return self.batch.state()
+
+    def restore(self, state: Mapping[str, Array]) -> Round:
+        """Go on from what `state` gave, in an environment of the same options."""
+        self.batch.restore(state)
+        self.begun = self.batch.all[:0]
+        return self.look()
 
     def views(self) -> Array:
         """What the seat to move in each game may know, as `VIEW` records, copied out."""
-        return self._batch.views(self._batch.turns())
+        return self.batch.views(self.batch.turns())
 
     def view(self, index: int, seat: int) -> View:
         """All that a seat of one game may know."""
-        return self._batch.view(index, seat)
+        return self.batch.view(index, seat)

@@ -32,7 +32,8 @@ HEAVY = {
     *("starlette", "uvicorn"),
 }
 # What the engine may know beside the standard library; YAML, cache folders and checking apart.
-ENGINE_KNOWS = {"numpy", "numba", "llvmlite", "filelock"}
+# Names of types that a newer Python has are for checkers alone.
+ENGINE_KNOWS = {"numpy", "numba", "llvmlite", "filelock", "typing_extensions"}
 FILE_ROOM_KNOWS = {"yaml", "platformdirs"}
 CHECKING_KNOWS = {"msgspec"}
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..agents.closing import SETS_IN_PLAY
 from ..engine.layout import LAYOUT
-from ..envs.options import Options
+from ..engine.options import Options
 
 Array = np.ndarray[Any, Any]
 

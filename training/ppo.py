@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..agents.attention import most_events, write_events
-from ..agents.base import Agent, checked_answer, decision_streams
+from ..agents.base import Agent, agent_key, checked_answer, decision_streams
 from ..agents.card import HIDDEN_SIZE, AttentionSize, Count, NetworkCard
 from ..agents.registry import make_agent
 from ..engine.checking import converted
@@ -53,45 +53,30 @@ class Diverged(ArithmeticError):
     """A number that is none came up in training."""
 
 
-class Games(SelfPlayEnv):
-    """The games that the trainer plays: all that goes on in them can be kept and put back."""
-
-    def look(self) -> Round:
-        """What the seats to move see now."""
-        return self._round(np.zeros(self.num_envs, np.bool_))
+class Tables(SelfPlayEnv):
+    """The games that the trainer plays, with what a critic sees besides, and room for others."""
 
     def hidden(self, seats: Array, shown: Array, out: Array) -> None:
         """What the seats to move do not see, its cards placed as `shown`."""
-        batch = self._batch
-        write_hidden(batch.options.rules_record, batch.records, seats, batch.orders, shown, out)
+        batch = self.batch
+        write_hidden(self.options.rules_record, batch.records, seats, batch.orders, shown, out)
 
     def events(self, seats: Array, out: Array) -> None:
         """All that the seats to move have seen, in order, its suits as they are shown now."""
-        batch = self._batch
-        write_events(batch.options.rules_record, batch.views(seats), batch.orders, out)
+        batch = self.batch
+        write_events(self.options.rules_record, batch.views(seats), batch.orders, out)
 
     def actions_of(self, agent: Agent, where: Array) -> Array:
         """What an agent plays in some of the games, as it is shown there."""
-        batch, views = self._batch, self.views()[where]
-        rng = decision_streams(batch.agent_key, batch.records["number"][where], views)
+        batch, views = self.batch, self.views()[where]
+        rng = decision_streams(agent_key(batch.seed), batch.records["number"][where], views)
         if agent.keeps_state:
             answer = agent.act(views, rng, indices=where)  # type: ignore[call-arg]
         else:
             answer = agent.act(views, rng)
         actions = checked_answer(agent, answer, len(where)).copy()
-        show_actions(actions, self._batch.orders[where])
+        show_actions(actions, batch.orders[where])
         return actions
-
-    def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays."""
-        batch = self._batch
-        return {"records": batch.records.view(np.uint8).copy(), "seed": np.array([batch.seed])}
-
-    def restore(self, state: dict[str, Array]) -> None:
-        """Go on from what `state` gave."""
-        batch = self._batch
-        batch.start(int(state["seed"][0]), self._learners)
-        batch.records[:] = state["records"].view(batch.records.dtype)
 
 
 @dataclass
@@ -123,7 +108,7 @@ class PPO(Trainer):
         super().__init__(settings)
         self.device = torch.device(device)
         options = settings.options
-        self.games = Games(
+        self.games = Tables(
             settings.games,
             options.rules,
             reward=settings.reward,

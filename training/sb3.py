@@ -60,31 +60,6 @@ class Chosen(BaseFeaturesExtractor):
         return observations.index_select(1, self.places)
 
 
-class Games(GermanWhistVecEnv):
-    """The games of a training, which can be kept and put back."""
-
-    def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays."""
-        against = self._against
-        return {
-            "records": against.batch.records.view(np.uint8).copy(),
-            "seed": np.array([against.batch.seed]),
-            "seats": against.seats.copy(),
-            "returns": self._returns.copy(),
-            "lengths": self._lengths.copy(),
-        }
-
-    def restore(self, state: dict[str, Array]) -> Any:
-        """Go on from what `state` gave; returns the observations."""
-        against = self._against
-        against.reset(int(state["seed"][0]))
-        against.batch.records[:] = state["records"].view(against.batch.records.dtype)
-        against.seats[:] = state["seats"]
-        self._returns[:], self._lengths[:] = state["returns"], state["lengths"]
-        against._look()
-        return self._observations()
-
-
 class Model(MaskablePPO):
     """MaskablePPO whose files leave out the learning rate, which is the trainer's to say."""
 
@@ -143,7 +118,7 @@ class SB3Trainer(Trainer):
         self.pool: list[dict[str, Array]] = []
         self._selves: list[Agent] = []
         self.random = np.random.default_rng(settings.seed)
-        self.games = Games(
+        self.games = GermanWhistVecEnv(
             settings.games,
             options.rules,
             opponent=self.fixed[0] if self.fixed else "random",

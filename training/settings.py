@@ -17,9 +17,9 @@ import yaml
 from msgspec import Meta, Struct
 
 from ..engine.checking import wanted_of
+from ..engine.options import Options, options_from
 from ..engine.rules import load_rules
 from ..engine.words import meant
-from ..envs.options import Options, options_from
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 AtLeastNothing = Annotated[float, Meta(ge=0)]

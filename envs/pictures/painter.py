@@ -9,10 +9,17 @@ from typing import Any
 import gymnasium
 
 from ...engine.game import Game
+from ...engine.options import one_of
 from .scene import scene_of
 from .text_table import text_table
 
+RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
 OPEN, SEAT = "open", "seat"
+
+
+def painter_for(mode: str | None, fps: int = 2) -> Painter | None:
+    """A painter for a render mode, or None for no pictures."""
+    return None if mode is None else Painter(one_of("render_mode", mode, RENDER_MODES), fps)
 
 
 def warn_without_render_mode() -> None:

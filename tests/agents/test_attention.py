@@ -111,7 +111,7 @@ def test_it_plays_what_plain_numpy_computes(steps: int, path: Path) -> None:
     shares = agent.probabilities(views)
     events = np.zeros((history_rows(games.rules), 4), np.int8)
     for index in range(len(views)):
-        order = games._orders[index]
+        order = games.orders[index]
         count = write_history(row(games.rules.record(), 0), row(views, index), order, False, events)
         logits = plain_logits(step.observations[index], events[:count])
         legal = step.masks[index] == 1

@@ -26,7 +26,7 @@ from german_whist.agents.checkpoint import (
 from german_whist.agents.network import NetworkAgent
 from german_whist.engine.history import HISTORY_VERSION
 from german_whist.engine.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
-from german_whist.envs.options import HORIZONS, REWARDS
+from german_whist.engine.options import HORIZONS, REWARDS
 
 INPUTS = [0, 3, 52, 431]
 SIZE = {"layers": 1, "heads": 2, "width": 4, "history_version": HISTORY_VERSION}

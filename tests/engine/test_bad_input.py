@@ -33,7 +33,7 @@ def all_of_batch(games: Games) -> tuple[Any, ...]:
     return (
         games.records.tobytes(),
         tuple(array.tobytes() for array in games.look()),
-        int(games._seed),
+        int(games.state()["seed"][0]),
     )
 
 

@@ -67,7 +67,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
         hand = np.flatnonzero(step.observations[0, LAYOUT.slice("own_hand")]).tolist()
         action = chosen_action(style, legal, hand, bool(games.records["drawn"][0]), rng)
         # Suits that look alike may stand in either order, so the same card is looked up.
-        orders = games._orders.tolist()
+        orders = games.orders.tolist()
         card = real_card(action, orders[0])
         image = card if card == HIDDEN else 13 * names[card // 13] + card % 13
         step = games.step(np.array([action, shown(image, orders[1])]))

@@ -12,8 +12,8 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecNormalize
 
 import german_whist.envs
+from german_whist.engine import batch as batches
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv, german_whist_v0
-from german_whist.envs import batch as batches
 from german_whist.envs.pictures.painter import Painter
 from german_whist.envs.sb3 import GermanWhistVecEnv
 

@@ -89,7 +89,7 @@ class Walker:
         aec = self.aec
         while not aec.is_over and aec.agent_selection != self.learner:
             view = aec.view(aec.agent_selection)
-            number = int(aec._records["number"][0])
+            number = int(aec._batch.records["number"][0])
             action = answer(self.random, view.record.copy(), number)
             if aec.options.layout == "trump-first":
                 action = shown(aec, action)
@@ -121,7 +121,7 @@ class Walker:
         assert self.paid == gym_reward == reward
         assert self.aec.is_over == over == ended
         if ended:
-            self.number = int(self.aec._records["number"][0]) + self.n
+            self.number = int(self.aec._batch.records["number"][0]) + self.n
         seen = self.aec.observe(self.learner)["observation"]
         np.testing.assert_array_equal(seen, self.gym_seen)
         return seen
@@ -131,7 +131,7 @@ def shown(aec: german_whist_v0.raw_env, action: int) -> int:
     """An action as the AEC environment's relabelled suits show it."""
     if action == 52:
         return action
-    return int(np.flatnonzero(aec._order == action // 13)[0]) * 13 + action % 13
+    return int(np.flatnonzero(aec._batch.orders[0] == action // 13)[0]) * 13 + action % 13
 
 
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])

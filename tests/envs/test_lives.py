@@ -20,9 +20,9 @@ from german_whist.agents import Agent
 from german_whist.engine.endgame import tables
 from german_whist.engine.endgame.opening import no_tables
 from german_whist.engine.game import IllegalAction
+from german_whist.engine.options import HORIZONS, OBSERVATIONS, REWARDS
 from german_whist.engine.view import View
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
-from german_whist.envs.options import HORIZONS, OBSERVATIONS, REWARDS
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +49,7 @@ class Walked:
     def masks(self) -> Array:
         """The legal actions of every game, as a fresh array."""
         if isinstance(self.env, SelfPlayEnv):
-            shown = self.env._batch.show(self.env._batch.all, self.env._batch.turns(), keep=False)
+            shown = self.env.batch.show(self.env.batch.all, self.env.batch.turns(), keep=False)
             return shown[1]
         return np.atleast_2d(self.env.action_masks())
 
@@ -322,7 +322,7 @@ def test_the_game_of_an_environment_is_a_game_in_every_way(options: dict[str, An
         same_games(given, twin)
         given.play(given.legal()[0])
         shown = pick(mask, rng)
-        order = env._order.tolist()
+        order = env._batch.orders[0].tolist()
         real = shown if shown == 52 else 13 * order[shown // 13] + shown % 13
         env.step(real if env.options.layout == "raw" else shown)
         twin.play(real)

@@ -13,7 +13,7 @@ from rule_parameters import parameters
 from walks import pick
 
 from german_whist import Match, Rules, RulesError, german_whist_v0
-from german_whist.envs.options import REWARDS, Options, options_from
+from german_whist.engine.options import REWARDS, Options, options_from
 from plain_whist import NAMED, PlainGame, PlainMatch, PlainRules
 from support import EVERY_SET, engine_rules, plain_rules
 

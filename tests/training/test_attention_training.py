@@ -20,8 +20,8 @@ from german_whist import named_rules
 from german_whist.agents.network import NetworkAgent
 from german_whist.engine.history import DEALT, DRAWN, FOLLOWED, LED, ME
 from german_whist.engine.layout import LAYOUT, real_action
+from german_whist.engine.options import options_from
 from german_whist.envs import SelfPlayEnv
-from german_whist.envs.options import options_from
 from german_whist.training.arena import evaluate
 from german_whist.training.checkpoint import write_player
 from german_whist.training.export import export_half, export_onnx
@@ -115,9 +115,7 @@ def test_the_player_plays_as_torch_does(rules: str, ranks: str) -> None:
         shares /= shares.sum(axis=1, keepdims=True)
         for game, place in zip(*np.nonzero(masks), strict=True):
             action = int(trainer._buffers.shown[game, place])
-            found[game, real_action(action, trainer.games._batch.orders[game])] = shares[
-                game, place
-            ]
+            found[game, real_action(action, trainer.games.batch.orders[game])] = shares[game, place]
         apart = max(apart, float(np.abs(mine - found).max()))
         assert (now.masks.sum(axis=1) == (mine > 0).sum(axis=1)).all()
     assert apart < 1e-5

@@ -50,7 +50,7 @@ def test_the_graph_plays_as_the_player_does(
         assert (logits[step.masks == 0] == -1e9).all()
         played = agent.act(games.views(), np.zeros(50, np.uint64))
         shown = [
-            real_action(int(each), order) for each, order in zip(action, games._orders, strict=True)
+            real_action(int(each), order) for each, order in zip(action, games.orders, strict=True)
         ]
         assert played.tolist() == shown
         step = games.step(action)

@@ -16,8 +16,8 @@ import torch
 
 from german_whist import named_rules
 from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
+from german_whist.engine.options import options_from
 from german_whist.envs import SelfPlayEnv
-from german_whist.envs.options import options_from
 from german_whist.training.display import Display
 from german_whist.training.inputs import inputs_of
 from german_whist.training.kernels import advantages, choose

@@ -1,0 +1,401 @@
+"""Many episodes at once: what every environment, `Games` and the trainers read and step.
+
+`Batch` begins, plays and shows episodes of one set of options, on as many threads
+as wanted. Game `i` of `n` gets the deals `i`, `i + n`, `i + 2n` ... of the seed, so
+results do not depend on the threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .cards import ACTIONS_IN_ALL, action_text
+from .endings import best_tricks, known_endings
+from .episodes import (
+    ENDED,
+    ENDING,
+    GOES_ON,
+    Board,
+    begin_all,
+    close_all,
+    deal_all,
+    first_illegal,
+    play_all,
+    show_all,
+    step_all,
+)
+from .game import Game, IllegalAction
+from .options import Options, checked_seat
+from .results import RESULT
+from .seeds import checked_seed, fresh_seed
+from .state import GAME, OVER, SEATS, VIEW
+from .threads import Threads
+from .view import View, write_views
+from .words import meant
+
+Array = np.ndarray[Any, Any]
+
+# What the `options` of a reset may hold, and what else those of a vector may.
+RESET_OPTIONS = ("deal", "dealer", "number")
+VECTOR_RESET_OPTIONS = (*RESET_OPTIONS, "reset_mask")
+
+
+def checked_count(value: object, name: str) -> int:
+    """A number of games, from 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} is {value!r}: it has to be a number from 1")
+    return int(value)
+
+
+def checked_action(action: object) -> int:
+    """One action as an int; what is no whole number is refused with a sentence."""
+    if isinstance(action, np.ndarray) and action.size == 1:
+        action = action.reshape(-1)[0]
+    if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+        raise IllegalAction(
+            f"action is {action!r}, a {type(action).__name__}: it has to be a whole number"
+        )
+    return int(action)
+
+
+def actions_text(actions: Iterable[int], options: Options) -> str:
+    """Actions as an error names them: with their cards, unless suits are relabelled."""
+    if options.layout == "trump-first":
+        return ", ".join(str(each) for each in actions)
+    return ", ".join(action_text(each) for each in actions)
+
+
+def actions_in(allowed: int | np.integer[Any]) -> list[int]:
+    """The actions of a set of them, in order."""
+    return [each for each in range(ACTIONS_IN_ALL) if int(allowed) >> each & 1]
+
+
+def kept(state: Mapping[str, Array], name: str, count: int | None = None) -> Array:
+    """An array of a state, of so many rows."""
+    found = np.asarray(state[name]) if name in state else None
+    if found is None or (count is not None and found.shape != (count,)):
+        wanted = repr(name) if count is None else f"{name!r} of {count} rows"
+        raise ValueError(f"the state has no {wanted}: give what state() returned")
+    return found
+
+
+class Batch:
+    """Episodes of one set of options: `start`, then `step`, or `play` and `show` by themselves."""
+
+    def __init__(self, options: Options, n: int, threads: int = 1) -> None:
+        self.options = options
+        self.rules = options.rules
+        self.n = n
+        self.records = np.zeros(n, GAME)
+        self.orders = np.zeros((n, 4), np.uint8)
+        self.legal = np.zeros(n, np.uint64)
+        """The actions open in each game, as they were last shown."""
+        self.rewards = np.zeros((n, SEATS))
+        """What the step under way has paid each seat."""
+        self.results = np.zeros(n, RESULT)
+        """How the last episode of each game ended."""
+        self.led_to = np.zeros(n, np.int8)
+        """What the last action in each game led to: `GOES_ON`, `NEXT_HAND`, `ENDED` or `ENDING`."""
+        self.plan = options.plan()
+        self.board = Board(
+            self.plan,
+            self.records,
+            self.orders,
+            self.rewards,
+            self.results,
+            np.zeros(2 * threads, VIEW),
+            self.legal,
+            self.led_to,
+        )
+        self.all = np.arange(n)
+        self.ready = False
+        """Whether there is something to step: not before a reset, nor after one that failed."""
+        self._begun = False
+        self._threads = Threads(threads)
+        if options.horizon == "foreplay":
+            known_endings(options.rules)
+
+    @property
+    def seed(self) -> int:
+        """The seed whose deals are played."""
+        return int(self.plan["seed"][0])
+
+    def run(self, size: int, kernel: Callable[..., int], *arguments: Any) -> int:
+        """Run a kernel over so many games on the batch's threads; returns the sum of its counts."""
+        return self._threads.run(size, kernel, self.board, *arguments)
+
+    # -- beginning
+
+    def start(
+        self,
+        seed: int | None,
+        wishes: Mapping[str, Any] | None = None,
+        known: tuple[str, ...] = RESET_OPTIONS,
+    ) -> Array:
+        """Begin every game with a seed's first deals; without a seed, go on to the next ones.
+
+        `wishes` are the options of a reset, by names of `known`: `number`, the deal of
+        the seed; `deal` and `dealer`, a deal that is given, for a batch of one;
+        `reset_mask`, the games to begin. Returns those games; what can not be done is
+        refused before anything has changed, but then there is nothing to step.
+        """
+        was_ready, self.ready = self.ready, False
+        wishes = {} if wishes is None else wishes
+        for name in wishes:
+            if name not in known:
+                hint = meant(name, known, listed=False)
+                raise ValueError(
+                    f"reset has no option {name!r}: its options are {', '.join(known)}{hint}"
+                )
+        where = self.all
+        if wishes.get("reset_mask") is not None:
+            where = self._checked_mask(wishes["reset_mask"], seed, was_ready)
+        given = self._given_deal(wishes.get("deal"), wishes.get("dealer"))
+        number, next_seed = wishes.get("number"), self.seed
+        if seed is None and self._begun:
+            numbers = self.records["number"] + np.uint64(self.n)
+        else:
+            next_seed = fresh_seed() if seed is None else checked_seed(seed)
+            numbers = self.all.astype(np.uint64)
+        if number is not None:
+            numbers = np.uint64(checked_seed(number, "number")) + self.all.astype(np.uint64)
+        self.plan["seed"] = next_seed
+        self._begun = True
+        self.rewards[:] = 0
+        self.run(len(where), begin_all, where, numbers)
+        if given is not None:
+            if wishes.get("deal") is None:
+                given.deal_cards(self.records["deal"][0, : len(self.rules.deck)], given.dealer)
+            given.record["number"] = self.records["number"]
+            self.records[:] = given.record
+        self.ready = True
+        return where
+
+    def _checked_mask(self, mask: object, seed: int | None, was_ready: bool) -> Array:
+        """The games of a `reset_mask`."""
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.n,):
+            raise ValueError(f"reset_mask is {mask!r}: it has to be {self.n} booleans in an array")
+        if not mask.any():
+            raise ValueError("reset_mask holds no True: it has to name a game to reset")
+        if seed is not None:
+            raise ValueError(
+                f"seed is {seed} beside a reset_mask: games of one batch share a seed, so give it "
+                "to a reset of them all"
+            )
+        if not was_ready:
+            raise ValueError("reset_mask names some games, but nothing is dealt: reset them all")
+        return np.flatnonzero(mask)
+
+    def _given_deal(self, deal: Any, dealer: Any) -> Game | None:
+        """A game with a deal that is given, or of a dealer that is; None if neither is."""
+        if deal is None and dealer is None:
+            return None
+        if self.n != 1:
+            raise ValueError(f"a deal can be given to one game, not to a batch of {self.n}")
+        game = Game(self.rules, match=self.options.match)
+        game.deal_cards(self.rules.deck if deal is None else deal, 0 if dealer is None else dealer)
+        return game
+
+    def deal_on(self, indices: Array) -> None:
+        """The next deals in games whose hand is over: of their match, or of another episode."""
+        self.run(len(indices), deal_all, indices)
+
+    # -- stepping
+
+    def step(
+        self,
+        indices: Array,
+        actions: Array,
+        observations: Array,
+        masks: Array,
+        seats: Array,
+        *,
+        anew: bool = True,
+    ) -> None:
+        """Play an action in each of these games, as shown, and show it to whoever is to move next.
+
+        Their rows of `observations`, `masks` and `seats` are written; what was paid and
+        what came of it is in `rewards` and `led_to`. With `anew` a hand that is over is
+        followed by the next deal.
+        """
+        if len(indices) != self.n:
+            self.rewards[:], self.led_to[:] = 0, GOES_ON
+        flat = observations.reshape(self.n, -1)
+        if not self.run(len(indices), step_all, indices, actions, anew, flat, masks, seats):
+            return
+        endings = indices[self.led_to[indices] == ENDING]
+        self.close(endings)
+        if anew:
+            self.deal_on(endings)
+        seats[endings] = self.records["turn"][endings]
+        observations[endings], masks[endings] = self.show(endings, seats)
+
+    def play(self, indices: Array, actions: Array, *, shown: bool) -> tuple[Array, Array]:
+        """Play an action in each of these games: whose episode ended, and who is in a new hand.
+
+        What was paid is added to `rewards`. With `shown` the actions are as `show` relabels them.
+        """
+        if not self.run(len(indices), play_all, indices, actions, shown):
+            return self.all[:0], self.all[:0]
+        led_to = self.led_to[indices]
+        endings = indices[led_to == ENDING]
+        if len(endings):
+            self.close(endings)
+        ended = led_to >= ENDED
+        return indices[ended], indices[(led_to != GOES_ON) & ~ended]
+
+    def close(self, indices: Array) -> None:
+        """End the episodes of games that stand before an ending: it counts as perfectly played."""
+        self.run(len(indices), close_all, indices, best_tricks(self.records[indices]))
+
+    def abandon(self, seat: int) -> None:
+        """Stop the one game where it stands, lost by this seat."""
+        result, record = self.results, self.records
+        result["tricks"], result["points"] = record["tricks"], record["points"]
+        result["won"], result["deal"] = (-1 if seat == 0 else 1), record["number"]
+        record["phase"] = OVER
+
+    # -- keeping
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays: what a batch of the same options can `restore`."""
+        return {"records": self.records.view(np.uint8).copy(), "seed": self.plan["seed"].copy()}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Go on from what `state` gave; what does not fit is refused, and changes nothing."""
+        data, (seed,) = np.ascontiguousarray(kept(state, "records")), kept(state, "seed", 1)
+        if data.dtype != np.uint8 or data.shape != (self.records.nbytes,):
+            raise ValueError(
+                f"the state is {data.size / GAME.itemsize:g} games of {data.dtype}, and {self.n} "
+                "of uint8 are needed: restore it where as many games are played"
+            )
+        records = data.view(GAME)
+        if not self._could_be(records):
+            raise ValueError(f"the state is not of games by the rules {self.rules.name}")
+        self.plan["seed"] = checked_seed(seed)
+        self.records[:] = records
+        self.rewards[:], self.led_to[:] = 0, GOES_ON
+        self._begun = self.ready = True
+
+    def _could_be(self, records: Array) -> bool:
+        """Whether all cards of these games are where these rules put them."""
+        size, dealt = len(self.rules.deck), SEATS * self.rules.hand
+        deals, drawn = records["deal"][:, :size], records["drawn"].astype(int)
+        if (np.sort(deals, axis=1) != self.rules.deck).any() or (
+            drawn > self.rules.stock_cards
+        ).any():
+            return False
+        gone = np.bitwise_or.accumulate(np.uint64(1) << deals.astype(np.uint64), axis=1)
+        found = np.bitwise_or.reduce(records["hand"] | records["played"], axis=1)
+        return bool((gone[np.arange(len(records)), dealt + drawn - 1] == found).all())
+
+    # -- showing
+
+    def rows(self, count: int) -> tuple[Array, Array]:
+        """Room for the observations and masks of so many games."""
+        observations = np.empty((count, *self.options.observation_shape), np.int8)
+        return observations, np.empty((count, self.rules.actions), np.int8)
+
+    def show(
+        self,
+        indices: Array,
+        seats: Array,
+        *,
+        keep: bool = True,
+        out: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Array]:
+        """The observations and masks of a seat of each of these games, one row per game.
+
+        `seats` holds a seat for every game of the batch. With `keep` the actions
+        shown are those the next step is checked against. `out` are rows to write in.
+        """
+        count = len(indices)
+        observations, masks = self.rows(count) if out is None else out
+        self.run(
+            count,
+            show_all,
+            indices,
+            seats,
+            self.orders if keep else np.empty_like(self.orders),
+            self.legal if keep else np.empty_like(self.legal),
+            observations.reshape(count, -1),
+            masks,
+        )
+        return observations, masks
+
+    def turns(self) -> Array:
+        """The seat to move in each game."""
+        return self.records["turn"].copy()
+
+    def views(self, seats: Array, indices: Array | None = None) -> Array:
+        """What a seat of each game may know, as `VIEW` records that share no memory with it."""
+        games = self.records if indices is None else self.records[indices]
+        views = np.zeros(len(games), VIEW)
+        write_views(self.options.rules_record, games, seats, views)
+        return views
+
+    def game(self, index: int = 0) -> Game:
+        """A copy of one game as it stands, both hands and the stock open."""
+        record = self.records[self._checked_index(index)]
+        return Game.of_record(self.rules, record, match=self.options.match, seed=self.seed)
+
+    def view(self, index: int, seat: int) -> View:
+        """All that a seat of one game may know."""
+        seats = np.full(1, checked_seat(seat), np.uint8)
+        return View(self.rules, self.views(seats, self.all[self._checked_index(index)]))
+
+    def _checked_index(self, index: int) -> slice:
+        if not 0 <= index < self.n:
+            raise IndexError(f"there is no game {index}: games run from 0 to {self.n - 1}")
+        return slice(index, index + 1)
+
+    # -- checking
+
+    def one_for_each(self, actions: Any, count: int) -> Array:
+        """Actions for so many games as an int64 array, or why they are none."""
+        chosen = np.asarray(actions)
+        if chosen.shape != (count,):
+            raise IllegalAction(
+                f"actions have shape {chosen.shape}: one for each of {count} games is needed"
+            )
+        if chosen.dtype.kind not in "iu":
+            raise IllegalAction(f"actions are {chosen.dtype}: they have to be whole numbers")
+        return np.ascontiguousarray(chosen, np.int64)
+
+    def first_illegal(self, indices: Array, actions: Array) -> int:
+        """The first place of these games whose action is not open, as it was shown; -1 for none."""
+        return first_illegal(self.legal, indices, actions)
+
+    def checked_actions(self, actions: Any, where: Array | None = None) -> Array:
+        """The actions of every game, or of those of `where`, refused unless they are legal.
+
+        There is one for each game in any case.
+        """
+        self.check_ready()
+        chosen = self.one_for_each(actions, self.n)
+        if where is None:
+            where = self.all
+        else:
+            chosen = chosen[where]
+        wrong = self.first_illegal(where, chosen)
+        if wrong >= 0:
+            raise IllegalAction(self._why_illegal(int(where[wrong]), int(chosen[wrong])))
+        return chosen
+
+    def check_ready(self) -> None:
+        """Refuse to go on where nothing is dealt."""
+        if not self.ready:
+            raise IllegalAction("there is nothing to step yet: call reset() first")
+
+    def _why_illegal(self, index: int, action: int) -> str:
+        named = str(action)
+        if not 0 <= action < self.rules.actions:
+            why = f"actions run from 0 to {self.rules.actions - 1} with these rules"
+        else:
+            named = actions_text([action], self.options)
+            allowed = actions_text(actions_in(self.legal[index]), self.options)
+            why = f"its mask allows {allowed or 'nothing'}"
+        return f"action {named} is not legal in game {index}: {why}"

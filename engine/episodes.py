@@ -1,0 +1,370 @@
+"""The compiled inside of every batch: how an episode goes on, what it pays, and what it shows.
+
+Whatever steps games, one at a time or many at once, plays through `advance` and
+looks through `show`, so what one of them does the others do. The functions that
+Python calls take a `Board`, all arrays of a batch in one record.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .bits import NO_CARDS, ONE
+from .cards import TAKE_HIDDEN
+from .compiled import jit
+from .history import HISTORY_COLUMNS, history_suits, write_history
+from .layout import encode, keep_suits, real_action, relabelled, trump_first, write_mask
+from .options import FOREPLAY, MATCH, TRICKS, WIN
+from .play import (
+    Record,
+    deal_next,
+    deal_numbered,
+    legal,
+    match_over,
+    new_match,
+    pay,
+    pay_for,
+    play,
+    row,
+)
+from .state import LEAD, OVER
+from .view import legal_in_view, write_position, write_view
+
+# What playing an action led to.
+GOES_ON, NEXT_HAND, ENDED, ENDING = 0, 1, 2, 3
+
+
+class Board(NamedTuple):
+    """Everything that compiled code reads and writes of a batch; one row per game, but for two."""
+
+    plan: np.ndarray
+    """One `PLAN` record: what is played, paid and shown."""
+    games: np.ndarray
+    """`GAME` records."""
+    orders: np.ndarray
+    """The order of suits in which each game was last shown."""
+    rewards: np.ndarray
+    """What the step under way has paid each seat."""
+    results: np.ndarray
+    """`RESULT` records: how the last episode of each game ended."""
+    room: np.ndarray
+    """`VIEW` records to write in: two for each thread."""
+    legal: np.ndarray
+    """The actions open in each game, as they were last shown."""
+    led_to: np.ndarray
+    """What the last action in each game led to."""
+
+
+# -- one game
+
+
+@jit
+def _reward(rewards: np.ndarray, first: float) -> None:
+    """Pay seat 0, and the negative to seat 1."""
+    rewards[0] += first
+    rewards[1] -= first
+
+
+@jit
+def _match_winner(rules: Record, game: Record) -> int:
+    """1 when seat 0 has won the match, -1 when seat 1 has."""
+    if rules.match_target > 0:
+        return 1 if game.points[0] > game.points[1] else -1
+    return 1 if game.hands_won[0] > game.hands_won[1] else -1
+
+
+@jit
+def _write_result(plan: Record, game: Record, mine: int, others: int, result: Record) -> None:
+    """How an episode ended, in which seat 0 took so many counting tricks of the last hand."""
+    result.tricks[0] = mine
+    result.tricks[1] = others
+    result.points[0] = game.points[0]
+    result.points[1] = game.points[1]
+    # Whoever wins the last hand of a match wins the match.
+    result.won = pay_for(plan.wins, np.int64(game.low), mine, others)
+    result.deal = game.number
+
+
+@jit
+def _close_hand(plan: Record, game: Record, rewards: np.ndarray, result: Record) -> int:
+    """Pay for a hand that is over; says whether the episode is too."""
+    in_match = plan.horizon == MATCH
+    over = not in_match or match_over(plan.rules, game)
+    if plan.reward == WIN and in_match:
+        if over:
+            _reward(rewards, np.float64(_match_winner(plan.rules, game)))
+    elif plan.reward != TRICKS:
+        _reward(rewards, np.float64(pay(plan.pays, game, 0)))
+    if over:
+        _write_result(plan, game, np.int64(game.tricks[0]), np.int64(game.tricks[1]), result)
+    return ENDED if over else NEXT_HAND
+
+
+@jit
+def advance(plan: Record, game: Record, action: int, rewards: np.ndarray, result: Record) -> int:
+    """Play one legal action, add what it pays to `rewards`, and say what it led to.
+
+    How an episode ended is written to `result`; what is `ENDING` is still to be closed.
+    """
+    first, second = np.int64(game.tricks[0]), np.int64(game.tricks[1])
+    play(plan.rules, game, action)
+    if plan.reward == TRICKS:
+        taken = np.int64(game.tricks[0]) - first - np.int64(game.tricks[1]) + second
+        if taken != 0:
+            _reward(rewards, np.float64(-taken if game.low == 1 else taken))
+    if game.phase == OVER:
+        return _close_hand(plan, game, rewards, result)
+    if plan.horizon == FOREPLAY and game.phase == LEAD and game.drawn == plan.rules.stock:
+        return ENDING
+    return GOES_ON
+
+
+@jit
+def _close_ending(
+    plan: Record, game: Record, best: int, rewards: np.ndarray, result: Record
+) -> None:
+    """End an episode with the foreplay: the player to lead takes `best` tricks of the rest."""
+    rest = np.int64(plan.rules.hand)
+    first = best if game.turn == 0 else rest - best
+    low = np.int64(game.low)
+    mine = np.int64(game.tricks[0]) + first
+    others = np.int64(game.tricks[1]) + rest - first
+    if plan.reward == TRICKS:
+        taken = 2 * first - rest
+        _reward(rewards, np.float64(-taken if low == 1 else taken))
+    else:
+        _reward(rewards, np.float64(pay_for(plan.pays, low, mine, others)))
+    _write_result(plan, game, mine, others, result)
+    game.phase = OVER
+
+
+@jit
+def show(
+    plan: Record,
+    game: Record,
+    seat: int,
+    view: Record,
+    scratch: Record,
+    order: np.ndarray,
+    observation: np.ndarray,
+    mask: np.ndarray,
+) -> np.uint64:
+    """Write what a seat sees, and return its actions as they are shown.
+
+    `order` becomes the order of suits in which it sees them.
+    """
+    rules = plan.rules
+    if plan.history == 1:
+        write_view(rules, game, seat, view)
+        rows = observation.reshape((len(observation) // HISTORY_COLUMNS, HISTORY_COLUMNS))
+        history_suits(rules, view, plan.trumps_first == 1, scratch, order, rows)
+        write_history(rules, view, order, plan.horizon == MATCH, rows)
+    else:
+        write_position(rules, game, seat, view)
+        if plan.trumps_first == 1:
+            trump_first(rules, view, order)
+        else:
+            keep_suits(order)
+        encode(rules, view, order, observation)
+    actions = legal_in_view(rules, view)
+    write_mask(mask, actions, order)
+    return relabelled(actions, order)
+
+
+@jit
+def is_legal(actions: np.uint64, action: int) -> bool:
+    """Whether a set of actions holds this one, whatever number it is."""
+    return 0 <= action <= TAKE_HIDDEN and (actions >> np.uint64(action)) & ONE != NO_CARDS
+
+
+@jit
+def _deal_on(plan: Record, game: Record, n: int, stream: np.ndarray) -> None:
+    """The next deal of one of `n` games: of its match, or else of another episode."""
+    deal_next(plan.rules, game, plan.seed, game.number + np.uint64(n), stream)
+
+
+@jit
+def step_one(
+    plans: np.ndarray,
+    games: np.ndarray,
+    orders: np.ndarray,
+    paid: np.ndarray,
+    results: np.ndarray,
+    room: np.ndarray,
+    action: int,
+    observation: np.ndarray,
+    mask: np.ndarray,
+) -> int:
+    """Play an action, as it was shown, in a batch of one, and show it to the next to move.
+
+    The arrays are the first of a board, one by one: a record of them takes Python longer to hand
+    over than the step itself takes. Returns what it led to, plus 8 for seat 1 to move; -1 if
+    the action is not legal.
+    """
+    plan, game, order, rewards = row(plans, 0), row(games, 0), orders[0], paid[0]
+    real = real_action(action, order) if 0 <= action < TAKE_HIDDEN else action
+    if not is_legal(legal(plan.rules, game), real):
+        return -1
+    rewards[0] = 0.0
+    rewards[1] = 0.0
+    led_to = advance(plan, game, real, rewards, row(results, 0))
+    if led_to == NEXT_HAND:
+        _deal_on(plan, game, 1, np.zeros(1, np.uint64))
+    seat = np.int64(game.turn)
+    if led_to < ENDED:
+        show(plan, game, seat, row(room, 0), row(room, 1), order, observation, mask)
+    return led_to + 8 * seat
+
+
+# -- many games, a part of them on each thread: the last arguments say which part
+
+
+@jit
+def begin_all(
+    board: Board, indices: np.ndarray, numbers: np.ndarray, part: int, start: int, stop: int
+) -> int:
+    """Begin an episode in each game of `indices`, with the deal of its number."""
+    plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
+    for index in indices[start:stop]:
+        game = row(board.games, index)
+        new_match(game)
+        deal_numbered(plan.rules, game, plan.seed, numbers[index], stream)
+    return 0
+
+
+@jit
+def deal_all(board: Board, indices: np.ndarray, part: int, start: int, stop: int) -> int:
+    """The next deal of each game of `indices`, whose hand is over."""
+    plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
+    for index in indices[start:stop]:
+        _deal_on(plan, row(board.games, index), len(board.games), stream)
+    return 0
+
+
+@jit
+def first_illegal(legal_now: np.ndarray, indices: np.ndarray, actions: np.ndarray) -> int:
+    """The first place whose action is not among those shown as legal; -1 if all are."""
+    for place in range(len(indices)):
+        if not is_legal(legal_now[indices[place]], actions[place]):
+            return place
+    return -1
+
+
+@jit
+def play_all(
+    board: Board,
+    indices: np.ndarray,
+    actions: np.ndarray,
+    shown: bool,
+    part: int,
+    start: int,
+    stop: int,
+) -> int:
+    """Play an action in each game of `indices`; returns how many did not just go on.
+
+    The next hand of a match is dealt. With `shown` the actions are as they were shown.
+    """
+    plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
+    events = 0
+    for place in range(start, stop):
+        index = indices[place]
+        game = row(board.games, index)
+        action = actions[place]
+        if shown:
+            action = real_action(action, board.orders[index])
+        led_to = advance(plan, game, action, board.rewards[index], row(board.results, index))
+        board.led_to[index] = led_to
+        if led_to != GOES_ON:
+            events += 1
+        if led_to == NEXT_HAND:
+            _deal_on(plan, game, len(board.games), stream)
+    return events
+
+
+@jit
+def step_all(
+    board: Board,
+    indices: np.ndarray,
+    actions: np.ndarray,
+    anew: bool,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    seats: np.ndarray,
+    part: int,
+    start: int,
+    stop: int,
+) -> int:
+    """Play an action, as it was shown, in each game of `indices`, and show it to the next to move.
+
+    What is shown goes to the rows of these games. With `anew` a hand that is over is
+    followed by the next. Returns how many have come to an ending that is to be closed.
+    """
+    plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
+    view, scratch = row(board.room, 2 * part), row(board.room, 2 * part + 1)
+    endings = 0
+    for place in range(start, stop):
+        index = indices[place]
+        game, order = row(board.games, index), board.orders[index]
+        rewards = board.rewards[index]
+        rewards[0] = 0.0
+        rewards[1] = 0.0
+        action = real_action(actions[place], order)
+        led_to = advance(plan, game, action, rewards, row(board.results, index))
+        board.led_to[index] = led_to
+        if led_to == ENDING:
+            endings += 1
+            continue
+        if led_to != GOES_ON and anew:
+            _deal_on(plan, game, len(board.games), stream)
+        seat = np.int64(game.turn)
+        seats[index] = seat
+        board.legal[index] = show(
+            plan, game, seat, view, scratch, order, observations[index], masks[index]
+        )
+    return endings
+
+
+@jit
+def close_all(
+    board: Board, indices: np.ndarray, best: np.ndarray, part: int, start: int, stop: int
+) -> int:
+    """Close the endings of these games, in each of which the player to lead takes `best` tricks."""
+    plan = row(board.plan, 0)
+    for place in range(start, stop):
+        index = indices[place]
+        game, result = row(board.games, index), row(board.results, index)
+        _close_ending(plan, game, best[place], board.rewards[index], result)
+    return 0
+
+
+@jit
+def show_all(
+    board: Board,
+    indices: np.ndarray,
+    seats: np.ndarray,
+    orders: np.ndarray,
+    actions: np.ndarray,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    part: int,
+    start: int,
+    stop: int,
+) -> int:
+    """Show each game of `indices` to a seat, row by row; but for the rows all is of all games."""
+    plan = row(board.plan, 0)
+    view, scratch = row(board.room, 2 * part), row(board.room, 2 * part + 1)
+    for place in range(start, stop):
+        index = indices[place]
+        actions[index] = show(
+            plan,
+            row(board.games, index),
+            np.int64(seats[index]),
+            view,
+            scratch,
+            orders[index],
+            observations[place],
+            masks[place],
+        )
+    return 0

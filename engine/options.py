@@ -1,0 +1,214 @@
+"""The options that every batch and environment shares, checked once, and what follows from them.
+
+`Options` says what is played (rules, horizon, match), what is paid (reward) and
+what is shown (layout, observation); those who read a batch differ only in their API.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
+
+import numpy as np
+
+from .endgame.layout import MOST_CARDS
+from .history import HISTORY_COLUMNS, history_rows
+from .layout import LAYOUTS, OBSERVATION_SIZE
+from .rules import Match, Pay, Rules, load_rules
+from .state import RULES
+from .words import meant
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+REWARDS = ("points", "win", "margin", "tricks")
+HORIZONS = ("hand", "foreplay", "match")
+OBSERVATIONS = ("vector", "history")
+POINTS, WIN, MARGIN, TRICKS = range(len(REWARDS))
+HAND, FOREPLAY, MATCH = range(len(HORIZONS))
+
+_DEFAULT_MATCH = Match(target=25)
+
+RulesLike = str | Path | Rules | Mapping[str, Any]
+
+_Taken = ParamSpec("_Taken")
+_Made = TypeVar("_Made")
+
+
+class GameOptions(TypedDict, total=False):
+    """What is played, paid and shown beside the rules: the keywords of everything that steps games.
+
+    What is left out is the first of its values, and a match to 25 points where a match is played.
+    """
+
+    reward: str
+    layout: str
+    horizon: str
+    observation: str
+    match: Match | int | None
+
+
+_VALUES = {
+    "reward": REWARDS,
+    "layout": LAYOUTS,
+    "horizon": HORIZONS,
+    "observation": OBSERVATIONS,
+}
+
+# What the compiled functions of a batch read: the rules, the same with the pay that the reward
+# asks for, the same paying 1 for winning a hand, the seed of the deals, and what else was chosen.
+PLAN = np.dtype(
+    [
+        ("rules", RULES),
+        ("pays", RULES),
+        ("wins", RULES),
+        ("seed", "u8"),
+        ("reward", "i4"),
+        ("horizon", "i4"),
+        ("trumps_first", "i4"),
+        ("history", "i4"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is played, paid and shown. Made by `options_from`."""
+
+    rules: Rules
+    match: Match | None
+    reward: str
+    layout: str
+    horizon: str
+    observation: str
+
+    def plan(self) -> np.ndarray[Any, Any]:
+        """The options as compiled code reads them: a fresh array of one `PLAN` record."""
+        record = np.zeros(1, PLAN)
+        record["rules"] = self.rules_record
+        record["wins"] = self._paying("win")
+        record["pays"] = record["rules"] if self.reward == "points" else record["wins"]
+        if self.reward in ("margin", "tricks"):
+            record["pays"] = self._paying("margin")
+        record["reward"] = REWARDS.index(self.reward)
+        record["horizon"] = HORIZONS.index(self.horizon)
+        record["trumps_first"] = self.layout == "trump-first"
+        record["history"] = self.observation == "history"
+        return record
+
+    @cached_property
+    def rules_record(self) -> np.ndarray[Any, Any]:
+        """The rules, with the match, as compiled code reads them."""
+        return self.rules.record(self.match)
+
+    def _paying(self, pay: Pay) -> np.ndarray[Any, Any]:
+        return replace(self.rules, pay=pay, book=None, slam_pay=None).record(self.match)
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """The shape of one observation."""
+        if self.observation == "vector":
+            return (OBSERVATION_SIZE,)
+        return (history_rows(self.rules), HISTORY_COLUMNS)
+
+    @cached_property
+    def worst(self) -> float:
+        """A loss that no episode exceeds, however it is played by the rules."""
+        if self.reward == "win":
+            return 1.0
+        a_hand = self.rules.most_pay if self.reward == "points" else self.rules.counting_tricks
+        if self.match is None:
+            return float(a_hand)
+        if self.match.best_of is not None:
+            return float(a_hand * (self.match.best_of // 2 + 1))
+        assert self.match.target is not None
+        if self.reward == "points":
+            return float(self.match.target - 1 + a_hand)
+        return float(a_hand * self.match.target)
+
+
+def named_options(function: Callable[_Taken, _Made]) -> Callable[_Taken, _Made]:
+    """The same function, which refuses a keyword that it does not have with a sentence."""
+    known: list[str] = []
+    for name, each in inspect.signature(function).parameters.items():
+        if name != "self":
+            known += GameOptions.__annotations__ if each.kind is each.VAR_KEYWORD else [name]
+
+    @functools.wraps(function)
+    def checked(*args: _Taken.args, **kwargs: _Taken.kwargs) -> _Made:
+        for name in kwargs:
+            if name not in known:
+                hint = meant(name, known, listed=False)
+                raise TypeError(f"there is no option {name!r}: there are {', '.join(known)}{hint}")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+@named_options
+def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -> Options:
+    """The options behind keyword arguments, each refused with a sentence if it does not fit."""
+    loaded = load_rules(rules)
+    chosen: dict[str, Any] = {}
+    for name, values in _VALUES.items():
+        chosen[name] = one_of(name, options.get(name, values[0]), values)
+    horizon, match = chosen["horizon"], options.get("match")
+    if isinstance(match, (int, np.integer)) and not isinstance(match, bool):
+        match = Match(target=int(match))
+    if match is not None and not isinstance(match, Match):
+        raise ValueError(f"match is {match!r}: give a number of points or a Match")
+    if match is not None and horizon != "match":
+        raise ValueError(f"match is {match}, which needs horizon 'match' and not {horizon!r}")
+    if horizon == "match" and match is None:
+        match = _DEFAULT_MATCH
+    if horizon == "foreplay":
+        _check_foreplay(loaded)
+    if match is not None:
+        _check_bounded(loaded, chosen["reward"])
+    return Options(loaded, match, **chosen)
+
+
+def _check_foreplay(rules: Rules) -> None:
+    if rules.foreplay_tricks == 0:
+        why = "have no stock, so there is no foreplay to end"
+    elif not rules.open_endgame:
+        why = "set cards aside, so the worth of an ending can not be known"
+    elif rules.hand > MOST_CARDS:
+        why = f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
+    elif rules.race is not None:
+        why = "are a race, whose ending is not worth what its tricks are"
+    else:
+        return
+    raise ValueError(f"horizon is 'foreplay', but the rules {rules.name} {why}: use 'hand'")
+
+
+def _check_bounded(rules: Rules, reward: str) -> None:
+    """Only what hands pay brings a match nearer to its end, so a loss has to be paid for."""
+    # By `margin` a race that nobody wins is no loss; by `tricks` its tricks are.
+    counts_unpaid = reward == "tricks" or (reward == "margin" and rules.race is None)
+    if counts_unpaid and not rules.decided_hands_pay:
+        raise ValueError(
+            f"reward is {reward!r}, but in a match of the rules {rules.name} hands can be lost by "
+            "tricks and pay nobody, as often as you like: use 'points' or 'win'"
+        )
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """A value that has to be one of some words."""
+    if value not in allowed:
+        hint = meant(value, allowed, listed=False)
+        raise ValueError(f"{name} is {value!r}: it has to be one of {', '.join(allowed)}{hint}")
+    return value
+
+
+def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1), name: str = "seat") -> Any:
+    """A seat number, or what else is allowed in its place."""
+    if isinstance(value, bool) or value not in allowed:
+        shown = " or ".join(repr(each) for each in allowed)
+        raise ValueError(f"{name} is {value!r}: it has to be {shown}")
+    return value

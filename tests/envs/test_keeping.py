@@ -1,0 +1,207 @@
+"""States of games and environments: kept as plain arrays, gone on from elsewhere; and threads."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from walks import NAMES, OPTIONS, label, picks
+
+from german_whist import Games, german_whist_v0
+from german_whist.engine.options import GameOptions
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs.sb3 import GermanWhistVecEnv
+
+Array = np.ndarray[Any, Any]
+
+
+def saved(state: dict[str, Array]) -> dict[str, Array]:
+    """A state after it has been in a file of plain arrays."""
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **state)  # type: ignore[arg-type]
+    file.seek(0)
+    return dict(np.load(file, allow_pickle=False))
+
+
+class Stepped:
+    """Anything that steps games, one way for all: legal actions at random, and what they show."""
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self.rng = np.random.default_rng(0)
+        self.masks: Array = np.zeros(0)
+
+    def see(self, found: Any) -> list[bytes]:
+        if isinstance(self.env, Games):
+            found = self.env.look()
+        if isinstance(self.env, (Games, SelfPlayEnv)):
+            self.masks = found.masks
+            return [each.tobytes() for each in found]
+        self.masks = np.atleast_2d(self.env.action_masks()).copy()
+        seen = found[0] if isinstance(found, tuple) else found
+        told = [each for each in found if isinstance(each, (float, bool, np.ndarray))]
+        return [seen.tobytes(), *(np.asarray(each).tobytes() for each in told)]
+
+    def begin(self, seed: int) -> None:
+        if isinstance(self.env, GermanWhistVecEnv):
+            self.env.seed(seed)
+            self.see(self.env.reset())
+        else:
+            self.see(self.env.reset(seed=seed))
+
+    def step(self) -> list[bytes]:
+        masks = self.masks
+        masks[~masks.any(axis=1)] = 1  # of a game that is over, any action will do
+        actions = picks(masks, self.rng)
+        if isinstance(self.env, GermanWhistEnv):
+            found = self.env.step(int(actions[0]))
+            if found[2]:
+                self.env.reset()
+        else:
+            found = self.env.step(actions)
+        if getattr(self.env, "metadata", None) and isinstance(self.env, GermanWhistVectorEnv):
+            mode = self.env.metadata["autoreset_mode"]
+            if mode is AutoresetMode.DISABLED and found[2].any():
+                self.env.reset(options={"reset_mask": found[2].copy()})
+        return self.see(found)
+
+    def story(self, steps: int) -> list[list[bytes]]:
+        return [self.step() for _ in range(steps)]
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "games": lambda rules, **how: Games(rules, 3, **how),
+    "self-play": lambda rules, **how: SelfPlayEnv(3, rules, **how),
+    "gymnasium": lambda rules, **how: GermanWhistEnv(rules, opponent="value:13", **how),
+    "sb3": lambda rules, **how: GermanWhistVecEnv(3, rules, opponent="value:13", **how),
+    **{
+        f"vector {mode.value}": lambda rules, mode=mode, **how: GermanWhistVectorEnv(
+            3, rules, opponent="value:13", autoreset_mode=mode, **how
+        )
+        for mode in AutoresetMode
+    },
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@every_kind
+@pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[3:8]], ids=label)
+def test_a_state_is_gone_on_from_elsewhere(kind: str, options: dict[str, Any]) -> None:
+    here, there = Stepped(KINDS[kind](**options)), Stepped(KINDS[kind](**options))
+    here.begin(2)
+    here.story(37)
+    state = here.env.state()
+    there.see(there.env.restore(saved(state)))
+    here.rng, there.rng = (np.random.default_rng(5) for _ in range(2))
+    expected = here.story(60)
+    assert there.story(60) == expected
+    # It is a copy: what went on since has not changed it, and it may be gone back to.
+    here.see(here.env.restore(state))
+    here.rng = np.random.default_rng(5)
+    assert here.story(60) == expected
+
+
+def test_a_restored_state_has_just_paid_and_ended_nothing() -> None:
+    games = Games("small-last", 2, seed=3)
+    while not games.look().over.any():
+        games.step(games.look().masks.argmax(axis=1))
+    games.restore(games.state())
+    look = games.look()
+    assert not look.over.any()
+    assert not look.hand_over.any()
+    assert not look.rewards.any()
+
+
+def without(state: dict[str, Array], name: str) -> dict[str, Array]:
+    return {key: array for key, array in state.items() if key != name}
+
+
+OTHER_HANDS = {"suits": 4, "ranks": 7, "hand": 5, "stock": 18}
+
+
+@pytest.mark.parametrize("kind", ["games", "self-play", "sb3", "vector SameStep"])
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda state: without(state, "records"), "the state has no 'records'"),
+        (lambda state: without(state, "seed"), "the state has no 'seed' of 1 rows"),
+        (lambda state: {**state, "records": state["records"][:-8]}, "games of uint8, and 3 of"),
+        (lambda state: {**state, "records": state["records"].view(np.int8)}, "3 games of int8"),
+        (lambda state: {**state, "seed": np.array([1.5])}, "seed is .*1.5.*: .*whole"),
+        (lambda state: {**state, "records": 0 * state["records"]}, "not of games by the rules"),
+        (lambda state: {**state, **Games("classic", 3).state()}, "by the rules small-last"),
+        (lambda state: {**state, **Games(OTHER_HANDS, 3).state()}, "by the rules small-last"),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(
+    kind: str, change: Callable[[dict[str, Array]], dict[str, Array]], sentence: str
+) -> None:
+    stepped, twin = (Stepped(KINDS[kind]("small-last")) for _ in range(2))
+    for each in (stepped, twin):
+        each.begin(4)
+        each.story(9)
+    with pytest.raises(ValueError, match=sentence):
+        stepped.env.restore(change(stepped.env.state()))
+    assert stepped.story(20) == twin.story(20)
+
+
+def test_a_state_without_seats_is_refused_where_there_is_a_learner() -> None:
+    vector = KINDS["vector SameStep"]("small-last")
+    vector.reset(seed=1)
+    with pytest.raises(ValueError, match="the state has no 'seats' of 3 rows"):
+        vector.restore(Games("small-last", 3).state())
+
+
+# -- threads
+
+
+@pytest.mark.parametrize("kind", [each for each in KINDS if each != "gymnasium"])
+@pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[3:9]], ids=label)
+def test_threads_change_nothing_in_any_environment(kind: str, options: dict[str, Any]) -> None:
+    one, three = (Stepped(KINDS[kind](threads=threads, **options)) for threads in (1, 3))
+    for each in (one, three):
+        each.begin(6)
+    assert one.story(80) == three.story(80)
+
+
+@pytest.mark.parametrize("threads", [0, 1.5, True, "2"])
+def test_threads_that_are_none_are_refused(threads: Any) -> None:
+    for make in (Games, SelfPlayEnv, GermanWhistVectorEnv, GermanWhistVecEnv):
+        with pytest.raises(ValueError, match=f"threads is {threads!r}: it has to be a number"):
+            make(threads=threads)
+
+
+# -- one set of options
+
+
+@pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
+def test_games_take_every_option_as_self_play_does(options: dict[str, Any]) -> None:
+    games, env = Games(n=3, seed=8, **options), SelfPlayEnv(3, **options)
+    step, now = games.look(), env.reset(seed=8)
+    rng = np.random.default_rng(2)
+    for _ in range(90):
+        np.testing.assert_array_equal(step.observations, now.observations)
+        np.testing.assert_array_equal(step.masks, now.masks)
+        np.testing.assert_array_equal(step.seats, now.seats)
+        np.testing.assert_array_equal(step.rewards, now.rewards)
+        np.testing.assert_array_equal(step.over, now.ended)
+        actions = picks(now.masks, rng)
+        step, now = games.step(actions), env.step(actions)
+        assert np.flatnonzero(step.hand_over).tolist() == env.begun.tolist()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [Games, german_whist_v0.env, german_whist_v0.raw_env, GermanWhistEnv, GermanWhistVectorEnv,
+     SelfPlayEnv, GermanWhistVecEnv],
+)  # fmt: skip
+def test_every_constructor_knows_the_same_options_and_no_others(make: Any) -> None:
+    for name in GameOptions.__annotations__:
+        with pytest.raises(TypeError, match=f"no option '{name}s': .*; did you mean '{name}'"):
+            make(**{f"{name}s": None})
+        with pytest.raises(ValueError, match=f"{name} is 'x'"):
+            make(**{name: "x"})
