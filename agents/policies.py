@@ -54,7 +54,7 @@ class PolicyAgent(Agent):
         self.policy: Policy = _of_arrays(policy)
         self.layout: str = layout
         self.sample: bool = sample
-        self.name = name or getattr(policy, "__name__", type(policy).__name__)
+        self.name: str = name or getattr(policy, "__name__", type(policy).__name__)
         self._endgame = EndgamePlayer(self.rules) if exact else None
 
     def act(self, views: Array, rng: Array) -> Array:

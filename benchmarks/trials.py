@@ -14,6 +14,8 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from german_whist.training.pictures import PALETTE
+
 FOLDER = Path("runs/trials")
 PICTURES = Path("docs/pictures")
 COMMON = (
@@ -97,7 +99,6 @@ def measured(trial: Trial, opponent: str) -> list[Point]:
 
 # -- what it leaves behind
 
-_COLOURS = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#777777")
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 560, 260, 46, 14, 34, 196
 _LOW, _HIGH = 0.20, 0.58
 
@@ -130,7 +131,7 @@ def picture(topic: str, trials: list[Trial]) -> str:
             f"{million} M</text>"
         )
     for number, trial in enumerate(trials):
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = PALETTE[number % len(PALETTE)]
         points = [place(each.decisions, each.win_rate) for each in measured(trial, "threshold")]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(

@@ -97,6 +97,12 @@ class Decision(Values, kw_only=True):
     sure: bool
     """Whether the cost is beyond the noise."""
 
+    @property
+    def matters(self) -> bool:
+        """Whether some card would surely have cost something."""
+        least = _LEAST[self.unit]
+        return any(card.cost > max(_SURE * card.cost_half_width, least) for card in self.cards)
+
 
 class Mistake(Struct):
     """A decision that surely cost something."""
@@ -300,12 +306,7 @@ def _mistakes(decisions: list[Decision], names: tuple[str, str]) -> list[Mistake
 
 
 def _totals(decisions: list[Decision], mistakes: list[Mistake], who: int) -> Totals:
-    """A decision mattered where some card would surely have cost something."""
-    mattered = sum(
-        any(card.cost > max(_SURE * card.cost_half_width, _LEAST[each.unit]) for card in each.cards)
-        for each in decisions
-        if each.who == who
-    )
+    mattered = sum(each.matters for each in decisions if each.who == who)
     made = [each.cost for each in mistakes if each.who == who]
     accuracy = round(100 * (1 - len(made) / mattered), 1) if mattered else None
     return Totals(mattered, len(made), round(sum(made), 3), accuracy)

@@ -22,7 +22,7 @@ import pytest
 import german_whist
 from german_whist import agents, envs
 from german_whist.cli import COMMANDS, main, parsed
-from german_whist.training.presets import load_settings
+from german_whist.training.presets import load_settings, split_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -345,7 +345,7 @@ def test_a_command_of_a_page_is_one(told: str, desk: Path) -> None:
     arguments = parsed(name, words)[1]
     if name == "train" and arguments.preset is not None and arguments.resume is None:
         preset = [arguments.preset] if "=" not in arguments.preset else [None, arguments.preset]
-        load_settings(preset[0], [*preset[1:], *arguments.words])
+        load_settings(preset[0], split_seeds([*preset[1:], *arguments.words])[0])
     for pattern, further in RUN.items():
         if re.fullmatch(pattern, shlex.join([name, *words])):
             assert main([name, *words, *further]) == 0

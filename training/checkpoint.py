@@ -56,6 +56,8 @@ class RunState(Struct, forbid_unknown_fields=True):
     """The checkpoint whose weights it began with."""
     due: bool = False
     """Whether the player as it is now is still to be measured."""
+    pending: list[Count] = []
+    """After how many decisions there are checkpoints that are still to be measured."""
     finished: bool = False
     """Whether the run came to its end."""
     format: int = STATE_FORMAT

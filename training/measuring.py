@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from ..agents.base import CannotPlay
 from ..agents.checkpoint import checkpoints_in, read_card, read_checkpoint
 from ..agents.network import NetworkAgent
 from ..agents.registry import make_agent
-from ..engine.rules import Rules
 from ..engine.streams import secret_of_seed
 from .arena import evaluate
 from .checkpoint import Measured
@@ -34,27 +40,34 @@ def check_yardsticks(settings: Settings) -> None:
             raise ValueError(f"yardsticks: {error}") from None
 
 
-def measure(
-    path: Path, rules: Rules, yardsticks: Iterable[str], hands: int, say: Callable[[str], None]
-) -> list[Measured]:
+class Found(Struct):
+    """What a checkpoint was measured at, and who could not be played."""
+
+    measured: list[Measured]
+    texts: list[str]
+
+
+def measure(path: Path, yardsticks: Iterable[str], hands: int) -> Found:
     """Let a checkpoint play the yardsticks and its own past, on the same deals each time."""
-    player = NetworkAgent(rules, read_checkpoint(path))
+    checkpoint = read_checkpoint(path)
+    rules = checkpoint.rules[0]
+    player = NetworkAgent(rules, checkpoint)
     opponents: list[tuple[str, Any]] = [(name, name) for name in dict.fromkeys(yardsticks)]
     past = past_of(path)
     if past is not None:
         name = f"{ITSELF}@{int(past.stem):,}"
         opponents.append((name, NetworkAgent(rules, read_checkpoint(past))))
-    found = []
+    found = Found([], [])
     for name, opponent in opponents:
         try:
             result = evaluate(
                 player, opponent, rules, hands=hands, seed=MEASURING_SEED, key=MEASURING_KEY
             )
         except CannotPlay as error:
-            say(str(error))
+            found.texts.append(str(error))
             continue
         pairing = result.pairings[0]
-        found.append(
+        found.measured.append(
             Measured(
                 decisions=int(path.stem),
                 opponent=name,
@@ -88,3 +101,73 @@ def strength_table(path: Path) -> str:
         rate = f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %"
         lines.append(f"{each.opponent:<{width}}{rate:>16}{each.margin:>+9.2f}{each.hands:>9,}")
     return "\n".join(lines)
+
+
+# -- beside the training
+
+
+class Measuring:
+    """Measurements in a process beside the training, one at a time, in the order they came.
+
+    A process of its own for each, and not a worker that is spawned: no script has to guard itself.
+    """
+
+    def __init__(self) -> None:
+        self._asked: deque[tuple[Path, tuple[str, ...], int]] = deque()
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def waiting(self) -> list[int]:
+        """What is still to be measured, by its decisions."""
+        return [int(path.stem) for path, _, _ in self._asked]
+
+    def ask(self, path: Path, yardsticks: Iterable[str], hands: int) -> None:
+        """Measure a checkpoint, when all before it are."""
+        self._asked.append((path, tuple(yardsticks), hands))
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._process is None and self._asked:
+            path, yardsticks, hands = self._asked[0]
+            words = [str(path), str(hands), *yardsticks]
+            # Ctrl-C is for the training, which ends this.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, *words], text=True, start_new_session=True,
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
+            )  # fmt: skip
+
+    def finished(self, wait: bool = False) -> Iterator[tuple[Path, Found]]:
+        """What is measured by now; with `wait` all that was asked for."""
+        while self._process is not None and (wait or self._process.poll() is not None):
+            told, _ = self._process.communicate()
+            code, self._process = self._process.returncode, None
+            path, yardsticks, hands = self._asked[0]
+            # One that died, for want of memory perhaps, is measured here.
+            found = (
+                msgspec.json.decode(told, type=Found)
+                if code == 0
+                else measure(path, yardsticks, hands)
+            )
+            self._asked.popleft()
+            self._begin()
+            yield path, found
+
+    def close(self) -> None:
+        """Leave what is still to be measured."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def main(words: Sequence[str]) -> int:
+    """`PATH HANDS YARDSTICK ...`: measure a checkpoint, and tell as JSON."""
+    path, hands, *yardsticks = words
+    found = measure(Path(path), yardsticks, int(hands))
+    sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

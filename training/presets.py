@@ -198,6 +198,20 @@ def read_words(words: Iterable[str]) -> dict[str, Any]:
     return values
 
 
+def split_seeds(words: Iterable[str]) -> tuple[list[str], list[int] | None]:
+    """The words of settings, and the seeds that one of them may name."""
+    rest, found = [], None
+    for word in words:
+        if word.partition("=")[0] != "seeds":
+            rest.append(word)
+            continue
+        value = read_words([word])["seeds"]
+        found = value if isinstance(value, list) else [value]
+        if not all(isinstance(each, int) for each in found):
+            raise SettingsError(f"seeds are {found}: they have to be whole numbers")
+    return rest, found
+
+
 def _read_word(name: str, text: str) -> Any:
     try:
         value = yaml.safe_load(text)

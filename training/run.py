@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +20,7 @@ import msgspec
 from ..agents.card import Measurement, Origin
 from ..agents.checkpoint import (
     FOLDER,
+    WEIGHTS,
     CheckpointError,
     checkpoints_in,
     find_checkpoint,
@@ -31,7 +33,7 @@ from .callbacks import Callback, EarlyStopping, named_callback
 from .checkpoint import Measured, RunState, load_state, save_state, write_player
 from .claim import Claim, claim_new, claim_numbered
 from .init import beginning_of
-from .measuring import check_yardsticks, measure
+from .measuring import Found, Measuring, check_yardsticks, measure
 from .presets import changed_settings, command_of, settings_from
 from .settings import Settings, SettingsError
 from .stopping import Signals, Stopped
@@ -64,6 +66,8 @@ class Run:
     init: Origin | None = None
     due: bool = False
     """Whether the player as it is now is still to be measured."""
+    pending: Sequence[int] = ()
+    """After how many decisions there were checkpoints whose measuring was broken off."""
     finished: bool = False
     about: str = ""
     """What is to be told before it goes on."""
@@ -73,6 +77,7 @@ class Run:
     def __post_init__(self) -> None:
         self.folder = self.claim.folder
         self._stopped_by: str | None = None
+        self._measuring = Measuring()
 
     def close(self) -> None:
         """Let others train in the folder."""
@@ -139,11 +144,15 @@ class Run:
         began = time.monotonic() - self.seconds
         try:
             self._tell("on_start")
+            self._measure_what_was_left()
             self._train(began, signals)
             self.seconds = time.monotonic() - began
             self.trainer.end()
             # A measurement may take long: nothing that was learnt hangs on it.
             self.save()
+            with self._cut_short_by(signals):
+                for measured, found in self._measuring.finished(wait=True):
+                    self._take_in(measured, found)
             settings = self.settings
             wanted = (*settings.yardsticks, *settings.final_yardsticks)
             path = self._checkpoint(signals, settings.final_hands, wanted)
@@ -153,15 +162,18 @@ class Run:
             self.save_state()
             raise
         finally:
+            self._measuring.close()
             self._tell("on_end")
         return path
 
     def _train(self, began: float, signals: Signals) -> None:
         settings, trainer = self.settings, self.trainer
         while True:
+            for path, found in self._measuring.finished():
+                self._take_in(path, found)
             if self.due:
                 self.save()
-                self._checkpoint(signals, settings.measure_hands, settings.yardsticks)
+                self._measure_on_the_way(signals)
             if trainer.decisions >= settings.decisions:
                 return
             if settings.minutes and self.seconds > 60 * settings.minutes:
@@ -211,6 +223,7 @@ class Run:
             commands=self.commands,
             init=self.init,
             due=self.due,
+            pending=[*self.pending, *self._measuring.waiting],
             finished=self.finished,
         )
         save_state(self.folder / STATE, arrays, state)
@@ -228,11 +241,17 @@ class Run:
     # -- measuring
 
     def _checkpoint(self, signals: Signals, hands: int, yardsticks: Sequence[str]) -> Path:
-        """Keep the player, measure it, and write its strength into its card."""
+        """Keep the player and measure it, while nothing else goes on."""
+        path = self._write_player()
+        with self._cut_short_by(signals):
+            self._take_in(path, measure(path, yardsticks, hands))
+        self.due = False
+        return path
+
+    def _write_player(self) -> Path:
         self.due = True
-        name = self.folder / FOLDER / f"{self.trainer.decisions:012d}"
         path = write_player(
-            name,
+            self.folder / FOLDER / f"{self.trainer.decisions:012d}",
             self.trainer.player(),
             self.settings,
             self.trainer.network_card(),
@@ -244,19 +263,48 @@ class Run:
         )
         self.trainer.write_beside(path)
         self._tell("on_checkpoint", path)
+        return path
+
+    def _measure_on_the_way(self, signals: Signals) -> None:
+        """Keep the player, and have it measured: beside the training, or now.
+
+        Who waits for what comes of it has it now, so that a run ends where it would again.
+        """
+        settings = self.settings
+        if settings.measuring == "here" or settings.patience:
+            self._checkpoint(signals, settings.measure_hands, settings.yardsticks)
+            return
+        self._measuring.ask(self._write_player(), settings.yardsticks, settings.measure_hands)
+        self.due = False
+
+    def _measure_what_was_left(self) -> None:
+        settings, left = self.settings, self.pending
+        self.pending = ()
+        for decisions in left:
+            path = self.folder / FOLDER / f"{decisions:012d}{WEIGHTS}"
+            if path.exists():
+                self._measuring.ask(path, settings.yardsticks, settings.measure_hands)
+
+    @contextmanager
+    def _cut_short_by(self, signals: Signals) -> Iterator[None]:
+        """A signal ends at once what runs within, and then the run."""
         try:
             with signals.at_once():
-                rules = self.settings.options.rules
-                found = measure(path, rules, yardsticks, hands, self.say)
+                yield
         except KeyboardInterrupt:
             self._stop(signals)
-        self._keep(found)
+
+    def _take_in(self, path: Path, found: Found) -> None:
+        """Keep what a checkpoint was measured at, and write it into its card."""
+        for text in found.texts:
+            self.say(text)
+        self._keep(found.measured)
+        told = tuple(
+            msgspec.convert(_without_decisions(each), Measurement) for each in found.measured
+        )
         card = read_card(path)
-        told = tuple(msgspec.convert(_without_decisions(each), Measurement) for each in found)
-        write_card(name, msgspec.structs.replace(card, measured=told))
-        self.due = False
-        self._tell("on_measured", found)
-        return path
+        write_card(path.with_suffix(""), msgspec.structs.replace(card, measured=told))
+        self._tell("on_measured", found.measured)
 
     def _keep(self, found: Sequence[Measured]) -> None:
         """Add measurements; what was measured of the same player before gives way."""
@@ -373,6 +421,7 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterabl
         commands=state.commands,
         init=state.init,
         due=state.due,
+        pending=state.pending,
         finished=state.finished,
         callbacks=_joined(trainer, settings, callbacks),
     )

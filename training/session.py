@@ -54,8 +54,12 @@ class Trained(Struct, frozen=True, kw_only=True):
         return f"{table}\n{self.checkpoint}\n{self.folder / REPORT}"
 
 
+Wanted = Settings | Mapping[str, Any] | str | Path
+"""A preset's name or a file's path, a mapping, or settings that are ready."""
+
+
 def train(
-    settings: Settings | Mapping[str, Any] | str | Path = "quick",
+    settings: Wanted = "quick",
     *,
     folder: str | Path | None = None,
     name: str | None = None,
@@ -69,17 +73,24 @@ def train(
     `runs/NAME-2` and so on. `callbacks` are told of the run beside those that the
     settings name. What ends it early raises `Stopped`, which says how to go on.
     """
-    if isinstance(settings, (str, Path)):
-        wanted, usual = load_settings(settings, words_of(changes)), Path(settings).stem
-    else:
-        given = settings.as_mapping() if isinstance(settings, Settings) else settings
-        wanted = settings_from({**given, **changes})
-        usual = wanted.trainer.rpartition(":")[2].lower()
+    wanted, base = resolved(settings, changes, folder, name)
     # Before torch loads: with the default, threads that wait spin, and on busy cores everything
     # becomes many times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    base = Path("runs", name or usual) if folder is None else Path(folder)
     return _shown(start(base, wanted, numbered=folder is None, callbacks=callbacks), quiet)
+
+
+def resolved(
+    settings: Wanted, changes: Mapping[str, Any], folder: str | Path | None, name: str | None
+) -> tuple[Settings, Path]:
+    """The settings that are wanted, and the folder, or without one its name but for a number."""
+    if isinstance(settings, (str, Path)):
+        found, usual = load_settings(settings, words_of(changes)), Path(settings).stem
+    else:
+        given = settings.as_mapping() if isinstance(settings, Settings) else settings
+        found = settings_from({**given, **changes})
+        usual = found.trainer.rpartition(":")[2].lower()
+    return found, Path("runs", name or usual) if folder is None else Path(folder)
 
 
 def train_on(

@@ -90,6 +90,10 @@ class Settings(Struct, frozen=True, kw_only=True, dict=True):
     ] = ()
     measure_hands: Annotated[Count, says("Hands against each on the way.")] = 2_000
     final_hands: Annotated[Count, says("Hands against each at the end.")] = 10_000
+    measuring: Annotated[
+        Literal["beside", "here"],
+        says("Who measures on the way: a process `beside` the training, or it waits `here`."),
+    ] = "beside"
     callbacks: Annotated[
         Names,
         says("Who is told of the run: `mlflow`, `wandb`, or `package.module:object`."),

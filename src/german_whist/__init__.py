@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from .envs import german_whist_v0 as german_whist_v0
     from .training.arena import evaluate as evaluate
     from .training.arena import ladder as ladder
+    from .training.compare import compare as compare
+    from .training.seeds import train_seeds as train_seeds
     from .training.session import train as train
     from .training.session import train_on as train_on
 
@@ -55,7 +57,9 @@ _HOME_OF = {
     "PolicyAgent": "agents.policies",
     "evaluate": "training.arena",
     "ladder": "training.arena",
+    "compare": "training.compare",
     "train": "training.session",
+    "train_seeds": "training.seeds",
     "train_on": "training.session",
     "TAKE_HIDDEN": "engine.cards",
     "Card": "engine.cards",

@@ -28,7 +28,7 @@ from german_whist.training.trackers import TensorBoard
 
 SMALL = [
     *("layers=16", "threads=1", "measure_every=1500", "save_every=1000", "measure_hands=40"),
-    "final_hands=40",
+    *("final_hands=40", "measuring=here"),
 ]
 OURS = [*SMALL, "games=64", "minibatch=128", "decisions=4000"]
 SB3 = [

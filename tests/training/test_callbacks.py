@@ -49,6 +49,7 @@ SMALL = {
     "minibatch": 128,
     "decisions": 1500,
     "measure_hands": 40,
+    "measuring": "here",
     "final_hands": 40,
     "yardsticks": ("random",),
     "opponents": ("random",),
@@ -224,7 +225,7 @@ class Telling(Callback):
 
 def wanted_of(trainer: str, *words: str) -> Settings:
     small = ["games=16", "decisions=1500", "threads=1", "measure_hands=20", "final_hands=20",
-             "measure_every=1000", "minibatch=128", "layers=16"]  # fmt: skip
+             "measure_every=1000", "minibatch=128", "layers=16", "measuring=here"]  # fmt: skip
     tiny = ["rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "steps=16"]
     preset = {"ppo": "tiny", "sb3": "sb3"}[trainer]
     return load_settings(preset, [*small, *tiny, *words])

@@ -31,7 +31,13 @@ from german_whist.training.stopping import Signals
 
 SMALL = [
     *("games=16", "layers=8", "minibatch=64", "threads=1", "decisions=640", "seed=3"),
-    *("measure_every=10_000", "save_every=10_000", "measure_hands=20", "final_hands=20"),
+    *(
+        "measure_every=10_000",
+        "save_every=10_000",
+        "measure_hands=20",
+        "final_hands=20",
+        "measuring=here",
+    ),
 ]
 
 

@@ -34,7 +34,13 @@ from german_whist.training.settings import Settings
 
 SMALL = [
     *("games=64", "layers=16,16", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
-    *("measure_every=1500", "save_every=1000", "measure_hands=40", "final_hands=80"),
+    *(
+        "measure_every=1500",
+        "save_every=1000",
+        "measure_hands=40",
+        "final_hands=80",
+        "measuring=here",
+    ),
     *("pool_games=0.25", "pool_every=600", "pool_size=2", "critic=oracle", "pull=0.01"),
 ]
 

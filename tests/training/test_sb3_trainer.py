@@ -42,6 +42,7 @@ SMALL = {
     "measure_every": 600,
     "save_every": 500,
     "measure_hands": 40,
+    "measuring": "here",
     "final_hands": 40,
     "yardsticks": ("random",),
     "threads": 1,

@@ -6,6 +6,7 @@ import io
 import re
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from german_whist.training import display
 from german_whist.training.checkpoint import Measured
 from german_whist.training.display import Display, Lines, LiveDisplay, Pace, duration, progress_line
 from german_whist.training.measuring import curve_of, past_of
+from german_whist.training.pictures import round_steps, short_number, thinned
 from german_whist.training.presets import load_settings
 from german_whist.training.report import write_report
 
@@ -187,50 +189,59 @@ def page_of(tmp_path: Path, rows: list[dict[str, float]], found: list[Measured])
     return path.read_text(encoding="utf-8")
 
 
-def figures(page: str) -> dict[str, str]:
-    """The pictures of a page by their captions."""
-    found = re.findall(r"<figure>(.*?)<figcaption>(.*?)</figcaption></figure>", page)
-    return {re.sub("<.*?>", "", about).partition(":")[0]: picture for picture, about in found}
+def figures(page: str) -> list[str]:
+    """The pictures of a page, in order."""
+    return re.findall(r"<figure>(<svg.*?</svg>)<figcaption>", page)
 
 
-def points(picture: str) -> list[list[tuple[float, float]]]:
+def shapes(picture: str, shape: str) -> list[list[tuple[float, float]]]:
     return [
         [(float(x), float(y)) for x, y in (pair.split(",") for pair in line.split())]
-        for line in re.findall(r"<polyline [^>]*points='(.*?)'", picture)
+        for line in re.findall(rf'<{shape} points="(.*?)"', picture)
     ]
 
 
-def scale(picture: str) -> list[tuple[float, float]]:
-    """The numbers at the left of a picture, with the heights of their lines."""
-    lines = re.findall(
-        r"<line class='grid' x1='52' x2='(\d+)' y1='(.*?)' y2='(.*?)'/>"
-        r"<text x='46' y='(.*?)' text-anchor='end'>(.*?)</text>",
+def axis(picture: str, anchor: str) -> list[tuple[float, float]]:
+    """The numbers along an axis, with their places: `end` for those at the left."""
+    found = re.findall(
+        rf'<text x="(.*?)" y="(.*?)" dy=".*?" text-anchor="{anchor}" class="axis">([\d.]+)( k)?<',
         picture,
     )
-    assert all(first == second for _, first, second, _, _ in lines)
-    assert all(float(y) == pytest.approx(float(line) + 4) for _, line, _, y, _ in lines)
-    return [(float(number.replace(",", "")), float(line)) for _, line, _, _, number in lines]
+    place = 1 if anchor == "end" else 0
+    return [(float(each[2]) * (1000 if each[3] else 1), float(each[place])) for each in found]
 
 
-def test_the_page_draws_every_measurement_to_scale(tmp_path: Path) -> None:
+def test_the_page_draws_every_measurement_to_scale_with_its_interval(tmp_path: Path) -> None:
     page = page_of(tmp_path, [], MEASURED)
     assert "<title>my &lt;run&gt;</title>" in page
     assert "<h1>my &lt;run&gt;</h1>" in page
-    picture = figures(page)["hands won, in %"]
-    assert "width='860' height='320'" in picture
-    marks = scale(picture)
-    assert [number for number, _ in marks] == [25, 43.75, 62.5, 81.25, 100]
-    assert [line for _, line in marks] == [296, 225, 154, 83, 12]
-    curves = points(picture)
-    heights = [[round(y, 1) for _, y in curve] for curve in curves]
-    assert heights == [[296.0, 106.7, 12.0], [201.3], [154.0, 201.3]]
-    assert [x for curve in curves for x, _ in curve] == [52, 450, 848, 52, 450, 848]
+    (picture,) = figures(page)
+    marks = axis(picture, "end")
+    assert [number for number, _ in marks] == [20, 40, 60, 80, 100]
+    steps = {round((y - below) / 20, 3) for (_, below), (_, y) in pairwise(marks)}
+    assert len(steps) == 1  # as far apart as their numbers
+    (a_percent,) = steps
+    curves = shapes(picture, "polyline")
+    # The curves of random, the threshold and its own past: 25, 75, 100; 50; 62.5, 50.
+    base = marks[0][1] - 20 * a_percent
+    values = [[round((y - base) / a_percent, 1) for _, y in curve] for curve in curves]
+    assert values == [[25.0, 75.0, 100.0], [50.0], [62.5, 50.0]]
+    xs = [x for curve in curves for x, _ in curve]
+    assert xs[0] == xs[3] == 58
+    assert xs[2] == xs[5] == 844
+    assert xs[1] == xs[4] == (58 + 844) / 2
+    assert [number for number, _ in axis(picture, "middle")] == [0, 20e3, 40e3, 60e3, 80e3, 100e3]
+    bands = shapes(picture, "polygon")
+    assert len(bands) == 2  # one point alone has no band
+    upper, lower = bands[0][0][1], bands[0][-1][1]
+    assert (lower - upper) / -a_percent == pytest.approx(2 * 1.23, abs=0.05)
     assert picture.count("<circle") == 6
-    assert re.findall(r"<polyline class='line' stroke='var\(--line(\d)\)'", picture) == [*"012"]
-    assert ">100,000</text>" in picture
+    assert re.findall(r'class="curve line(\d)"', picture) == [*"012"]
+    for named in ("decisions", "hands won, in %"):
+        assert f">{named}</text>" in picture
     assert "[threshold] &lt;b&gt;" in page
     assert "<b>" not in page
-    keys = re.findall(r"<span style='color:var\(--line(\d)\)'>(.*?)</span>", page)
+    keys = re.findall(r'var\(--line(\d)\)"></span>(.*?)(?: <span|; bands)', page)
     assert keys == [("0", "random"), ("1", "[threshold] &lt;b&gt;"), ("2", "itself")]
     row = "<td>50,000</td><td>itself@0</td><td>62.5 ± 1.2 %</td><td>-1.25</td><td>4,000</td>"
     assert row in page
@@ -240,25 +251,33 @@ def test_the_page_draws_every_measurement_to_scale(tmp_path: Path) -> None:
 def test_what_is_learned_is_drawn_thinned_and_only_what_was_told(tmp_path: Path) -> None:
     rows = [{"decisions": 10.0 * n, "entropy": 2.0 - n / 1000, "speed": 7.0} for n in range(1, 900)]
     page = page_of(tmp_path, rows, [])
-    drawn = figures(page)
-    assert list(drawn) == ["entropy of the policy, in nats", "decisions a second"]
+    entropy, speed = figures(page)
+    assert ">entropy</text>" in entropy
+    assert "decisions a second</figcaption>" in page
     assert "Wins against" not in page
-    entropy, speed = drawn.values()
-    assert "width='420' height='200'" in entropy
-    (curve,) = points(entropy)
+    (curve,) = shapes(entropy, "polyline")
     assert len(curve) == 450  # every second
-    assert curve[0] == (pytest.approx(52 + 356 * 10 / 8970, abs=0.06), 12)
-    assert curve[-1] == (408, 176)
+    assert curve[-1][0] == 464
     assert "<circle" not in entropy
-    assert "color:var" not in page.partition("</style>")[2]
-    assert {y for _, y in points(speed)[0]} == {94.0}  # a level line lies in the middle
-    assert [number for number, _ in scale(speed)] == [6.5, 6.75, 7, 7.25, 7.5]
-    short = figures(page_of(tmp_path, rows[:59], []))["decisions a second"]
-    assert short.count("<circle") == len(points(short)[0]) == 59
-    assert "<circle" not in figures(page_of(tmp_path, rows[:60], []))["decisions a second"]
-    whole = figures(page_of(tmp_path, rows[:799], []))["decisions a second"]
-    assert len(points(whole)[0]) == 799
-    assert len(points(figures(page_of(tmp_path, rows[:800], []))["decisions a second"])[0]) == 400
+    heights = {y for _, y in shapes(speed, "polyline")[0]}
+    assert heights == {(14 + 240 - 44) / 2}  # a level line lies in the middle
+    (short,) = figures(page_of(tmp_path, [{"decisions": n, "speed": n} for n in range(59)], []))
+    assert short.count("<circle") == len(shapes(short, "polyline")[0]) == 59
+    assert thinned([(n, n) for n in range(799)])[-1] == (798, 798)
+    assert len(thinned([(n, n) for n in range(800)])) == 401  # every second, and the last
+
+
+def test_numbers_on_axes_are_round_and_short() -> None:
+    assert [short_number(each) for each in (0, 0.25, 950, 1500, 2_000_000, 1.5e9, -3)] == [
+        *("0", "0.25", "950", "1.5 k", "2 M", "1.5 G", "−3")
+    ]
+    for low, high in ((0.0, 1.0), (58.78, 61.7), (3.0, 1000.0)):
+        steps = round_steps(low, high, 5)
+        assert 2 <= len(steps) <= 6
+        apart = steps[1] - steps[0]
+        digit = f"{apart:.0e}"[0]
+        assert digit in "125"
+        assert all(low <= step <= high for step in steps)
 
 
 def test_a_page_before_anything_happened_shows_the_settings(tmp_path: Path) -> None:
@@ -266,5 +285,5 @@ def test_a_page_before_anything_happened_shows_the_settings(tmp_path: Path) -> N
     assert "<figure>" not in page
     assert "<table>" not in page
     assert "decisions: " in page.partition("<pre>")[2]
-    at_the_start = page_of(tmp_path, [], MEASURED[:1])
-    assert points(figures(at_the_start)["hands won, in %"]) == [[(52, 296)]]
+    (at_the_start,) = figures(page_of(tmp_path, [], MEASURED[:1]))
+    assert len(shapes(at_the_start, "polyline")[0]) == 1

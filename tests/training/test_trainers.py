@@ -23,7 +23,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "algorithms.md"
 TRAINER = "trainer=reinforce:Reinforce"
 SMALL = [
     *(TRAINER, "games=64", "decisions=5000", "measure_every=3000", "save_every=1000"),
-    *("measure_hands=20", "final_hands=40", "yardsticks=random-exact"),
+    *("measure_hands=20", "final_hands=40", "yardsticks=random-exact", "measuring=here"),
 ]
 
 

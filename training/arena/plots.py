@@ -1,15 +1,10 @@
-"""Plots of an arena run as inline SVG: intervals, a heat map, and the course of a hand.
-
-Colours are style sheet classes of the page around them, so that a plot follows
-its light or dark look.
-"""
+"""Plots of an arena run: intervals, a heat map, and the course of a hand."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from html import escape
 
+from ..pictures import Drawing, intervals, line_of, round_steps, signed_step
 from .report import percent_with_reach, signed
 from .results import Pairing, Result
 from .statistics import Estimate
@@ -18,107 +13,12 @@ _ROW = 26
 _CHARACTER = 7.2
 
 
-class Drawing:
-    """An SVG picture that is put together shape by shape."""
-
-    def __init__(self, width: float, height: float, label: str) -> None:
-        self.width, self.height = width, height
-        self._parts = [
-            f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" '
-            f'aria-label="{escape(label)}">'
-        ]
-
-    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
-        """A straight line."""
-        self._parts.append(
-            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
-        )
-
-    def bar(
-        self, x: float, y: float, width: float, height: float, kind: str, tip: str = "",
-        style: str = "",
-    ) -> None:  # fmt: skip
-        """A rectangle, with words for the pointer that rests on it."""
-        told = f"<title>{escape(tip)}</title>" if tip else ""
-        styled = f' style="{style}"' if style else ""
-        self._parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" '
-            f'height="{max(height, 0):.1f}" class="{kind}"{styled}>{told}</rect>'
-        )
-
-    def dot(self, x: float, y: float, kind: str, tip: str = "", size: float = 4.5) -> None:
-        """A point."""
-        told = f"<title>{escape(tip)}</title>" if tip else ""
-        self._parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="{kind}">{told}</circle>'
-        )
-
-    def path(self, points: Sequence[tuple[float, float]], kind: str) -> None:
-        """A line through points."""
-        along = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        self._parts.append(f'<polyline points="{along}" class="{kind}"/>')
-
-    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> None:
-        """Words, set at the height of a line through their middle."""
-        self._parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" dy="0.35em" text-anchor="{anchor}" '
-            f'class="{kind}">{escape(words)}</text>'
-        )
-
-    def __str__(self) -> str:
-        return "".join([*self._parts, "</svg>"])
-
-
-def round_steps(low: float, high: float, about: int = 6) -> list[float]:
-    """Round numbers between two ends, about so many."""
-    span = max(high - low, 1e-9)
-    step = 10.0 ** math.floor(math.log10(span / about))
-    for factor in (1, 2, 5, 10):
-        if span / (step * factor) <= about:
-            step *= factor
-            break
-    first = math.ceil(low / step - 1e-9)
-    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-def signed_step(step: float) -> str:
-    """A round number of a scale, with its sign."""
-    return f"{step:+g}".replace("-", "−") if round(step, 9) else "0"
-
-
-def intervals(
+def figures(
     rows: Sequence[tuple[str, Estimate]], middle: float, unit: str, label: str, digits: int = 1
 ) -> str:
     """Figures with their intervals, a row each, on one scale that shows `middle`."""
-    names = max(len(name) for name, _ in rows) * _CHARACTER + 16
-    width, height = names + 620, len(rows) * _ROW + 44
-    left, right = names + 10, width - 130
-    ends = [end for _, each in rows for end in (each.low, each.high) if math.isfinite(end)]
-    low, high = min([*ends, middle]), max([*ends, middle])
-    pad = 0.06 * (high - low or 1.0)
-    low, high = low - pad, high + pad
-    picture = Drawing(width, height, label)
-
-    def at(value: float) -> float:
-        value = min(max(value, low), high)
-        return left + (right - left) * (value - low) / (high - low)
-
-    for step in round_steps(low, high):
-        picture.line(at(step), 8, at(step), height - 30, "grid")
-        picture.text(at(step), height - 16, f"{step:g}{unit}", "axis", "middle")
-    picture.line(at(middle), 8, at(middle), height - 30, "middle")
-    for place, (name, each) in enumerate(rows):
-        y = 8 + _ROW * (place + 0.5)
-        words = f"{each.value:.{digits}f}{unit}"
-        if each.half_width:
-            words += f" ± {each.half_width:.{digits}f}"
-        picture.text(names, y, name, "name", "end")
-        picture.line(at(each.low), y, at(each.high), y, "whisker")
-        for end in (each.low, each.high):
-            picture.line(at(end), y - 5, at(end), y + 5, "whisker")
-        picture.dot(at(each.value), y, "dot", f"{name}: {words}")
-        picture.text(right + 14, y, words, "value")
-    return str(picture)
+    told = [(name, each.value, each.low, each.high) for name, each in rows]
+    return intervals(told, middle, unit, label, digits)
 
 
 def win_rates(result: Result) -> str:
@@ -126,7 +26,7 @@ def win_rates(result: Result) -> str:
     rows = [
         (f"{each.player} – {each.opponent}", each.win_rate.scaled(100)) for each in result.pairings
     ]
-    return intervals(rows, 50.0, " %", "Win rates with 95 % intervals")
+    return figures(rows, 50.0, " %", "Win rates with 95 % intervals")
 
 
 def heat_map(result: Result, players: Sequence[str]) -> str:
@@ -235,8 +135,8 @@ def cards_held(pairing: Pairing, foreplay: int) -> str:
     values = [value for line in lines.values() for value in line]
     picture.scale(min(*values, -0.2), max(*values, 0.2), signed_step)
     picture.stage_ends(foreplay)
-    for kind, line in lines.items():
-        picture.curve(line, kind)
+    for number, line in enumerate(lines.values()):
+        picture.curve(line, line_of(number))
     return str(picture.drawing)
 
 

@@ -273,35 +273,10 @@ def _markdown_table(table: Table) -> str:
 # -- as CSV
 
 
-_CSV_HEADER = (
-    *("player", "opponent", "rules", "match", "seed", "key", "pairs", "hands"),
-    *("win_rate", "win_rate_low", "win_rate_high"),
-    *("hand_win_rate", "hand_win_rate_low", "hand_win_rate_high"),
-    *("margin", "margin_low", "margin_high", "points", "points_low", "points_high"),
-    *("as_leader", "as_dealer", "ending_margin", "exact_endings"),
-    *("upcards", "opponent_upcards", "thrown", "opponent_thrown"),
-    *("forfeits", "opponent_forfeits", "ms_a_move", "opponent_ms_a_move"),
-)
-
-
 def as_csv(result: Result) -> str:
     """One line for each pairing."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_CSV_HEADER)
-    for each in result.pairings:
-        mine, theirs = each.stages
-        figures = (each.win_rate, each.hand_win_rate, each.margin, each.points)
-        row: list[object] = [each.player, each.opponent, result.rules, result.match or ""]
-        row += [result.seed, result.key, each.pairs, each.hands]
-        row += [end for figure in figures for end in (figure.value, figure.low, figure.high)]
-        row += [each.as_leader, each.as_dealer, each.ending_margin, int(each.exact_endings)]
-        row += [mine.upcards, theirs.upcards, mine.thrown, theirs.thrown]
-        row += [_forfeited(each, each.player), _forfeited(each, each.opponent)]
-        row += [mine.ms_a_move, theirs.ms_a_move]
-        writer.writerow(["" if value is None else value for value in row])
+    out, rows = io.StringIO(), result.rows()
+    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return out.getvalue()
-
-
-def _forfeited(pairing: Pairing, player: str) -> int:
-    return sum(each.hands for each in pairing.forfeits if each.player == player)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.state import SEATS
+from ..frames import frame_of
 from . import kernels as k
 from .play import Setting, Tally
 from .statistics import (
@@ -120,6 +121,31 @@ class Pairing:
             ),
         )
 
+    def figures(self) -> dict[str, Any]:
+        """Every figure by name, intervals by their ends."""
+        mine, theirs = self.stages
+        found: dict[str, Any] = {"pairs": self.pairs, "hands": self.hands}
+        for name in ("win_rate", "hand_win_rate", "margin", "points"):
+            each: Estimate = getattr(self, name)
+            found |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
+        return found | {
+            "as_leader": self.as_leader,
+            "as_dealer": self.as_dealer,
+            "ending_margin": self.ending_margin,
+            "exact_endings": int(self.exact_endings),
+            "upcards": mine.upcards,
+            "opponent_upcards": theirs.upcards,
+            "thrown": mine.thrown,
+            "opponent_thrown": theirs.thrown,
+            "forfeits": self._forfeited(self.player),
+            "opponent_forfeits": self._forfeited(self.opponent),
+            "ms_a_move": mine.ms_a_move,
+            "opponent_ms_a_move": theirs.ms_a_move,
+        }
+
+    def _forfeited(self, player: str) -> int:
+        return sum(each.hands for each in self.forfeits if each.player == player)
+
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it; what depends on the machine stands under `timing`."""
         told = _plain(self)
@@ -183,6 +209,18 @@ class Result:
         """How often the first player won against the second."""
         found = self.pairing(player, opponent)
         return found.win_rate if found is not None else None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The figures of every pairing by name, a row each; None for what there is not."""
+        told = {"rules": self.rules, "match": self.match, "seed": self.seed, "key": self.key}
+        return [
+            {"player": each.player, "opponent": each.opponent, **told, **each.figures()}
+            for each in self.pairings
+        ]
+
+    def frame(self) -> Any:
+        """The same as a `pandas.DataFrame`."""
+        return frame_of(self.rows())
 
     def to_json(self) -> dict[str, Any]:
         """The whole run as JSON holds it."""

@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--search and --network belong to the analysis: add --analyse")
     if arguments.list and (arguments.analyse or arguments.html):
         raise ValueError("--list only lists the hands: choose one with --hand to see more of it")
-    records = _good_records(arguments.file)
+    records = good_records(arguments.file)
     if arguments.list:
         print("\n".join(_listed(records)))
         return 0
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _good_records(path: Path) -> list[GameRecord]:
+def good_records(path: Path) -> list[GameRecord]:
     """The records of a file; lines that are broken are told, and the others stay."""
     from ..table.words import plain_text
 

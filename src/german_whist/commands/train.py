@@ -13,10 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.words import meant
-from ..training.presets import load_settings, presets, read_words, setting_names
+from ..training.presets import (
+    load_settings,
+    presets,
+    read_words,
+    setting_names,
+    split_seeds,
+)
 from ..training.settings import as_help
 
 if TYPE_CHECKING:
+    from ..training.compare import Comparison
     from ..training.session import Trained
 
 
@@ -51,11 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resume is not None:
         if preset is not None:
             raise ValueError("--resume goes on with the settings of the run: leave out the preset")
-        from ..training.session import train_on
-
-        return _told(lambda: train_on(arguments.resume, **read_words(words)))
+        return _resumed(arguments.resume, words)
     if preset is None and not words:
         raise ValueError("name a preset, as in `train quick`; --list tells which there are")
+    words, seeds = split_seeds(words)
     settings = load_settings(preset, words)
     if arguments.show:
         print(as_help(settings), end="")
@@ -63,10 +69,27 @@ def run(arguments: argparse.Namespace) -> int:
     from ..training.session import train
 
     name = None if preset is None else Path(preset).stem
+    if seeds is not None:
+        from ..training.seeds import train_seeds
+
+        return _told(lambda: train_seeds(settings, seeds, folder=arguments.run, name=name))
     return _told(lambda: train(settings, folder=arguments.run, name=name))
 
 
-def _told(trained: Callable[[], Trained]) -> int:
+def _resumed(folder: Path, words: list[str]) -> int:
+    """Go on with a run, or with all runs of a folder with several seeds."""
+    from ..training.compare import runs_in
+    from ..training.seeds import train_seeds_on
+
+    runs = runs_in(folder)
+    if runs and runs != [folder]:
+        return _told(lambda: train_seeds_on(folder, words))
+    from ..training.session import train_on
+
+    return _told(lambda: train_on(folder, **read_words(words)))
+
+
+def _told(trained: Callable[[], Trained | Comparison]) -> int:
     """Train, and tell what came of it; what ended it early was told where it was shown."""
     from ..training.stopping import Stopped
 

@@ -1,0 +1,46 @@
+# pyright: strict
+"""Search for settings: SPACE.yaml says what is tried, and against whom it is measured.
+
+The sweep goes on where it was left, and on a shared storage many machines work at one. What was
+best is a preset, best.yaml in its folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("space", type=Path, metavar="SPACE.yaml", help="what is tried, and how")
+    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="where (runs/sweep-SPACE)")
+    parser.add_argument("--trials", type=int, metavar="N", help="how many, in all")
+    parser.add_argument("--storage", metavar="URL", help="a database (SQLite's in the folder)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Sweep, and tell what was best."""
+    from msgspec.structs import replace
+
+    from ..training.presets import words_of
+    from ..training.stopping import Stopped
+    from ..training.sweep import BEST, load_sweep, run_sweep
+
+    space: Path = arguments.space
+    sweep = load_sweep(space)
+    if arguments.trials is not None:
+        if arguments.trials < 1:
+            raise ValueError(f"--trials is {arguments.trials}: give at least 1")
+        sweep = replace(sweep, trials=arguments.trials)
+    if arguments.storage is not None:
+        sweep = replace(sweep, storage=arguments.storage)
+    folder: Path = arguments.folder or Path("runs", f"sweep-{space.stem}")
+    try:
+        found = run_sweep(sweep, folder, space.parent)
+    except Stopped as stopped:
+        print(f"{stopped}\nthe sweep goes on with the same command")
+        return stopped.status
+    print(f"best: {100 * found.value:.1f} % with {' '.join(words_of(found.best))}")
+    print(folder / BEST)
+    return 0

@@ -1,0 +1,62 @@
+"""The command that values an ending, card by card."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from german_whist.cli import main
+from german_whist.engine import endgame
+
+HANDS = ["AS KS 2H", "QS JS 3H"]
+
+
+def test_an_ending_is_valued_card_by_card(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["endgame", *HANDS, "--trump", "none"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("the leader takes 2 of 3 tricks with best play by both\n")
+    for card, tricks in endgame.moves(HANDS, None, 0).items():
+        assert f"\n  {card}  {tricks:>3}" in told
+    assert told.count("best") == 1 + sum(
+        tricks == 2 for tricks in endgame.moves(HANDS, None, 0).values()
+    )
+
+
+@pytest.mark.parametrize("trump", ["H", "none"])
+@pytest.mark.parametrize("words", [[], ["--low"]])
+def test_what_is_told_as_json_is_what_python_tells(
+    trump: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    suit, low = (None if trump == "none" else trump), bool(words)
+    assert main(["endgame", *HANDS, "--trump", trump, "--json", *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["value"] == endgame.value(HANDS, suit, 0, low=low)
+    wanted = endgame.moves(HANDS, suit, 0, low=low)
+    assert told["cards"] == {str(card): tricks for card, tricks in wanted.items()}
+
+
+def test_after_a_lead_the_other_is_to_move(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["endgame", "KS 2H", "QS JS 3H", "--led", "AS", "--trump", "none", "--json"]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["tricks"] == 3
+    assert told["cards"].keys() == {"QS", "JS"}
+    assert told["value"] == 3 - max(told["cards"].values())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["AS KS", "QS", "--trump", "none"], "both need as many, from 1 to 13"),
+        (["AS", "AS", "--trump", "none"], "AS is in two places"),
+        (["AX", "QS", "--trump", "none"], "'AX' is not a card"),
+        (["AS", "QS", "--trump", "X"], "trump"),
+        (["AS", "QS"], "--trump"),
+    ],
+)
+def test_what_is_no_ending_is_refused(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["endgame", *words]) == 2
+    assert told in capsys.readouterr().err

@@ -1,0 +1,72 @@
+"""What the commands do is called from Python, and results tell themselves as JSON and as tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import german_whist
+from german_whist.training.arena.report import as_csv
+from german_whist.training.presets import load_settings
+from german_whist.training.settings import SettingsError
+
+SMALL = {
+    "games": 64, "layers": [8], "threads": 1, "decisions": 1000, "minibatch": 128,
+    "measure_hands": 20, "final_hands": 40, "measure_every": 10**6,
+}  # fmt: skip
+
+
+def test_results_of_the_arena_are_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    found = german_whist.evaluate("threshold", ["random", "random-exact"], hands=40, seed=1)
+    frame = found.frame()
+    assert isinstance(frame, pandas.DataFrame)
+    lines = list(csv.DictReader(io.StringIO(as_csv(found))))
+    assert list(frame.columns) == list(lines[0])
+    assert list(frame.opponent) == ["random", "random-exact"]
+    assert list(frame.win_rate) == [float(each["win_rate"]) for each in lines]
+    assert json.dumps(found.to_json())
+    assert capsys.readouterr().out == ""
+
+
+def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    trained = german_whist.train("tiny", quiet=True, **SMALL)
+    assert trained.folder == Path("runs", "tiny-1")
+    assert trained.decisions == int(trained.checkpoint.stem) >= 1000
+    assert capsys.readouterr().out == ""
+    assert "measured" not in (trained.folder / "log.txt").read_text().splitlines()[0]
+    told = json.loads(json.dumps(trained.to_json()))
+    assert told["checkpoint"] == str(trained.checkpoint)
+    assert told["measured"][-1]["opponent"] == "random"
+    pytest.importorskip("pandas")
+    assert list(trained.frame().decisions) == [row["decisions"] for row in trained.rows]
+    on = german_whist.train_on(trained.folder, quiet=True, decisions=2000)
+    assert on.decisions >= 2000
+    assert len(on.rows) > len(trained.rows)
+    agent = german_whist.load_agent(on.checkpoint)
+    assert agent.rules.name == "tiny"
+    ready = load_settings("tiny", ["layers=8", "decisions=500"])
+    again = german_whist.train(ready, folder="mine", quiet=True, **{**SMALL, "decisions": 600})
+    assert again.folder == Path("mine")
+    assert again.decisions >= 600
+    with pytest.raises(SettingsError, match="did you mean 'entropy'"):
+        german_whist.train("tiny", entrpy=0.1)
+    with pytest.raises(ValueError, match="is not empty: go on with --resume"):
+        german_whist.train("tiny", folder="mine")
+
+
+def test_frames_without_pandas_are_refused_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    found = german_whist.evaluate("threshold", "random", hands=4)
+    with pytest.raises(ValueError, match="frames need pandas, which is not installed"):
+        found.frame()

@@ -1,0 +1,144 @@
+"""Runs side by side: what differs, curves with intervals, one training with several seeds."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from german_whist.cli import main
+from german_whist.training.compare import Comparison, compare
+from german_whist.training.presets import load_settings
+from german_whist.training.settings import SettingsError
+
+
+def a_run(
+    folder: Path, *words: str, rates: tuple[float, ...] = (0.5, 0.6), entropy: float = 1.0
+) -> Path:
+    """A folder as a run leaves it."""
+    folder.mkdir(parents=True)
+    settings = load_settings("tiny", words)
+    (folder / "settings.yaml").write_text(settings.as_yaml(), encoding="utf-8")
+    lines = ["decisions,opponent,win_rate,half_width,margin,hands"]
+    lines += [f"{1000 * (k + 1)},random,{rate},0.02,0.1,400" for k, rate in enumerate(rates)]
+    lines += ["2000,itself@1000,0.5,0.02,0,400"]
+    (folder / "measured.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = ["decisions,hands_played,seconds,entropy,speed"]
+    rows += [f"{100 * k},{k},{k},{entropy / k},{50 * k}" for k in range(1, 21)]
+    (folder / "progress.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Comparison:
+    one = a_run(tmp_path / "one", "entropy=0.1", "seed=1")
+    other = a_run(tmp_path / "other", "entropy=0.2", "layers=8", "seed=2", rates=(0.4, 0.7))
+    return compare([one, f"second={other}"])
+
+
+def test_the_settings_that_differ_are_told_and_no_others(two: Comparison) -> None:
+    assert [each.name for each in two.trainings] == ["one", "second"]
+    assert two.differing == {"layers": [[64, 64], [8]], "entropy": [0.1, 0.2]}
+    assert re.search(r"entropy +0\.1 +0\.2", two.text())
+
+
+def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> None:
+    assert re.search(r"random +60\.0 ± 2\.0 +70\.0 ± 2\.0", two.text())
+    told = json.loads(json.dumps(two.to_json()))
+    assert told["trainings"][1]["rates"]["random"][-1] == {
+        "decisions": 2000, "value": 0.7, "half_width": 0.02,
+    }  # fmt: skip
+    pandas = pytest.importorskip("pandas")
+    frame = two.frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame[frame.training == "second"].value) == [0.4, 0.7]
+    assert "itself" not in set(frame.opponent)
+
+
+def test_the_page_lays_curves_over_each_other(two: Comparison) -> None:
+    page = two.page()
+    picture = page.partition("Wins against the yardsticks")[2].partition("</svg>")[0]
+    assert len(re.findall(r'<polyline [^>]*class="curve line\d"', picture)) == 2
+    assert len(re.findall(r'<polygon [^>]*class="band line\d"', picture)) == 2
+    assert ">decisions</text>" in picture
+    assert ">hands won, in %</text>" in picture
+    found = re.findall(r'text-anchor="end" class="axis">([\d.]+)<', picture)
+    ticks = [float(each) for each in found]
+    assert ticks
+    assert all(tick % 5 == 0 for tick in ticks)
+    assert "second</figcaption>" in page
+
+
+def test_intervals_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
+    for seed, rate in ((1, 0.5), (2, 0.6), (10, 0.7)):
+        a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}", rates=(0.5, rate), entropy=seed)
+    found = compare([tmp_path / "many"]).trainings[0]
+    assert [each.name for each in found.folders] == ["seed-1", "seed-2", "seed-10"]
+    last = found.last["random"]
+    assert last.value == pytest.approx(0.6)
+    # Student's t for three: 4.303 standard errors.
+    assert last.half_width == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-3)
+    assert found.rates["random"][0].half_width == 0
+    assert found.learning["entropy"][0].value == pytest.approx(13 / 3)
+
+
+def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, page = a_run(tmp_path / "one"), tmp_path / "page.html"
+    assert main(["compare", str(one), f"again={one}", "--html", str(page)]) == 0
+    assert "wins in % against" in capsys.readouterr().out
+    assert "<svg" in page.read_text(encoding="utf-8")
+    for words, told in (
+        ([str(one), str(one)], "two of these are called one: give one a name, as in NAME="),
+        ([str(tmp_path)], "is no run: there is no settings.yaml in it, nor in its seeds"),
+        ([], "name runs, as in"),
+    ):
+        assert main(["compare", *words]) == 2
+        assert told in capsys.readouterr().err
+
+
+# -- seeds
+
+
+def test_one_command_trains_with_several_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    small = ["games=16", "decisions=640", "minibatch=64", "layers=8", "measure_hands=20"]
+    words = [*small, "final_hands=40", "threads=1"]
+    assert main(["train", "tiny", *words, "seeds=3,4"]) == 0
+    folder = tmp_path / "runs" / "tiny-1"
+    found = compare([folder]).trainings[0]
+    assert [each.name for each in found.folders] == ["seed-3", "seed-4"]
+    assert found.settings["seed"] == 3
+    assert "<svg" in (folder / "report.html").read_text(encoding="utf-8")
+    told = capsys.readouterr().out
+    assert "seed 3: " in told
+    assert "seed 4: " in told
+    assert re.search(r"random +\d+\.\d ± ", told)
+    assert main(["train", "--resume", str(folder), "decisions=1280"]) == 0
+    again = compare([folder]).trainings[0]
+    assert again.settings["decisions"] == 1280
+    assert again.last["random"].decisions == 1280
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("seeds=1,1", "seeds are [1, 1]: give each once, as in seeds=1,2,3"),
+        ("seeds=1,-2", "seed is -2: it has to be a whole number of at least 0"),
+        ("seeds=one", "seeds are ['one']: they have to be whole numbers"),
+    ],
+)
+def test_seeds_that_are_none_are_refused_before_a_folder_is_made(
+    word: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "tiny", word]) == 2
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert issubclass(SettingsError, ValueError)

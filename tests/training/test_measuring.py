@@ -1,0 +1,115 @@
+"""Measuring on the way goes on beside the training, and comes to what it would while that waits."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from german_whist.agents.checkpoint import checkpoints_in, read_card
+from german_whist.training.callbacks import Callback, Watched
+from german_whist.training.checkpoint import Measured, load_state
+from german_whist.training.display import Display
+from german_whist.training.measuring import Measuring, measure
+from german_whist.training.presets import load_settings
+from german_whist.training.run import Stopped, resume, start
+from german_whist.training.settings import Settings
+
+SMALL = [
+    *("games=64", "layers=8", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
+    *("measure_every=1500", "save_every=1000", "measure_hands=40", "final_hands=80"),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def settings(*words: str) -> Settings:
+    return load_settings("tiny", [*SMALL, *words])
+
+
+def quiet() -> Display:
+    return Display(io.StringIO())
+
+
+class Watching(Callback):
+    """Keeps how far the training was as each checkpoint was measured."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int]] = []
+
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        self.seen.append((found[0].decisions, run.trainer.decisions))
+
+
+@pytest.fixture(scope="module")
+def waited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that waited for its measurements."""
+    folder = tmp_path_factory.mktemp("runs") / "waited"
+    start(folder, settings("measuring=here")).go(quiet())
+    return folder
+
+
+def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path: Path) -> None:
+    watching = Watching()
+    folder = tmp_path / "run"
+    start(folder, settings(), callbacks=[watching]).go(quiet())
+    # Starting a process takes longer than the few iterations that are left.
+    assert [measured for measured, _ in watching.seen] == [1536, 3072, 4032]
+    assert watching.seen[0][1] > 1536
+    assert (folder / "measured.csv").read_bytes() == (waited / "measured.csv").read_bytes()
+    for one, other in zip(
+        checkpoints_in(folder / "checkpoints"), checkpoints_in(waited / "checkpoints"), strict=True
+    ):
+        assert read_card(one).measured == read_card(other).measured != ()
+    assert load_state(folder / "state.safetensors")[1].pending == []
+
+
+def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
+    waited: Path, tmp_path: Path
+) -> None:
+    class Pressing(Display):
+        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+            if run.trainer.decisions >= 1800:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    folder = tmp_path / "run"
+    with pytest.raises(Stopped):
+        start(folder, settings()).go(Pressing(io.StringIO()))
+    assert load_state(folder / "state.safetensors")[1].pending == [1536]
+    resume(folder).go(quiet())
+    assert (folder / "measured.csv").read_bytes() == (waited / "measured.csv").read_bytes()
+
+
+def test_a_measurement_whose_process_died_is_made_here(waited: Path) -> None:
+    path = checkpoints_in(waited / "checkpoints")[-1]
+    measuring = Measuring()
+    measuring.ask(path, ["random"], 20)
+    measuring.ask(path, ["random"], 40)
+    assert measuring.waiting == [int(path.stem)] * 2
+    assert measuring._process is not None
+    measuring._process.kill()
+    found = [each for _, each in measuring.finished(wait=True)]
+    assert [each.measured[0].hands for each in found] == [20, 40]
+    assert found == [measure(path, ["random"], 20), measure(path, ["random"], 40)]
+    assert measuring.waiting == []
+    measuring.close()
+
+
+def test_who_waits_for_measurements_has_them_at_once(tmp_path: Path) -> None:
+    watching = Watching()
+    wanted = settings("patience=5")
+    start(tmp_path / "run", wanted, callbacks=[watching]).go(quiet())
+    assert [measured == trained for measured, trained in watching.seen] == [True] * 3

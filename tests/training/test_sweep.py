@@ -1,0 +1,107 @@
+"""A sweep tries settings, goes on where it was, and leaves a preset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from german_whist.cli import main
+from german_whist.training.presets import load_settings
+from german_whist.training.sweep import Between, Sweep, load_sweep, run_sweep
+
+pytest.importorskip("torch")
+optuna = pytest.importorskip("optuna")
+
+
+SMALL = {
+    "games": 16, "decisions": 640, "minibatch": 64, "threads": 1, "measure_every": 256,
+    "measure_hands": 20, "final_hands": 40, "layers": [8],
+}  # fmt: skip
+SPACE = {
+    "learning_rate": {"low": 1e-4, "high": 1e-2, "log": True},
+    "epochs": {"low": 1, "high": 3},
+    "layers": [[8], [8, 8]],
+}
+GOOD = {"preset": "tiny", "settings": SMALL, "space": SPACE, "against": ["random"], "trials": 3}
+
+
+def written(folder: Path, **changes: object) -> Path:
+    path = folder / "space.yaml"
+    path.write_text(yaml.safe_dump({**GOOD, **changes}), encoding="utf-8")
+    return path
+
+
+def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, folder = written(tmp_path), tmp_path / "sweep"
+    command = ["sweep", str(path), "--folder", str(folder)]
+    assert main([*command, "--trials", "1"]) == 0
+    assert main([*command]) == 0
+    study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{folder / 'optuna.db'}")
+    assert len(study.trials) == 3
+    assert {each.name for each in (folder / "trials").iterdir()} == {"0", "1", "2"}
+    told = capsys.readouterr().out
+    assert told.count("best: ") == 2
+    best = load_settings(folder / "best.yaml")
+    wanted = study.best_trial.user_attrs["settings"]
+    assert {name: best.as_mapping()[name] for name in wanted} == wanted
+    assert wanted.keys() == SPACE.keys()
+    assert isinstance(wanted["epochs"], int)
+    assert best.about.startswith("the best of 3 trials, ")
+    # Once there are enough of them, nothing more is tried.
+    assert main([*command]) == 0
+    assert len(list((folder / "trials").iterdir())) == 3
+    capsys.readouterr()
+
+
+def test_a_trial_that_promises_nothing_is_ended_early(tmp_path: Path) -> None:
+    class Never(optuna.pruners.BasePruner):
+        def prune(self, study: object, trial: object) -> bool:
+            return True
+
+    optuna.pruners.NeverPruner = Never
+    try:
+        sweep = load_sweep(written(tmp_path, pruner="Never"))
+        said: list[str] = []
+        with pytest.raises(ValueError, match="none of its 3 trials was trained to its end"):
+            run_sweep(sweep, tmp_path / "sweep", say=said.append)
+    finally:
+        del optuna.pruners.NeverPruner
+    assert sum("was ended early" in each for each in said) == 3
+    assert not (tmp_path / "sweep" / "best.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"sampler": "TPEE"}, "sampler is 'TPEE', which is none of Optuna's; did you mean 'TPE'"),
+        (
+            {"pruner": "Medan"},
+            "pruner is 'Medan', which is none of Optuna's; did you mean 'Median'",
+        ),
+        ({"space": {"entrpy": [0.1]}}, "'entrpy' is not a setting of ppo; did you mean 'entropy'"),
+        ({"space": {"clip": {"low": -1, "high": 1}}}, "space: clip is -1.0: it has to be a number"),
+        ({"space": {"clip": {"low": 2, "high": 1}}}, "low is 2 and high is 1: low has to be lower"),
+        ({"space": {"clip": {"low": 0, "high": 1, "log": True}}}, "log needs a low above 0"),
+        ({"space": {"critic": ["orcale"]}}, "did you mean 'oracle'"),
+        ({"space": {"critic": []}}, "critic is an empty list: name what to choose from"),
+        ({"space": {}}, "space"),
+        ({"trails": 3}, "'trails' is not known here; did you mean 'trials'"),
+        ({"preset": "tny"}, "'tny' is not a preset; did you mean 'tiny'"),
+    ],
+)
+def test_what_can_not_be_swept_is_refused_with_a_sentence(
+    changes: dict[str, object], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, **changes)
+    assert main(["sweep", str(path), "--folder", str(tmp_path / "sweep")]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "sweep" / "trials").exists()
+
+
+def test_a_sweep_may_be_made_in_python() -> None:
+    sweep = Sweep(preset="tiny", space={"entropy": Between(low=0.01, high=0.1)})
+    assert sweep.sampler == "TPE"

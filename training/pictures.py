@@ -1,0 +1,340 @@
+"""Pictures and pages of all reports: one palette, round ticks, named axes, intervals as bands.
+
+Colours are style sheet classes of the page around them, so that a picture follows
+its light or dark look. Pages load nothing from elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+PALETTE = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#0f7f7a", "#8a6d00")
+_PALETTE_DARK = ("#e8894a", "#6ab0e0", "#a5c96a", "#d09ad0", "#5cc4be", "#d9bd4e")
+_ROW = 26
+_CHARACTER = 7.2
+
+
+def _colours(shades: Sequence[str]) -> str:
+    return " ".join(f"--line{number}: {shade};" for number, shade in enumerate(shades))
+
+
+_STYLE = f"""
+:root {{ color-scheme: light dark; --ink: #1f2430; --soft: #5d6675; --rule: #d9dde5;
+  --paper: #fbfbf9; --card: #ffffff; {_colours(PALETTE)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e8e8e4; --soft: #a2a9b5; --rule: #3a404c;
+  --paper: #16191f; --card: #1e222a; {_colours(_PALETTE_DARK)} }} }}
+:root {{ --ahead: var(--line0); --behind: var(--line1); }}
+* {{ box-sizing: border-box; }}
+body {{ margin: 0; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }}
+main {{ max-width: 1080px; margin: 0 auto; padding: 32px 24px 64px; }}
+h1 {{ font-size: 26px; margin: 0 0 4px; }} h2 {{ font-size: 18px; margin: 36px 0 8px; }}
+h3 {{ font-size: 15px; margin: 0 0 6px; }}
+p {{ margin: 4px 0 10px; max-width: 76ch; }} .soft, figcaption {{ color: var(--soft); }}
+section.card {{ background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
+  padding: 16px 18px; margin: 12px 0; overflow-x: auto; }}
+.side {{ display: flex; flex-wrap: wrap; gap: 12px 28px; }} figure {{ margin: 8px 0 0; }}
+figcaption {{ font-size: 13px; }} pre {{ color: var(--soft); overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 14px; }}
+th, td {{ padding: 4px 12px; text-align: right; border-bottom: 1px solid var(--rule);
+  white-space: nowrap; }}
+th {{ color: var(--soft); font-weight: 600; }} th:first-child, td:first-child {{ text-align: left;
+  padding-left: 0; }}
+summary {{ cursor: pointer; }}
+.note {{ border-left: 3px solid var(--ahead); padding: 2px 0 2px 12px; }}
+code {{ font: 13px ui-monospace, Menlo, Consolas, monospace; }}
+svg {{ max-width: 100%; height: auto; display: block; }}
+svg text {{ fill: var(--ink); font-size: 13px; }}
+svg .axis {{ fill: var(--soft); font-size: 12px; }}
+svg .value {{ font-variant-numeric: tabular-nums; }}
+svg .grid {{ stroke: var(--rule); }} svg .middle {{ stroke: var(--soft); stroke-width: 1.3; }}
+svg .stage {{ stroke: var(--soft); stroke-dasharray: 4 4; }}
+svg .whisker {{ stroke: var(--ink); stroke-width: 1.6; }} svg .dot {{ fill: var(--ahead); }}
+svg .ahead {{ fill: var(--ahead); }} svg .behind {{ fill: var(--behind); }}
+svg rect {{ fill-opacity: .72; }} svg rect.whole {{ fill-opacity: 1; }}
+svg rect.empty {{ fill: var(--rule); fill-opacity: .35; }}
+svg .cell {{ font-variant-numeric: tabular-nums; }}
+svg .strong {{ fill: var(--card); font-weight: 600; }}
+svg .curve {{ fill: none; stroke-width: 2; }} svg .band {{ fill-opacity: .16; }}
+{
+    " ".join(
+        f"svg .curve.line{k} {{ stroke: var(--line{k}); }} svg .on.line{k}, svg .band.line{k} "
+        f"{{ fill: var(--line{k}); }}"
+        for k in range(len(PALETTE))
+    )
+}
+.key {{ display: inline-block; width: 18px; height: 3px; vertical-align: middle;
+  margin: 0 4px 0 10px; }}
+"""
+
+
+# -- pages
+
+
+def page(title: str, parts: Sequence[str]) -> str:
+    """A whole page."""
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<body><main>{''.join(parts)}</main></body></html>\n"
+    )
+
+
+def card(inner: str) -> str:
+    """A part of a page with a border."""
+    return f'<section class="card">{inner}</section>'
+
+
+def figure(picture: str, caption: str) -> str:
+    """A picture with words below, which are HTML."""
+    return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Texts in rows; the first column stands left, the others right."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def line_of(number: int) -> str:
+    """The class of a line by its number."""
+    return f"line{number % len(PALETTE)}"
+
+
+def keys(names: Sequence[str]) -> str:
+    """What the colours of a picture stand for, as HTML."""
+    return " ".join(
+        f'<span class="key" style="background:var(--{line_of(number)})"></span>{escape(name)}'
+        for number, name in enumerate(names)
+    )
+
+
+# -- drawing
+
+
+class Drawing:
+    """An SVG picture that is put together shape by shape."""
+
+    def __init__(self, width: float, height: float, label: str) -> None:
+        self.width, self.height = width, height
+        self._parts = [
+            f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" '
+            f'aria-label="{escape(label)}">'
+        ]
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
+        """A straight line."""
+        self._parts.append(
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+        )
+
+    def bar(
+        self, x: float, y: float, width: float, height: float, kind: str, tip: str = "",
+        style: str = "",
+    ) -> None:  # fmt: skip
+        """A rectangle, with words for the pointer that rests on it."""
+        told = f"<title>{escape(tip)}</title>" if tip else ""
+        styled = f' style="{style}"' if style else ""
+        self._parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" '
+            f'height="{max(height, 0):.1f}" class="{kind}"{styled}>{told}</rect>'
+        )
+
+    def dot(self, x: float, y: float, kind: str, tip: str = "", size: float = 4.5) -> None:
+        """A point."""
+        told = f"<title>{escape(tip)}</title>" if tip else ""
+        self._parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="{kind}">{told}</circle>'
+        )
+
+    def path(self, points: Sequence[tuple[float, float]], kind: str) -> None:
+        """A line through points."""
+        self._shape("polyline", points, kind)
+
+    def area(self, points: Sequence[tuple[float, float]], kind: str) -> None:
+        """What points go around."""
+        self._shape("polygon", points, kind)
+
+    def _shape(self, shape: str, points: Sequence[tuple[float, float]], kind: str) -> None:
+        along = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        self._parts.append(f'<{shape} points="{along}" class="{kind}"/>')
+
+    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> None:
+        """Words, set at the height of a line through their middle."""
+        self._parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" dy="0.35em" text-anchor="{anchor}" '
+            f'class="{kind}">{escape(words)}</text>'
+        )
+
+    def __str__(self) -> str:
+        return "".join([*self._parts, "</svg>"])
+
+
+def round_steps(low: float, high: float, about: int = 6) -> list[float]:
+    """Round numbers between two ends, about so many."""
+    span = max(high - low, 1e-9)
+    step = 10.0 ** math.floor(math.log10(span / about))
+    for factor in (1, 2, 5, 10):
+        if span / (step * factor) <= about:
+            step *= factor
+            break
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def signed_step(step: float) -> str:
+    """A round number of a scale, with its sign."""
+    return f"{step:+g}".replace("-", "−") if round(step, 9) else "0"
+
+
+def short_number(value: float) -> str:
+    """A round number as an axis has room for: `250 k`, `1.5 M`."""
+    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{unit}"
+    return f"{round(value, 9):g}".replace("-", "−")
+
+
+# -- curves
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line over something, with an interval at each point where that is known."""
+
+    points: Sequence[tuple[float, float]]
+    reach: Sequence[float] = field(default_factory=tuple)
+    """Half of each interval."""
+
+
+_MOST_DOTS = 60
+_EDGE, _TOP, _FOOT, _RIGHT = 58.0, 14.0, 44.0, 16.0
+
+
+def curves(
+    lines: Mapping[str, Curve],
+    across: str,
+    up: str,
+    width: float = 860,
+    height: float = 320,
+    middle: float | None = None,
+    words: Callable[[float], str] = short_number,
+) -> str:
+    """Lines on one scale, with their intervals as bands; `across` and `up` name the axes."""
+    low, high = _ends([end for line in lines.values() for end in _reached(line)], middle)
+    xs = [x for line in lines.values() for x, _ in line.points]
+    left, right = min([0.0, *xs]), max(xs, default=0.0) or 1.0
+    drawing = Drawing(width, height, f"{up} over {across}")
+    bottom, end = height - _FOOT, width - _RIGHT
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        along = _EDGE + (end - _EDGE) * (x - left) / (right - left)
+        return along, bottom - (bottom - _TOP) * (y - low) / (high - low)
+
+    for step in round_steps(low, high, 5):
+        y = at(left, step)[1]
+        drawing.line(_EDGE, y, end, y, "grid")
+        drawing.text(_EDGE - 8, y, words(step), "axis", "end")
+    for step in round_steps(left, right, max(2, int(width // 140))):
+        x = at(step, low)[0]
+        drawing.line(x, bottom, x, bottom + 4, "grid")
+        drawing.text(x, bottom + 14, short_number(step), "axis", "middle")
+    drawing.text((_EDGE + end) / 2, height - 10, across, "axis", "middle")
+    drawing.text(4, 6, up, "axis")
+    if middle is not None:
+        drawing.line(_EDGE, at(left, middle)[1], end, at(left, middle)[1], "middle")
+    for number, (name, line) in enumerate(lines.items()):
+        _draw_curve(drawing, name, line, line_of(number), at)
+    return str(drawing)
+
+
+def _reached(line: Curve) -> list[float]:
+    reach = line.reach or [0.0] * len(line.points)
+    return [end for (_, y), r in zip(line.points, reach, strict=True) if math.isfinite(y)
+            for end in ((y - r, y + r) if math.isfinite(r) else (y,))]  # fmt: skip
+
+
+def _ends(values: list[float], middle: float | None) -> tuple[float, float]:
+    if middle is not None:
+        values.append(middle)
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    pad = 0.05 * (high - low) or max(0.5, 0.05 * abs(high))
+    return low - pad, high + pad
+
+
+def _draw_curve(
+    drawing: Drawing,
+    name: str,
+    line: Curve,
+    kind: str,
+    at: Callable[[float, float], tuple[float, float]],
+) -> None:
+    known = [
+        (x, y, r)
+        for (x, y), r in zip(line.points, line.reach or [0.0] * len(line.points), strict=True)
+        if math.isfinite(y)
+    ]
+    sure = [(x, y, r) for x, y, r in known if r and math.isfinite(r)]
+    if len(sure) > 1:
+        edge = [at(x, y + r) for x, y, r in sure] + [at(x, y - r) for x, y, r in reversed(sure)]
+        drawing.area(edge, f"band {kind}")
+    drawing.path([at(x, y) for x, y, _ in known], f"curve {kind}")
+    for x, y, r in known if len(known) < _MOST_DOTS else ():
+        told = f"{name} at {x:,.0f}: {y:.4g}" + (f" ± {r:.2g}" if r and math.isfinite(r) else "")
+        drawing.dot(*at(x, y), f"on {kind}", told, 2.5)
+
+
+def thinned(points: Sequence[tuple[float, float]], most: int = 400) -> list[tuple[float, float]]:
+    """At most about so many of the points, the last among them."""
+    every = max(1, len(points) // most)
+    kept = list(points[::every])
+    return kept if not points or kept[-1] == points[-1] else [*kept, points[-1]]
+
+
+# -- figures with intervals
+
+
+def intervals(
+    rows: Sequence[tuple[str, float, float, float]],
+    middle: float,
+    unit: str,
+    label: str,
+    digits: int = 1,
+) -> str:
+    """Figures with the ends of their intervals, a row each, on one scale that shows `middle`."""
+    names = max(len(name) for name, *_ in rows) * _CHARACTER + 16
+    width, height = names + 620, len(rows) * _ROW + 44
+    left, right = names + 10, width - 130
+    ends = [end for _, _, *both in rows for end in both if math.isfinite(end)]
+    low, high = min([*ends, middle]), max([*ends, middle])
+    pad = 0.06 * (high - low or 1.0)
+    low, high = low - pad, high + pad
+    picture = Drawing(width, height, label)
+
+    def at(value: float) -> float:
+        value = min(max(value, low), high)
+        return left + (right - left) * (value - low) / (high - low)
+
+    for step in round_steps(low, high):
+        picture.line(at(step), 8, at(step), height - 30, "grid")
+        picture.text(at(step), height - 16, f"{step:g}{unit}", "axis", "middle")
+    picture.line(at(middle), 8, at(middle), height - 30, "middle")
+    for place, (name, value, least, most) in enumerate(rows):
+        y = 8 + _ROW * (place + 0.5)
+        words = f"{value:.{digits}f}{unit}"
+        if reach := (most - least) / 2:
+            words += f" ± {reach:.{digits}f}"
+        picture.text(names, y, name, "name", "end")
+        picture.line(at(least), y, at(most), y, "whisker")
+        for end in (least, most):
+            picture.line(at(end), y - 5, at(end), y + 5, "whisker")
+        picture.dot(at(value), y, "dot", f"{name}: {words}")
+        picture.text(right + 14, y, words, "value")
+    return str(picture)

@@ -1,0 +1,300 @@
+"""Searching for settings: a sweep trains again and again, and keeps what plays best.
+
+A sweep is a YAML file: a preset or settings to begin with, a space of settings to try, and
+players to be measured against. Optuna chooses and ends trials early; its storage keeps them, so
+that a sweep goes on, and so that machines that share a storage share the work.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from ..engine.checking import converted
+from ..engine.files import read_yaml_mapping, written_whole
+from ..engine.words import meant
+from .callbacks import Callback, Watched
+from .checkpoint import Measured
+from .frames import frame_of
+from .presets import preset_values, settings_from, words_of
+from .settings import Settings, SettingsError, written
+from .stopping import Stopped
+
+BEST, TRIALS = "best.yaml", "trials"
+
+
+class Between(Struct, frozen=True, forbid_unknown_fields=True):
+    """A number to be chosen between two others."""
+
+    low: float
+    high: float
+    log: bool = False
+    """Whether orders of magnitude are equally likely."""
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"low is {self.low:g} and high is {self.high:g}: low has to be lower")
+        if self.log and (self.low <= 0 or self.step is not None):
+            raise ValueError("log needs a low above 0, and no step")
+
+
+class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is tried, and how what came of it is measured."""
+
+    preset: str = "quick"
+    """What the settings begin with: a preset, or the path of a file."""
+    settings: dict[str, Any] = {}
+    """Settings over it, the same in every trial."""
+    space: Annotated[dict[str, Between | list[Any]], Meta(min_length=1)]
+    """Settings to be chosen: between `low` and `high`, or out of a list."""
+    against: Annotated[tuple[str, ...], Meta(min_length=1)] = ("threshold",)
+    """Whom the mean win rate is measured against."""
+    trials: Annotated[int, Meta(ge=1)] = 20
+    """In all, those of other machines and of earlier sessions included."""
+    sampler: str = "TPE"
+    """Optuna's, by name: TPE, Random, CmaEs, QMC, GP."""
+    pruner: str = "Median"
+    """Optuna's, by name: Median, Nop, Hyperband, SuccessiveHalving, Percentile."""
+    seed: Annotated[int, Meta(ge=0)] = 0
+    storage: str = ""
+    """A database's URL; by default SQLite's in the folder of the sweep."""
+
+
+class Swept(Struct, frozen=True, kw_only=True):
+    """What a sweep has come to."""
+
+    folder: Path
+    best: dict[str, Any]
+    """The settings that were best."""
+    value: float
+    """Their mean win rate."""
+    trials: list[dict[str, Any]]
+    """Every trial: its number, its state, its value and its settings."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        told: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return told
+
+    def frame(self) -> Any:
+        """The trials as a `pandas.DataFrame`."""
+        return frame_of([{**each, **each["settings"]} for each in self.trials])
+
+
+def load_sweep(path: str | Path) -> Sweep:
+    """A sweep from a YAML file, everything in it checked."""
+    found = converted(read_yaml_mapping(Path(path)), Sweep, path)
+    base = _base(found, Path(path).parent)
+    known = base.__struct_fields__
+    for name, wanted in found.space.items():
+        if name not in known:
+            raise SettingsError(
+                f"{path}: space: {name!r} is not a setting of {base.trainer}{meant(name, known)}"
+            )
+        choices = wanted if isinstance(wanted, list) else [wanted.low, wanted.high]
+        if not choices:
+            raise SettingsError(f"{path}: space: {name} is an empty list: name what to choose from")
+        whole = isinstance(wanted, Between) and _whole(base, name)
+        for choice in choices:
+            value = int(choice) if whole else choice
+            settings_from({**base.as_mapping(), name: value}, f"{path}: space")
+    return found
+
+
+def _base(sweep: Sweep, folder: Path) -> Settings:
+    preset = sweep.preset
+    if not Path(preset).is_absolute() and (folder / preset).is_file():
+        preset = str(folder / preset)
+    measured = {
+        "yardsticks": list(sweep.against), "final_yardsticks": [], "about": "a trial of a sweep",
+        "measuring": "here",
+    }  # fmt: skip
+    values, source = preset_values(preset)
+    return settings_from({**values, **measured, **sweep.settings}, source)
+
+
+def _whole(base: Settings, name: str) -> bool:
+    value = getattr(base, name)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def run_sweep(
+    sweep: Sweep, folder: Path, beside: Path | None = None, say: Callable[[str], None] = print
+) -> Swept:
+    """Try settings until there are as many trials as the sweep wants; goes on where it was.
+
+    `beside` is the folder that paths in the sweep start from.
+    """
+    optuna = _optuna()
+    base = _base(sweep, beside or Path())
+    folder.mkdir(parents=True, exist_ok=True)
+    study = optuna.create_study(
+        storage=sweep.storage or f"sqlite:///{folder / 'optuna.db'}",
+        study_name=folder.name,
+        direction="maximize",
+        load_if_exists=True,
+        sampler=_made(optuna.samplers, sweep.sampler, "Sampler", seed=sweep.seed),
+        pruner=_made(optuna.pruners, sweep.pruner, "Pruner"),
+    )
+    _end_broken(optuna, study)
+
+    def trial(one: Any) -> float:
+        settings = settings_from({**base.as_mapping(), **_chosen(one, sweep.space, base)})
+        return _tried(one, settings, folder, sweep.against, say, optuna)
+
+    def told(study: Any, one: Any) -> None:
+        value = "was ended early" if one.value is None or one.state.name == "PRUNED" else (
+            f"won {100 * one.value:.1f} %"
+        )  # fmt: skip
+        say(f"trial {one.number} {value}: {' '.join(words_of(_settings_of(one)))}")
+
+    ended = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED
+    over = optuna.study.MaxTrialsCallback(sweep.trials, states=ended)
+    if sum(each.state in ended for each in study.trials) < sweep.trials:
+        study.optimize(trial, callbacks=[told, over])
+    return _result(study, base, folder)
+
+
+def _end_broken(optuna: Any, study: Any) -> None:
+    """What a process that is gone left under way is not waited for."""
+    for each in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
+        host, pid = each.user_attrs.get("process", (None, 0))
+        if host == socket.gethostname() and not _is_alive(pid):
+            study.tell(each.number, state=optuna.trial.TrialState.FAIL)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _chosen(one: Any, space: Mapping[str, Between | list[Any]], base: Settings) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, wanted in space.items():
+        if isinstance(wanted, list):
+            # Optuna keeps plain values alone: lists are chosen by how they are written.
+            texts = [written(each) for each in wanted]
+            found[name] = wanted[texts.index(one.suggest_categorical(name, texts))]
+        elif _whole(base, name):
+            step = 1 if wanted.step is None else int(wanted.step)
+            found[name] = one.suggest_int(name, int(wanted.low), int(wanted.high), step=step,
+                                          log=wanted.log)  # fmt: skip
+        else:
+            found[name] = one.suggest_float(
+                name, wanted.low, wanted.high, step=wanted.step, log=wanted.log
+            )
+    one.set_user_attr("settings", {name: found[name] for name in space})
+    one.set_user_attr("process", (socket.gethostname(), os.getpid()))
+    return found
+
+
+def _tried(
+    one: Any, settings: Settings, folder: Path, against: Sequence[str],
+    say: Callable[[str], None], optuna: Any,
+) -> float:  # fmt: skip
+    from .session import train
+
+    watching = _Pruning(one, against)
+    place = folder / TRIALS / str(one.number)
+    say(f"trial {one.number} begins: {place}")
+    try:
+        trained = train(settings, folder=place, callbacks=[watching], quiet=True)
+    except Stopped as stopped:
+        if isinstance(stopped.__cause__, ArithmeticError):
+            say(str(stopped))
+            raise optuna.TrialPruned from stopped
+        raise
+    if watching.pruned:
+        raise optuna.TrialPruned
+    return _value([each for each in trained.measured if each.decisions == trained.decisions],
+                  against)  # fmt: skip
+
+
+class _Pruning(Callback):
+    """Tells Optuna of every measurement, and ends the run when it says so."""
+
+    def __init__(self, trial: Any, against: Sequence[str]) -> None:
+        self._trial, self._against = trial, against
+        self.pruned = False
+
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        """Report the mean of the win rates."""
+        if run.trainer.decisions >= run.settings.decisions or self.pruned:
+            return
+        self._trial.report(_value(found, self._against), run.trainer.decisions)
+        if self._trial.should_prune():
+            self.pruned = True
+            run.stop("the sweep expects nothing of it")
+
+
+def _value(found: Sequence[Measured], against: Sequence[str]) -> float:
+    rates = [each.win_rate for each in found if each.opponent in against]
+    if len(rates) < len(set(against)):
+        raise SettingsError(f"not all of {', '.join(against)} could be played")
+    return sum(rates) / len(rates)
+
+
+def _settings_of(one: Any) -> dict[str, Any]:
+    return one.user_attrs.get("settings", {})
+
+
+def _result(study: Any, base: Settings, folder: Path) -> Swept:
+    trials = [
+        {"number": each.number, "state": each.state.name.lower(), "value": each.value,
+         "settings": _settings_of(each)}
+        for each in study.trials
+    ]  # fmt: skip
+    if not any(each["state"] == "complete" for each in trials):
+        raise ValueError(
+            f"{folder}: none of its {len(trials)} trials was trained to its end: try more, or "
+            "prune less, as with pruner: Nop"
+        )
+    best = _settings_of(study.best_trial)
+    value = float(study.best_value)
+    about = f"the best of {len(trials)} trials, {100 * value:.1f} %"
+    preset = settings_from({**base.as_mapping(), **best, "about": about})
+    with written_whole(folder / BEST, "w") as file:
+        file.write(preset.as_yaml())
+    return Swept(folder=folder, best=best, value=value, trials=trials)
+
+
+def _made(module: Any, name: str, kind: str, **more: Any) -> Any:
+    """A sampler or pruner of Optuna's by name."""
+    known = {each.removesuffix(kind): each for each in dir(module) if each.endswith(kind)}
+    known.pop("Base", None)
+    short = {each.lower(): each for each in known}.get(name.lower().removesuffix(kind.lower()))
+    if short is None:
+        raise SettingsError(f"{kind.lower()} is {name!r}, which is none of Optuna's"
+                            f"{meant(name, known)}")  # fmt: skip
+    try:
+        return getattr(module, known[short])(**more)
+    except TypeError:
+        pass
+    try:
+        return getattr(module, known[short])()
+    except TypeError as error:
+        raise SettingsError(
+            f"{kind.lower()} is {name!r}, which needs more than a name: {error}"
+        ) from None
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise ValueError("sweeps need optuna, which is not installed: pip install "
+                         "'german-whist[sweep]'") from None  # fmt: skip
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
