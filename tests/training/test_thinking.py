@@ -30,10 +30,10 @@ from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import write_views  # noqa: E402
 from german_whist.training.thinking.advice import Adviser, PolicyStudy  # noqa: E402
 from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
-from german_whist.training.thinking.course import load_course  # noqa: E402
+from german_whist.training.thinking.course import CourseError, load_course  # noqa: E402
 from german_whist.training.thinking.fitting import Fit, Plan, write_network  # noqa: E402
 from german_whist.training.thinking.hands import HAND, Players, write_hands  # noqa: E402
-from german_whist.training.thinking.parts import policy_layers, study  # noqa: E402
+from german_whist.training.thinking.parts import judge_layers, policy_layers, study  # noqa: E402
 from german_whist.training.thinking.worth import WorthStudy, targets  # noqa: E402
 
 CLASSIC = load_rules("classic")
@@ -342,6 +342,26 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     assert (tmp_path / "mine" / "policy.safetensors").read_bytes() == before
     with pytest.raises(ValueError, match="was begun with hands 128"):
         study(tmp_path / "mine", load_course("quick", ["hands=64"]), lambda _: None)
+
+
+def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
+    policy = Policy(read_checkpoint(WEIGHTS))
+    hands = Players(CLASSIC, policy, 8).play(1, 0, 0.0)
+    np.save(tmp_path / "0.npy", hands)
+    about, plan = WorthStudy(CLASSIC, 0.8), Plan((8,), 1.0, 8)
+    fit = Fit(about, plan, [tmp_path / "0.npy"])
+    path = write_network(tmp_path / "worth", fit, CLASSIC, {})
+    start = judge_layers(str(path), about, plan)
+    assert start is not None
+    assert about.errors(start, hands) == pytest.approx(about.errors(fit.average, hands), abs=0.01)
+    assert about.errors(start, hands) != pytest.approx(
+        about.errors(Fit(about, Plan((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
+    )
+    assert judge_layers("", about, plan) is None
+    with pytest.raises(CourseError, match=r"layers \(8,\), and what is to be fitted .* \(9,\)"):
+        judge_layers(str(path), about, Plan((9,)))
+    with pytest.raises(CourseError, match=r"network of worth .* one of beliefs"):
+        judge_layers(str(path), BeliefStudy(CLASSIC), plan)
 
 
 @pytest.mark.parametrize(

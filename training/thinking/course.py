@@ -41,6 +41,10 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     """Who plays the last tricks for the stock, by name, as `thinker:8`; empty for the policy."""
     late_tricks: int = 4
     """How many tricks those are."""
+    worth: str = ""
+    """A network of worth to go on from; empty for a new one."""
+    beliefs: str = ""
+    """A network of beliefs to go on from; empty for a new one."""
     worth_layers: tuple[int, ...] = (256, 64)
     worth_epochs: float = 2.0
     worth_rate: float = 0.001

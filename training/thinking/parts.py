@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,21 @@ from torch import nn
 
 from ...agents.card import Origin
 from ...agents.champion import WEIGHTS
-from ...agents.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from ...agents.checkpoint import (
+    Checkpoint,
+    find_checkpoint,
+    read_checkpoint,
+    read_weights,
+    write_checkpoint,
+)
+from ...agents.judges import read_judge_card
 from ...agents.network import Policy, check_rules
 from ...agents.registry import make_agent
 from ...agents.worth import read_worth
 from ...engine.rules import load_rules
 from .advice import Adviser, PolicyStudy
 from .beliefs import BeliefStudy
-from .course import Course, keep_settings
+from .course import Course, CourseError, keep_settings
 from .fitting import Fit, Plan, Study, hands_in, layers, write_network
 from .hands import Players, write_hands
 from .worth import WorthStudy
@@ -95,14 +102,16 @@ class Parts:
         course = self.course
         plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
                     seed=course.seed)  # fmt: skip
-        self._fit("worth", WorthStudy(self.rules, course.trace), plan, "hands")
+        study = WorthStudy(self.rules, course.trace)
+        self._fit("worth", study, plan, "hands", judge_layers(course.worth, study, plan))
 
     def fit_beliefs(self) -> None:
         """The network of beliefs."""
         course = self.course
         plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
                     seed=course.seed)  # fmt: skip
-        self._fit("beliefs", BeliefStudy(self.rules), plan, "hands")
+        study = BeliefStudy(self.rules)
+        self._fit("beliefs", study, plan, "hands", judge_layers(course.beliefs, study, plan))
 
     def fit_policy(self) -> None:
         """A policy that has taken the advice."""
@@ -132,14 +141,37 @@ class Parts:
         fit.go(target, lambda line: self.tell(f"{name}: {line}"), checked, write)
 
 
+def judge_layers(source: str, study: Study, plan: Plan) -> nn.Sequential | None:
+    """The layers of a network that judges, to learn on; None where there is none to go on from."""
+    if not source:
+        return None
+    path = find_checkpoint(source)
+    card = read_judge_card(path)
+    wanted = study.kind, study.inputs, plan.layers, study.outputs
+    if (card.judges, card.inputs, card.layers, card.outputs) != wanted:
+        raise CourseError(
+            f"{path}: is a network of {card.judges} with layers {card.layers}, and what is to be "
+            f"fitted is one of {study.kind} with layers {plan.layers}"
+        )
+    names = [str(k) for k in range(len(plan.layers) + 1)]
+    return known_layers(read_weights(path, card.weights), names, study, plan)
+
+
 def policy_layers(checkpoint: Checkpoint, study: Study, plan: Plan) -> nn.Sequential:
     """A policy's layers, to learn on."""
+    return known_layers(checkpoint.weights, _names(len(plan.layers)), study, plan)
+
+
+def known_layers(
+    weights: Mapping[str, Array], names: Sequence[str], study: Study, plan: Plan
+) -> nn.Sequential:
+    """Layers with the weights of these names."""
     found = layers(study.inputs, plan.layers, study.outputs, plan.seed)
     linear = [each for each in found if isinstance(each, nn.Linear)]
     with torch.no_grad():
-        for name, layer in zip(_names(linear), linear, strict=True):
+        for name, layer in zip(names, linear, strict=True):
             for part, parameter in layer.named_parameters():
-                kept = checkpoint.weights[f"{name}.{part}"].astype(np.float32)
+                kept = weights[f"{name}.{part}"].astype(np.float32)
                 parameter.copy_(torch.from_numpy(kept))
     return found
 
@@ -153,7 +185,7 @@ def write_policy(
     linear = [each for each in net.modules() if isinstance(each, nn.Linear)]
     weights = {
         f"{name}.{part}": parameter.detach().numpy().astype(np.float16)
-        for name, layer in zip(_names(linear), linear, strict=True)
+        for name, layer in zip(_names(len(linear) - 1), linear, strict=True)
         for part, parameter in layer.named_parameters()
     }
     card = msgspec.structs.replace(
@@ -167,5 +199,5 @@ def write_policy(
     return write_checkpoint(path, weights, card)
 
 
-def _names(linear: list[nn.Linear]) -> list[str]:
-    return [f"hidden.{k}" for k in range(len(linear) - 1)] + ["policy"]
+def _names(hidden: int) -> list[str]:
+    return [f"hidden.{k}" for k in range(hidden)] + ["policy"]
