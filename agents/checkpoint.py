@@ -24,7 +24,7 @@ from safetensors.numpy import load, save
 from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION
-from ..engine.rules import Rules, rules_from_mapping
+from ..engine.rules import Rules, rules_from_mapping, under_its_own_name
 from .attention import attention_parts
 from .card import FORMAT, HIDDEN_SIZE, Card, NetworkCard, WeightsFile
 
@@ -58,7 +58,9 @@ class Checkpoint:
 
 def rules_of(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules, ...]:
     """The rule sets that a card lists."""
-    return tuple(rules_from_mapping(each, str(source)) for each in listed)
+    return tuple(
+        under_its_own_name(rules_from_mapping(each, str(source)), str(source)) for each in listed
+    )
 
 
 # -- writing

@@ -97,7 +97,9 @@ def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None
     except OSError as error:
         raise CanNotWrite.at(path, error) from error
     try:
-        with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
+        # Names of files may hold bytes that are no text: those are spelt out.
+        text = {} if "b" in mode else {"encoding": "utf-8", "errors": "backslashreplace"}
+        with os.fdopen(descriptor, mode, **text) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -161,7 +163,7 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: can not be read ({error.strerror or error})") from error
     except RecursionError as error:
         raise ValueError(f"{path}: is nested too deeply") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:  # a date or a number that can not be
         where = " ".join(str(error).split())
         raise ValueError(f"{path}: is not valid YAML: {where}") from error
     if not isinstance(content, dict):

@@ -88,6 +88,13 @@ class _Patient(io.FileIO):
         return memoryview(b).nbytes
 
 
+class _Open(io.TextIOWrapper):
+    """A stream that stays open whoever closes it: there may be more to tell."""
+
+    def close(self) -> None:
+        self.flush()
+
+
 def _lasting(stream: TextIO | None) -> TextIO:
     if stream is None:  # closed by the shell, as with `>&-`
         return open(os.devnull, "w", encoding="utf-8")
@@ -96,7 +103,7 @@ def _lasting(stream: TextIO | None) -> TextIO:
     with suppress(OSError):
         stream.flush()
     patient = _Patient(stream.fileno(), "w", closefd=False)
-    return io.TextIOWrapper(
+    return _Open(
         patient if stream.write_through else io.BufferedWriter(patient),  # type: ignore[arg-type]
         encoding=stream.encoding,
         errors="german-whist",
@@ -136,5 +143,5 @@ def lasting_streams() -> Generator[Callable[[], OSError | None]]:
         yield fault
     finally:
         for stream in (out, err):
-            stream.flush()
+            _fault_of(stream)
         sys.stdin, sys.stdout, sys.stderr = before

@@ -408,15 +408,17 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
 def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
     """A rule set by name, from a YAML file, from a mapping of fields, or as it is."""
     if isinstance(wanted, Rules):
-        return _not_another(wanted, "rules")
+        return under_its_own_name(wanted, "rules")
     if isinstance(wanted, Mapping):
-        return _not_another(rules_from_mapping(wanted), "rules")
+        return under_its_own_name(rules_from_mapping(wanted), "rules")
     if isinstance(wanted, str) and wanted in named_rules():
         return named_rules()[wanted]
     if isinstance(wanted, (str, Path)):
         path = Path(wanted)
         if path.suffix in (".yaml", ".yml"):
-            return _not_another(rules_from_mapping(read_yaml_mapping(path), str(path)), str(path))
+            return under_its_own_name(
+                rules_from_mapping(read_yaml_mapping(path), str(path)), str(path)
+            )
         near = meant(wanted, named_rules(), more="others are given by the path of a .yaml file")
         raise RulesError(f"{str(wanted)!r} is not a rule set{near}")
     raise RulesError(
@@ -425,7 +427,7 @@ def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
     )
 
 
-def _not_another(rules: Rules, source: str) -> Rules:
+def under_its_own_name(rules: Rules, source: str) -> Rules:
     """Reports tell rule sets by their names, so a known name may not stand for another game."""
     known = named_rules().get(rules.name)
     if known is not None and known != rules:

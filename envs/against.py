@@ -15,16 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..agents.base import Agent, agent_key, checked_answer, copied
+from ..agents.asking import tell_of_hands
+from ..agents.base import Agent, agent_key
 from ..agents.registry import as_agent
 from ..engine.batch import RESET_OPTIONS, Array, Batch, checked_count, kept
-from ..engine.cards import action_text
 from ..engine.compiled import warm_up
 from ..engine.game import IllegalAction
 from ..engine.options import Options, checked_seat, options_from
 from ..engine.results import results_seen
 from ..engine.state import NO_CARD, OVER, VIEW
-from .kernels import draw_seats, find_waiting, first_illegal_answer, write_waiting
+from .kernels import draw_seats, find_waiting, write_waiting
+from .opponents import legal_answer
 from .pictures.painter import Painter
 
 RANDOM_SEAT = "random"
@@ -92,7 +93,7 @@ class Against:
         for name in ("led_cards", "followed_cards", "my_draws", "other_draws"):
             self._opponent_views[name] = NO_CARD
         self._opponent_views["i_led"] = 0
-        agent.reset(self.batch.all)
+        tell_of_hands(agent, self.batch.all)
 
     def reset(
         self,
@@ -106,7 +107,7 @@ class Against:
         self._take_seats(begun)
         with self._or_not_ready():
             self.over[begun] = False
-            self.opponent.reset(begun)
+            tell_of_hands(self.opponent, begun)
             self._play_opponent()
             self._look()
 
@@ -170,7 +171,7 @@ class Against:
         """Begin the next episodes in games whose episode is over."""
         self.batch.deal_on(indices)
         self._take_seats(indices)
-        self.opponent.reset(indices)
+        tell_of_hands(self.opponent, indices)
 
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays; what an opponent remembers is not among it."""
@@ -185,7 +186,7 @@ class Against:
         self._key = agent_key(self.batch.seed)
         self.seats[:] = seats
         self.over = self.batch.records["phase"] == OVER
-        self.opponent.reset(self.batch.all)
+        tell_of_hands(self.opponent, self.batch.all)
         self._look()
 
     def _why_over(self, resting: Array) -> str:
@@ -220,30 +221,11 @@ class Against:
                 self._opponent_views,
                 self._rng,
             )
-            ended, dealt = batch.play(where, self._answer(where), shown=False)
+            views, rng = self._opponent_views[:count], self._rng[:count]
+            actions = legal_answer(batch, self.opponent, views, rng, where)
+            ended, dealt = batch.play(where, actions, shown=False)
             if ends is not None:
                 ends.add(ended, dealt)
-
-    def _answer(self, where: Array) -> Array:
-        count = len(where)
-        views, rng = copied(self._opponent_views[:count]), self._rng[:count].copy()
-        opponent = self.opponent
-        if opponent.keeps_state:
-            answer = opponent.act(views, rng, indices=where.copy())  # type: ignore[call-arg]
-        else:
-            answer = opponent.act(views, rng)
-        actions = checked_answer(opponent, answer, count)
-        batch = self.batch
-        wrong = first_illegal_answer(batch.board, where, actions)
-        if wrong >= 0:
-            index = int(where[wrong])
-            seat = 1 - int(self.seats[index])
-            allowed = ", ".join(action_text(each) for each in batch.view(index, seat).legal())
-            raise ValueError(
-                f"opponent {opponent.name} chose {action_text(int(actions[wrong]))} in game "
-                f"{index}, which is not legal: {allowed} are"
-            )
-        return actions
 
 
 class _Ends:
@@ -259,7 +241,7 @@ class _Ends:
         against = self._against
         batch = against.batch
         if len(dealt):
-            against.opponent.reset(dealt)
+            tell_of_hands(against.opponent, dealt)
         if not len(ended):
             return
         observations, _ = batch.show(ended, against.seats, keep=False)

@@ -139,3 +139,34 @@ class Talker(RandomAgent):
     def act(self, views: Array, rng: Array) -> Array:
         print("thinking", file=sys.stderr, flush=True)
         return super().act(views, rng)
+
+
+class Closer(RandomAgent):
+    """Closes the stream that reports go to."""
+
+    def act(self, views: Array, rng: Array) -> Array:
+        sys.stdout.close()
+        return super().act(views, rng)
+
+
+class Wanderer(RandomAgent):
+    """Goes to another folder."""
+
+    def act(self, views: Array, rng: Array) -> Array:
+        os.chdir("/")
+        return super().act(views, rng)
+
+
+class Quitter(RandomAgent):
+    """Raises what ends generators."""
+
+    def act(self, views: Array, rng: Array) -> Array:
+        raise GeneratorExit
+
+
+class Vague(RandomAgent):
+    """Can not say whether it is perfect."""
+
+    @property
+    def perfect_endgame(self) -> bool:
+        raise LookupError("who knows")

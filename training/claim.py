@@ -16,6 +16,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ..engine.files import CanNotWrite
+
 LOCK, HOLDER = "lock", "lock.json"
 
 
@@ -33,6 +35,8 @@ class Claim:
                 f"{folder} is being trained{_holder(folder)}: wait for its end, or end it with "
                 "Ctrl-C or SIGTERM, which save its state"
             ) from None
+        except OSError as error:
+            raise CanNotWrite.at(folder, error) from error
         told = {
             "pid": os.getpid(),
             "host": socket.gethostname(),

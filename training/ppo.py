@@ -22,13 +22,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from ..agents.asking import Named, tell_of_hands
 from ..agents.attention import most_events, write_events
-from ..agents.base import Agent, agent_key, checked_answer, decision_streams
+from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.card import HIDDEN_SIZE, AttentionSize, Count, NetworkCard
 from ..agents.registry import make_agent
 from ..engine.checking import converted
 from ..engine.compiled import warm_up
 from ..engine.history import HISTORY_VERSION
+from ..envs.opponents import legal_answer
 from ..envs.self_play import Round, SelfPlayEnv
 from .buffers import Buffers, Decisions
 from .inputs import inputs_of
@@ -70,11 +72,7 @@ class Tables(SelfPlayEnv):
         """What an agent plays in some of the games, as it is shown there."""
         batch, views = self.batch, self.views()[where]
         rng = decision_streams(agent_key(batch.seed), batch.records["number"][where], views)
-        if agent.keeps_state:
-            answer = agent.act(views, rng, indices=where)  # type: ignore[call-arg]
-        else:
-            answer = agent.act(views, rng)
-        actions = checked_answer(agent, answer, len(where)).copy()
+        actions = legal_answer(batch, agent, views, rng, where)
         show_actions(actions, batch.orders[where])
         return actions
 
@@ -134,12 +132,12 @@ class PPO(Trainer):
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=settings.learning_rate, eps=1e-5
         )
-        self.opponents = [make_agent(name, options.rules) for name in settings.opponents]
+        self.opponents = [Named(make_agent(name, options.rules)) for name in settings.opponents]
         self.pool: list[dict[str, Tensor]] = []
         self.earlier = copy.deepcopy(self.average)
         self.other: Agent | None = None
         self.seconds = Seconds()
-        self.steps = settings.steps or episode_decisions(settings)
+        self.steps = settings.steps or settings.episode
         self._buffers = Buffers(
             self.steps, settings.games, self.inputs, self.actions,
             closed=settings.ranks == "closed", oracle=settings.critic == "oracle",
@@ -277,7 +275,7 @@ class PPO(Trainer):
             self.earlier.load_state_dict(self.pool[drawn - len(self.opponents)])
         else:
             # Whatever it remembers is of games that others have gone on with.
-            self.other.reset(self._buffers.all[:count])
+            tell_of_hands(self.other, self._buffers.all[:count])
         return seats
 
     def _games_with_others(self) -> int:
@@ -290,7 +288,7 @@ class PPO(Trainer):
         """Tell who plays the other seats of the hands that the last step has begun."""
         if self.other is not None:
             begun = self.games.begun
-            self.other.reset(begun[others[begun] != 2])
+            tell_of_hands(self.other, begun[others[begun] != 2])
 
     def _let_other_play(self, step: int) -> None:
         """Replace the actions where another plays."""
@@ -488,10 +486,3 @@ def _between(start: float, end: float, done: float) -> float:
 def _masked_logs(logits: Tensor, masks: Tensor) -> Tensor:
     """The logarithms of the probabilities of all actions; what is not legal has none."""
     return torch.log_softmax(logits.masked_fill(masks == 0, _NOT_LEGAL), dim=1)
-
-
-def episode_decisions(settings: PPOSettings) -> int:
-    """The decisions of one episode, both players' together; of a race, the most there can be."""
-    rules = settings.options.rules
-    foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
-    return foreplay if settings.horizon == "foreplay" else foreplay + 2 * rules.hand

@@ -20,7 +20,7 @@ from .settings import (
 
 _Batch = Annotated[int, says("Decisions in a step; advantages are measured by their spread.", ge=2)]
 _Clip = Annotated[AboveNothing, says("How far one step moves a probability.")]
-_Discount = Annotated[Share, says("What a reward is worth a decision earlier.")]
+_Discount = Annotated[float, says("What a reward is worth a decision earlier.", gt=0, le=1)]
 _Trace = Annotated[
     Share, says("How far credit reaches before the critic is believed: lambda of its advantages.")
 ]
@@ -99,8 +99,26 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         super().__post_init__()
         if not self.learning_rate and not self.learning_rate_end:
             raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
+        if self.pull and not self.average:
+            raise SettingsError(
+                f"pull is {self.pull} and has no effect: average is 0, so the averaged weights "
+                "are the policy's own; give average=0.99, or leave it out"
+            )
+        if self.epochs == 1 and self.minibatch >= self.games * (self.steps or self.episode):
+            self.refuse_idle(
+                ("clip",),
+                f"with epochs 1 and a minibatch of {self.minibatch} decisions there is one step, "
+                "in which no probability has moved yet; give more of either, or leave it out",
+            )
         self._check_attention()
         self._check_pool()
+
+    @property
+    def episode(self) -> int:
+        """The decisions of one episode, both players'; of a race, the most there can be."""
+        rules = self.options.rules
+        foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
+        return foreplay if self.horizon == "foreplay" else foreplay + 2 * rules.hand
 
     def _check_attention(self) -> None:
         if self.network != "attention":

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from ..agents.asking import PlayerFault
 from ..agents.card import Measurement, Origin
 from ..agents.checkpoint import (
     FOLDER,
@@ -28,7 +29,7 @@ from ..agents.checkpoint import (
     write_card,
 )
 from ..agents.naming import raised_at, told_error
-from ..engine.files import read_yaml_mapping, written_whole
+from ..engine.files import CanNotWrite, read_yaml_mapping, written_whole
 from .callbacks import Callback, EarlyStopping, named_callback
 from .checkpoint import Measured, RunState, load_state, save_state, write_player
 from .claim import Claim, claim_new, claim_numbered
@@ -120,14 +121,12 @@ class Run:
                 return self._finished_before()
             with Signals() as signals:
                 return self._go(signals)
-        except ArithmeticError as error:
+        except (ArithmeticError, CanNotWrite, CallbackFailed, PlayerFault) as error:
             raise Stopped(f"{error}; {self._what_stays()}") from error
         except OSError as error:
             raise Stopped(
                 f"{error.strerror or error} ({error.filename}); {self._what_stays()}"
             ) from error
-        except CallbackFailed as error:
-            raise Stopped(f"{error}; {self._what_stays()}") from error
         finally:
             self.close()
 
@@ -158,7 +157,7 @@ class Run:
             path = self._checkpoint(signals, settings.final_hands, wanted)
             self.finished = True
             self.save()
-        except CallbackFailed:
+        except (CallbackFailed, PlayerFault):
             self.save_state()
             raise
         finally:
@@ -429,9 +428,12 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterabl
         run.trainer.restore(arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
-            f"{state_path}: does not fit the run's settings ({error}); begin another run with its "
-            f"weights: init={folder}"
+            f"{state_path}: does not fit the run's settings ({told_error(error)}); begin another "
+            f"run with its weights: init={folder}"
         ) from None
+    # The budget may have been changed in the file.
+    if run.finished and trainer.decisions < settings.decisions:
+        run.finished = False
     if settings != before:
         with written_whole(path, "w") as file:
             file.write(settings.as_yaml())

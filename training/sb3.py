@@ -23,6 +23,7 @@ from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
+from ..agents.asking import Named
 from ..agents.base import Agent
 from ..agents.card import Count, NetworkCard
 from ..agents.registry import make_agent
@@ -114,7 +115,7 @@ class SB3Trainer(Trainer):
         self.callbacks = Lasting(settings.decisions)
         options = settings.options
         self.places = inputs_of(options)
-        self.fixed = [make_agent(name, options.rules) for name in settings.opponents]
+        self.fixed = [Named(make_agent(name, options.rules)) for name in settings.opponents]
         self.pool: list[dict[str, Array]] = []
         self._selves: list[Agent] = []
         self.random = np.random.default_rng(settings.seed)

@@ -107,7 +107,7 @@ def train_on(
 
 def _shown(run: Run, quiet: bool) -> Trained:
     """Let a run go to its end, told of at the terminal and in its log."""
-    with open(run.folder / LOG, "a", encoding="utf-8") as log:
+    with open(run.folder / LOG, "a", encoding="utf-8", errors="backslashreplace") as log:
         display = None if quiet else display_for()
         told: list[Callback] = [*filter(None, [display]), Lines(log, stamped=True)]
 

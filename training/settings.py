@@ -74,7 +74,7 @@ class Settings(Struct, frozen=True, kw_only=True, dict=True):
         Whole,
         says("Measurements in a row that may be no better before the run ends; 0 for any number."),
     ] = 0
-    seed: Annotated[Whole, says("Of everything that is drawn.")] = 1
+    seed: Annotated[int, says("Of everything that is drawn.", ge=0, le=2**63 - 1)] = 1
     # Measuring and keeping.
     measure_every: Annotated[Count, says("Decisions between measurements and checkpoints.")] = (
         3_000_000

@@ -349,6 +349,8 @@ def test_what_can_not_be_played_is_refused_with_its_parameter_and_value(
         ("", "name: value.*nothing"),
         ("3: 4\n", "word"),
         ("hand: [1, 2\n", "not valid YAML"),
+        ("hand: 2020-99-99\n", "not valid YAML: month"),
+        ("hand: " + 5000 * "9" + "\n", "not valid YAML"),
         ("hand: 13\n\thand: 12\n", "not valid YAML"),
         ("name: !!python/object/apply:os.getcwd []\n", "not valid YAML"),
     ],

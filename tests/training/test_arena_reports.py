@@ -128,6 +128,49 @@ def test_evaluate_writes_every_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert told["run"]["machine"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="bytes that are no text, as names of files")
+def test_names_that_are_no_text_cost_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [os.fsdecode(b"o\xff." + each) for each in (b"json", b"csv", b"html", b"md", b"jsonl")]
+    options = ("--json", "--csv", "--html", "--markdown", "--records")
+    words = [word for pair in zip(options, files, strict=True) for word in pair]
+    assert main(["evaluate", "random", "--against", "random-exact", "--hands", "4", *words]) == 0
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(files)
+    assert files[1] in json.loads((tmp_path / files[0]).read_text())["run"]["command"]
+
+
+@pytest.mark.parametrize("player", ["Closer", "Wanderer", "Quitter"])
+def test_what_a_player_does_to_its_process_costs_no_file(
+    player: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+    words = ["evaluate", f"arena_players:{player}", "--against", "random", "--hands", "20"]
+    words += ["--json", "a.json", "--html", "b.html", "--records", "c"]
+    run = subprocess.run(
+        [sys.executable, "-m", "german_whist", *words],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in run.stderr
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "b.html", "c"]
+    (pairing,) = json.loads((tmp_path / "a.json").read_text())["pairings"]
+    assert pairing["hands"] == 20
+    assert bool(pairing["forfeits"]) == (player == "Quitter")
+
+
+def test_who_can_not_say_whether_it_is_perfect_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["evaluate", "arena_players:Vague", "--against", "random", "--hands", "20"]) == 2
+    told = capsys.readouterr().err
+    assert "arena_players:Vague: perfect_endgame raised LookupError: who knows" in told
+
+
 def test_the_command_in_a_result_makes_it_again(tmp_path: Path) -> None:
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     given = ["evaluate", "random", "--against", "random-exact", "--hands", "40", "--json"]

@@ -181,7 +181,12 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     assert "this run has come to its end, after 640 decisions" in told.getvalue()
     assert f"german-whist train --resume {folder} decisions=1280" in told.getvalue()
     assert before == {each.name: each.read_bytes() for each in folder.rglob("*.csv")}
-    # More decisions make it a run again.
+    # More decisions make it a run again, typed or written into its settings.
+    file = folder / "settings.yaml"
+    file.write_text(file.read_text().replace("decisions: 640", "decisions: 960"))
+    run = resume(folder, make_trainer)
+    run.go(quiet())
+    assert run.trainer.decisions == 960
     run = resume(folder, make_trainer, ["decisions=1280"])
     run.go(quiet())
     assert run.trainer.decisions == 1280

@@ -155,7 +155,7 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
                 ("most_gradient=-1", "more than 0"),
                 ("clip=0", "clip is 0.0: it has to be a number of more than 0"),
                 ("minibatch=1", "minibatch is 1: .* at least 2"),
-                ("discount=1.5", "discount is 1.5: .* of at least 0 and at most 1"),
+                ("discount=1.5", "discount is 1.5: .* more than 0 and at most 1"),
                 ("trace=-1", "trace is -1.0: it has to be a number of at least 0"),
                 ("entropy=.nan", "entropy is nan: it has to be a finite number"),
                 ("learning_rate=.inf", "a finite number"),
@@ -164,6 +164,14 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
         ("sb3", ("games=1", "steps=1"), "one decision alone can not be learnt from"),
         ("sb3", ("precision=mixed",), "float32 alone"),
         ("quick", ("average=1.0",), "less than 1"),
+        ("quick", ("average=0", "pull=0.5"), "pull is 0.5 and has no effect: average is 0"),
+        (
+            "tiny",
+            ("epochs=1", "minibatch=1_000_000", "clip=0.1"),
+            "clip is 0.1 and has no effect: .* there is one step",
+        ),
+        ("quick", ("seed=9223372036854775808",), "seed is 9223372036854775808: .* at most"),
+        ("quick", ("discount=0",), "discount is 0"),
     ],
 )  # fmt: skip
 def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], told: str) -> None:

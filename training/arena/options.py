@@ -129,7 +129,7 @@ def records_into(path: Path | None) -> Iterator[Records | None]:
     if path is None:
         yield None
         return
-    with written_whole(path, "w") as file:
+    with written_whole(path.absolute(), "w") as file:
         faults: list[OSError] = []
 
         def write(line: str) -> None:
@@ -178,7 +178,7 @@ def play_and_tell(
     arena: Arena, arguments: argparse.Namespace, command: str, heading: str, about: str = ""
 ) -> tuple[Result, int]:
     """Play a run, write its files and print its report; returns the exit status too."""
-    progress = ProgressLine(sys.stderr)
+    progress, here = ProgressLine(sys.stderr), Path.cwd()
     try:
         result = arena.play(progress)
     finally:
@@ -199,7 +199,7 @@ def play_and_tell(
     }
     # Files first: whoever reads what is told may go away.
     told = [
-        _written(path, text())
+        _written(path, text(), here)
         for name, text in texts.items()
         if (path := getattr(arguments, name)) is not None
     ]
@@ -213,10 +213,13 @@ def play_and_tell(
     return result, status
 
 
-def _written(path: Path, text: str) -> tuple[str, bool]:
-    """Write a file of results; tells so, or what kept it from being written."""
+def _written(path: Path, text: str, here: Path) -> tuple[str, bool]:
+    """Write a file of results; tells so, or what kept it from being written.
+
+    A path starts where the command did: a player may have gone elsewhere.
+    """
     try:
-        with written_whole(path, "w") as file:
+        with written_whole(here / path, "w") as file:
             file.write(text)
     except OSError as error:
         return f"german-whist: {error}", False

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...agents.asking import claims_perfection, tell_of_hands
 from ...agents.base import Agent, checked_answer, copied
 from ...agents.naming import raised_at, told_error
 from ...engine.cards import action_text
@@ -276,7 +277,9 @@ class _Hall:
                 answer = agent.act(seen, rng)
             answered = True
             actions[part] = checked_answer(agent, answer, part.stop - part.start)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             fault = error
         if fault is None:
             return
@@ -348,8 +351,10 @@ class _Hall:
             return
         fault: BaseException | None = None
         try:
-            self.players[player].reset(indices.copy())
-        except (Exception, SystemExit) as error:
+            tell_of_hands(self.players[player], indices)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             fault = error
         if fault is not None and len(indices) > 1:
             middle = len(indices) // 2
@@ -462,7 +467,7 @@ def warm_up_arena(halves: Halves, setting: Setting) -> None:
     """Compile and load everything by playing one pair that does not count, of no deal that does."""
     seed = siphash(key_of_bytes(setting.key), np.uint64(0), _WARM_UP)
     elsewhere = replace(setting, seed=int(seed))
-    believed = tuple(each.perfect_endgame for each in halves[0])
+    believed = tuple(map(claims_perfection, halves[0]))
 
     def play() -> None:
         play_chunk(halves, elsewhere, 0, 1, (believed[0], believed[1]))

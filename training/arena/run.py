@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ...agents.asking import claims_perfection
 from ...agents.base import Agent
 from ...agents.common_rules import common_rules
 from ...agents.human import HumanAgent
@@ -156,7 +157,7 @@ class Arena:
         self._write = records
         self._lines: dict[tuple[int, int], list[str]] = {}
         self.courses = [
-            _Course((one.perfect_endgame, two.perfect_endgame)) for one, two in self._agents
+            _Course((claims_perfection(one), claims_perfection(two))) for one, two in self._agents
         ]
         self.slipped: dict[str, _Slip] = {}
         """The players that are not perfect in the endgame and said so."""

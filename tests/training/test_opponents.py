@@ -1,0 +1,96 @@
+"""Those whom a learner meets get what is theirs alone, and what goes wrong is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from faulty_opponents import Lowest, Writer
+
+from german_whist.agents.checkpoint import read_checkpoint
+from german_whist.cli import main
+from german_whist.envs.gym_env import GermanWhistVectorEnv
+from german_whist.training.checkpoint import load_state
+from german_whist.training.run import STATE
+
+SMALL = ["games=16", "layers=8", "minibatch=64", "threads=1", "decisions=3000", "seed=3"]
+SMALL += ["measure_hands=20", "final_hands=20", "yardsticks=random", "save_every=1_000_000"]
+MET = {
+    "ppo": ["tiny", "pool_games=0.5", "pool_size=0"],
+    "sb3": ["sb3", "rules=quick", "pool_size=0", "steps=8", "final_yardsticks="],
+}
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    before = torch.get_num_threads()
+    monkeypatch.chdir(Path(__file__).parent)
+    yield
+    torch.set_num_threads(before)
+
+
+def trained(folder: Path, trainer: str, opponent: str) -> int:
+    words = [*MET[trainer], *SMALL, f"opponents=faulty_opponents:{opponent}"]
+    return main(["train", *words, "--run", str(folder)])
+
+
+@pytest.mark.parametrize(
+    ("trainer", "opponent", "says"),
+    [
+        ("ppo", "Late", "Late raised RuntimeError: had enough (faulty_opponents.py"),
+        ("ppo", "Leaver", "Leaver raised SystemExit"),
+        ("ppo", "Cheat", "Cheat chose"),
+        ("ppo", "Forgetful", "Forgetful raised KeyError"),
+        ("sb3", "Late", "Late raised RuntimeError: had enough (faulty_opponents.py"),
+        ("sb3", "Cheat", "Cheat chose"),
+    ],
+)
+def test_a_fault_of_an_opponent_names_it_and_costs_nothing_that_was_learnt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], trainer: str, opponent: str, says: str
+) -> None:
+    if trainer == "sb3":
+        pytest.importorskip("sb3_contrib")
+    assert trained(tmp_path / "run", trainer, opponent) == 1
+    found = capsys.readouterr()
+    told = found.out + found.err
+    assert f"opponent faulty_opponents:{says}" in told
+    assert f"train --resume {tmp_path / 'run'}" in told
+    assert "fault of the program" not in told
+    _, state = load_state(tmp_path / "run" / STATE)
+    assert state.trainer["decisions"] > 0
+
+
+@pytest.mark.parametrize("trainer", [*MET])
+def test_what_an_opponent_writes_into_changes_no_training(tmp_path: Path, trainer: str) -> None:
+    if trainer == "sb3":
+        pytest.importorskip("sb3_contrib")
+    found = []
+    for opponent in ("Lowest", "Writer"):
+        assert trained(tmp_path / opponent, trainer, opponent) == 0
+        found.append(read_checkpoint(tmp_path / opponent).weights)
+    for name, weights in found[0].items():
+        np.testing.assert_array_equal(weights, found[1][name])
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_what_an_opponent_writes_into_changes_no_environment(mode: str) -> None:
+    ways = []
+    for opponent in (Lowest, Writer):
+        env = GermanWhistVectorEnv(
+            4, "small-last", opponent=opponent("small-last"), seat=0, autoreset_mode=mode
+        )
+        _, info = env.reset(seed=5)
+        way = []
+        for _ in range(40):
+            observation, *rest, info = env.step(info["action_mask"].argmax(axis=1))
+            way.append((observation.copy(), *rest, sorted(info)))
+        ways.append(way)
+    for one, other in zip(*ways, strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)
