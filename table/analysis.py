@@ -31,8 +31,9 @@ from ..engine.records import GameRecord
 from ..engine.rules import Rules
 from ..engine.state import SEATS, VIEW
 from ..engine.view import View
+from .labels import say
 from .replay import HIDDEN, names_of
-from .words import action_symbol, turning_point
+from .words import action_symbol, percent
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
@@ -290,7 +291,7 @@ def analyse(
         decisions=decisions,
         mistakes=mistakes,
         totals=[_totals(decisions, mistakes, seat) for seat in range(SEATS)],
-        turning_point=turning_point([each.text for each in mistakes]),
+        turning_point=_turning_point(mistakes),
         story=_story(analyst, decisions, record),
     )
 
@@ -313,17 +314,33 @@ def _totals(decisions: list[Decision], mistakes: list[Mistake], who: int) -> Tot
 
 
 def _mistake_text(decision: Decision, names: tuple[str, str]) -> str:
-    better = " or ".join(action_symbol(action) for action in decision.best[:3])
-    verb = "took" if decision.action == TAKE_HIDDEN else "chose"
-    name = names[decision.who]
-    told = f"trick {decision.trick}: {name} {verb} {action_symbol(decision.action)}"
-    about = "" if decision.exact else "about "
+    cards = " or ".join(action_symbol(action) for action in decision.best[:3])
+    about = "" if decision.exact else "_about"
     if decision.unit == PAY:
-        return f"{told}; {better} pays {about}{decision.cost:.3g} more"
-    if decision.exact:
+        better = say(
+            f"mistakes.pays{about}",
+            cards=cards,
+            pay=f"{decision.cost:.3g}" if decision.exact else f"{decision.cost:.2g}",
+        )
+    elif decision.exact:
         before = max(card.value or 0.0 for card in decision.cards)
-        return f"{told}; {better} {'wins' if before == 100 else 'ties'} the hand"
-    return f"{told}; {better} wins {about}{decision.cost:.0f} % more often"
+        better = say("mistakes.wins" if before == 100 else "mistakes.ties", cards=cards)
+    else:
+        better = say("mistakes.wins_share", cards=cards, share=percent(decision.cost))
+    return say(
+        "mistakes.took" if decision.action == TAKE_HIDDEN else "mistakes.chose",
+        trick=decision.trick,
+        name=names[decision.who],
+        card=action_symbol(decision.action),
+        better=better,
+    )
+
+
+def _turning_point(mistakes: list[Mistake]) -> str:
+    """The dearest mistake of a hand, if there was one."""
+    return (
+        say("mistakes.turning_point", text=mistakes[0].text) if mistakes else say("mistakes.none")
+    )
 
 
 def _story(analyst: Analyst, decisions: list[Decision], record: GameRecord) -> list[StoryPoint]:

@@ -17,7 +17,8 @@ from ..engine.endgame.build import usable_threads
 from ..engine.rules import Rules
 from ..engine.view import View
 from .analysis import WIN, AnalysisSettings, Analyst, Values, Worth
-from .words import action_symbol, listed
+from .labels import say
+from .words import action_symbol, listed, percent
 
 HINT_SEARCH, OTHER_HINT_SEARCH = "thinker:256", "flat-mc:256,voids,playout=counting"
 """What estimates hints, and what does for the rule sets that the first does not play."""
@@ -115,51 +116,52 @@ class Advisers:
 
 def why(view: View, told: Values) -> str:
     """The reason in a sentence or two."""
-    best = told.best[0]
-    name = action_symbol(best)
-    if len(told.cards) == 1:
-        return f"{name} is all that you may play."
+    best, *equals = told.best
     values = {card.action: card.value or 0.0 for card in told.cards}
-    value = _value_text(told.unit, values[best], told.exact)
+    card, value = action_symbol(best), _worth(told, values[best])
+    if len(values) == 1:
+        return say("hints.only", card=card)
     if told.exact:
-        equals = [each for each in told.best if each != best]
         if len(equals) == len(values) - 1:
-            return f"Every card comes to the same: {value}."
-        verb = "does" if len(equals) == 1 else "do"
-        rest = f" So {verb} {listed(list(map(action_symbol, equals)))}." if equals else ""
-        return f"All cards are known, and {name} {value}.{rest}"
-    next_best = max((each for each in values if each != best), key=values.__getitem__)
-    if values[best] - values[next_best] <= _noise(told, next_best):
-        others = [each for each in values if values[best] - values[each] <= _noise(told, each)]
-        named = listed([action_symbol(each) for each in others[:4]])
-        return f"A search sees no clear difference between {named}: each {value}. {_idea(view)}"
-    gap = _value_text(told.unit, values[next_best], False)
-    return f"A search finds that {name} {value}; {action_symbol(next_best)} {gap}. {_idea(view)}"
+            return say("hints.same", value=value)
+        if not equals:
+            return say("hints.exact", card=card, value=value)
+        others = listed(list(map(action_symbol, equals)))
+        return say("hints.exact_too", card=card, value=value, others=others, n=len(equals))
+    noise = {each.action: each.cost_half_width for each in told.cards}
+    alike = [each for each in values if values[best] - values[each] <= noise[each]]
+    idea = _idea(view)
+    if len(alike) > 1:
+        names = list(map(action_symbol, sorted(alike, key=lambda each: each != best)[:4]))
+        return say("hints.unclear", cards=listed(names), card=card, value=value, idea=idea)
+    other = max((each for each in values if each != best), key=values.__getitem__)
+    less = _worth(told, values[other])
+    return say(
+        "hints.clear", card=card, value=value, other=action_symbol(other), less=less, idea=idea
+    )
 
 
-def _noise(told: Values, action: int) -> float:
-    return next(card.cost_half_width for card in told.cards if card.action == action)
-
-
-def _value_text(unit: str, value: float, exact: bool) -> str:
-    if unit == WIN:
-        if not exact:
-            return f"wins about {value:.0f} % of hands"
-        return {0: "loses the hand", 50: "ties it", 100: "wins it"}[round(value)]
-    about = "" if exact else "about "
+def _worth(told: Values, value: float) -> str:
+    """What a card does, by what it is worth."""
+    about = "" if told.exact else "_about"
+    if told.unit == WIN and told.exact:
+        return say(f"hints.{('loses', 'ties', 'wins')[round(value / 50)]}")
+    if told.unit == WIN:
+        return say("hints.wins_share", share=percent(value))
     if value == 0:
-        return f"brings {about}nothing either way"
-    return f"{'wins' if value > 0 else 'loses'} {about}{abs(value):.3g}"
+        return say(f"hints.brings{about}_nothing")
+    return say(f"hints.{'gains' if value > 0 else 'costs'}{about}", pay=f"{abs(value):.3g}")
 
 
 def _idea(view: View) -> str:
     """What lies on the stock for the winner of the trick, whether or not it is worth winning."""
     if view.phase == "choose":
-        return "The loser of the trick gets the other card."
+        return say("hints.choosing")
     if not view.upcards:
-        return "The stock is gone." if view.endgame else "Nobody sees the card that is played for."
+        return say("hints.no_stock" if view.endgame else "hints.unseen")
     shown = [card.symbol for card in view.upcards]
     if len(shown) > 1:
-        return f"{listed(shown)} lie on the stock."
-    trump = ", a trump" if view.upcards[0].suit == view.trump else ""
-    return f"The winner draws {shown[0]}{trump}, the loser a card unseen."
+        return say("hints.two_up", cards=listed(shown))
+    return say(
+        "hints.trump_up" if view.upcards[0].suit == view.trump else "hints.up", card=shown[0]
+    )

@@ -7,6 +7,7 @@ Cards stand in them as `10♦`; `spoken` tells the same for screen readers. A pe
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
@@ -42,6 +43,11 @@ def title_of(name: str) -> str:
     return name.replace("-", " ").capitalize()
 
 
+def against(rules: str, opponent: str) -> str:
+    """A hand by its rule set and opponent, in a list."""
+    return say("records.against", rules=title_of(rules), opponent=opponent)
+
+
 def does(name: str, verb: str) -> str:
     """A name with its verb: `you win`, `medium wins`, `you are`, `medium is`."""
     mine = name.lower() == YOU
@@ -58,6 +64,11 @@ def capital(text: str) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 trick`, `3 tricks`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def percent(value: float) -> str:
+    """A share in whole per cents, rounded as the page rounds the same number."""
+    return f"{math.floor(value + 0.5)} %"
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:
@@ -388,13 +399,6 @@ def _guide_endgame(view: View, names: tuple[str, str], number: int) -> list[str]
     return told or [f"{capital(does(names[1], 'be'))} to play."]
 
 
-def turning_point(texts: Sequence[str]) -> str:
-    """The dearest mistake of a hand, if there was one."""
-    if not texts:
-        return "Nobody made a mistake that is surely one: the cards decided."
-    return f"The turning point: {texts[0]}."
-
-
 # -- puzzles and exercises
 
 
@@ -418,4 +422,4 @@ def verdict(unit: str, cost: float, solved: bool, exact: bool) -> str:
         return f"That costs {about}{cost:.3g}."
     if exact:
         return "That gives the hand away." if cost > 50 else "That gives half of the hand away."
-    return f"That costs {about}{cost:.0f} % of hands."
+    return f"That costs {about}{percent(cost)} of hands."

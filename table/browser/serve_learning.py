@@ -8,7 +8,8 @@ what the cards are worth is told after the answer.
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
@@ -31,7 +32,6 @@ from .shared import Shared, person_of, told
 _NEAR = 12
 """Of so many puzzles nearest to a person's rating, one is drawn."""
 _SURE = 1.5
-_TRIES = "SELECT solved FROM attempts WHERE person = ? ORDER BY finished DESC, rowid DESC"
 
 
 class Problem(Seen, kw_only=True):
@@ -97,25 +97,119 @@ class ExerciseListed(Struct):
     title: str
 
 
+class Task(NamedTuple):
+    """A puzzle, or a mistake to be tried again."""
+
+    game: Game
+    id: str
+    kind: str
+    names: tuple[str, str]
+    rating: float | None
+    values: Callable[[], Values]
+    """What every card is worth."""
+    note: Callable[[Answered], None]
+    """Keeps what came of an answer, and tells it."""
+
+
 class Learning:
     """Puzzles from the set, and exercises from a person's own mistakes."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
 
-    # -- puzzles
+    # -- what is asked
 
     def _puzzles(self) -> dict[str, Puzzle]:
         return all_puzzles(self._shared.store.path.parent)
 
-    def _puzzle(self, request: Request) -> Puzzle:
+    def _task(self, request: Request) -> Task:
+        if "decision" in request.path_params:
+            return self._exercise(request)
         found = self._puzzles().get(request.path_params["id"])
         if found is None:
             raise NoSuchHand("there is no such puzzle: ask for another one")
-        return found
+        return self._puzzle(found, person_of(request))
+
+    def _puzzle(self, puzzle: Puzzle, person: str) -> Task:
+        store = self._shared.store
+
+        def note(found: Answered) -> None:
+            before = store.rating(person, "puzzles")
+            after = store.tried(person, puzzle.id, rating_of(puzzle), found.solved)
+            found.rating, found.change = round(after.value), round(after.value - before.value)
+            found.streak = self._solver(person).streak
+
+        game, rating = puzzle.position(), puzzle.rating
+        return Task(game, puzzle.id, puzzle.kind, _NAMES, rating, puzzle.told, note)
+
+    def _exercise(self, request: Request) -> Task:
+        path, person = request.path_params, person_of(request)
+        where = path["id"], path["hand"], path["decision"]
+        record = self._shared.finished.record(person, *where[:2])
+        try:
+            game = before_decision(record, where[2])
+        except ValueError as error:
+            raise NoSuchHand(str(error)) from None
+        view = game.view(game.turn or 0)
+        names = words.YOU, names_of(record)[1 - view.seat]
+
+        def note(found: Answered) -> None:
+            self._shared.store.write(
+                "UPDATE mistakes SET solved = ? WHERE session = ? AND hand = ? AND decision = ?"
+                " AND person = ?",
+                *(found.solved, *where, person),
+            )
+
+        def values() -> Values:
+            return Analyst(view.rules).values(view)
+
+        return Task(game, "/".join(map(str, where)), "exercise", names, None, values, note)
+
+    # -- answers
+
+    async def problem(self, request: Request) -> Response:
+        """The position of a puzzle or an exercise."""
+        return told(await run_in_threadpool(lambda: _problem(self._task(request))))
+
+    async def answer(self, request: Request) -> Response:
+        """What a card was worth; of a puzzle the first answer counts for the rating."""
+        asked = await asked_in(request, WantedAnswer)
+
+        def answered() -> Answered:
+            task = self._task(request)
+            found = _answered(task, asked.action)
+            task.note(found)
+            return found
+
+        return told(await run_in_threadpool(answered))
+
+    async def line(self, request: Request) -> Response:
+        """How a card is answered by perfect defence."""
+        asked = await asked_in(request, WantedAnswer)
+        return told(await run_in_threadpool(lambda: _line(self._task(request).game, asked.action)))
+
+    async def next(self, request: Request) -> Response:
+        """A puzzle that is new to the person, and about as hard as the person is good."""
+        kind, person = request.query_params.get("kind", ""), person_of(request)
+
+        def chosen() -> Problem:
+            store = self._shared.store
+            known = {
+                each
+                for (each,) in store.rows("SELECT puzzle FROM attempts WHERE person = ?", person)
+            }
+            every = [each for each in self._puzzles().values() if kind in ("", each.kind)]
+            if not every:
+                raise NoSuchHand(f"{kind[:40]!r} is no kind of puzzle: endgame and foreplay are")
+            rating = store.rating(person, "puzzles").value
+            new = [each for each in every if each.id not in known] or every
+            new.sort(key=lambda each: (abs(each.rating - rating), each.id))
+            return _problem(self._puzzle(random.choice(new[:_NEAR]), person))
+
+        return told(await run_in_threadpool(chosen))
 
     async def solver(self, request: Request) -> Response:
-        """How the person does."""
+        """How the person does on puzzles."""
         return told(await run_in_threadpool(self._solver, person_of(request)))
 
     def _solver(self, person: str) -> Solver:
@@ -130,56 +224,6 @@ class Learning:
             round(rating.value), round(rating.deviation), len(self._puzzles()), len(solved),
             sum(solved), now, best,
         )  # fmt: skip
-
-    async def next(self, request: Request) -> Response:
-        """A puzzle that is new to the person, and about as hard as the person is good."""
-        kind = request.query_params.get("kind", "")
-
-        def chosen() -> Problem:
-            person, store = person_of(request), self._shared.store
-            known = {
-                each
-                for (each,) in store.rows("SELECT puzzle FROM attempts WHERE person = ?", person)
-            }
-            every = [each for each in self._puzzles().values() if kind in ("", each.kind)]
-            if not every:
-                raise NoSuchHand(f"{kind[:40]!r} is no kind of puzzle: endgame and foreplay are")
-            rating = store.rating(person, "puzzles").value
-            new = [each for each in every if each.id not in known] or every
-            new.sort(key=lambda each: (abs(each.rating - rating), each.id))
-            return _asked(random.choice(new[:_NEAR]))
-
-        return told(await run_in_threadpool(chosen))
-
-    async def puzzle(self, request: Request) -> Response:
-        """A puzzle by its name."""
-        return told(await run_in_threadpool(lambda: _asked(self._puzzle(request))))
-
-    async def answer(self, request: Request) -> Response:
-        """What a card in a puzzle was worth; the first answer counts for the rating."""
-        asked = await asked_in(request, WantedAnswer)
-
-        def answered() -> Answered:
-            puzzle, person, store = self._puzzle(request), person_of(request), self._shared.store
-            found = _answered(puzzle.position(), puzzle.told(), asked.action)
-            before = store.rating(person, "puzzles")
-            after = store.tried(person, puzzle.id, rating_of(puzzle), found.solved)
-            found.rating, found.change = round(after.value), round(after.value - before.value)
-            found.streak = self._solver(person).streak
-            return found
-
-        return told(await run_in_threadpool(answered))
-
-    async def line(self, request: Request) -> Response:
-        """How a card of a puzzle is answered by perfect defence."""
-        asked = await asked_in(request, WantedAnswer)
-        return told(
-            await run_in_threadpool(
-                lambda: _line(self._puzzle(request).position(), asked.action, _NAMES)
-            )
-        )
-
-    # -- exercises
 
     async def exercises(self, request: Request) -> Response:
         """The person's own mistakes, the last first."""
@@ -197,55 +241,12 @@ class Learning:
                     *(session, hand, decision, cost),
                     solved=None if solved is None else bool(solved),
                     finished=finished,
-                    title=f"{words.title_of(rules)} against {opponent}",
+                    title=words.against(rules, opponent),
                 )
                 for session, hand, decision, cost, solved, finished, rules, opponent in found
             ]
 
         return told(await run_in_threadpool(listed))
-
-    def _exercise(self, request: Request) -> tuple[Game, tuple[str, str]]:
-        path = request.path_params
-        record = self._shared.finished.record(person_of(request), path["id"], path["hand"])
-        try:
-            return before_decision(record, path["decision"]), names_of(record)
-        except ValueError as error:
-            raise NoSuchHand(str(error)) from None
-
-    async def exercise(self, request: Request) -> Response:
-        """The position of a mistake."""
-
-        def asked() -> Problem:
-            game, names = self._exercise(request)
-            where = "/".join(str(request.path_params[each]) for each in ("id", "hand", "decision"))
-            return _problem(game, where, "exercise", None, names)
-
-        return told(await run_in_threadpool(asked))
-
-    async def answer_exercise(self, request: Request) -> Response:
-        """What a card would have been worth."""
-        asked = await asked_in(request, WantedAnswer)
-
-        def answered() -> Answered:
-            game, _ = self._exercise(request)
-            analyst = Analyst(game.rules)
-            found = _answered(game, analyst.values(game.view(game.turn or 0)), asked.action)
-            path = request.path_params
-            self._shared.store.write(
-                "UPDATE mistakes SET solved = ? WHERE session = ? AND hand = ? AND decision = ?"
-                " AND person = ?",
-                *(found.solved, path["id"], path["hand"], path["decision"], person_of(request)),
-            )
-            return found
-
-        return told(await run_in_threadpool(answered))
-
-    async def line_of_exercise(self, request: Request) -> Response:
-        """How a card of an exercise is answered by perfect defence."""
-        asked = await asked_in(request, WantedAnswer)
-        return told(
-            await run_in_threadpool(lambda: _line(self._exercise(request)[0], asked.action, _NAMES))
-        )
 
 
 _NAMES = (words.YOU, "the other")
@@ -262,23 +263,16 @@ def streaks(solved: list[bool]) -> tuple[int, int]:
     return runs[0], max(runs)
 
 
-def _asked(puzzle: Puzzle) -> Problem:
-    return _problem(puzzle.position(), puzzle.id, puzzle.kind, puzzle.rating, _NAMES)
-
-
-def _problem(
-    game: Game, name: str, kind: str, rating: float | None, names: tuple[str, str]
-) -> Problem:
-    view = game.view(game.turn or 0)
-    names = (words.YOU, names[1 - view.seat] if kind == "exercise" else names[1])
+def _problem(task: Task) -> Problem:
+    view = task.game.view(task.game.turn or 0)
     return Problem(
-        **_seen(view, names),
-        id=name,
-        kind=kind,
-        rules_title=words.title_of(game.rules.name),
-        names=names,
-        question=words.question(view, names),
-        rating=rating,
+        **_seen(view, task.names),
+        id=task.id,
+        kind=task.kind,
+        rules_title=words.title_of(view.rules.name),
+        names=task.names,
+        question=words.question(view, task.names),
+        rating=task.rating,
     )
 
 
@@ -287,7 +281,8 @@ def _seen(view: View, names: tuple[str, str]) -> dict[str, Any]:
     return seen(view, said_of(view, names, ""), known_cards(view) if opened else None)
 
 
-def _answered(game: Game, values: Values, action: int) -> Answered:
+def _answered(task: Task, action: int) -> Answered:
+    values, view = task.values(), task.game.view(task.game.turn or 0)
     found = next((each for each in values.cards if each.action == action), None)
     if found is None:
         raise IllegalAction(f"{words.action_symbol(action)} may not be played here")
@@ -295,7 +290,7 @@ def _answered(game: Game, values: Values, action: int) -> Answered:
     return Answered(
         solved=solved,
         verdict=words.verdict(values.unit, found.cost, solved, values.exact),
-        why=why(game.view(game.turn or 0), values),
+        why=why(view, values),
         best=values.best,
         values=sorted(values.cards, key=lambda each: -(each.value or 0.0)),
         unit=values.unit,
@@ -303,16 +298,16 @@ def _answered(game: Game, values: Values, action: int) -> Answered:
     )
 
 
-def _line(game: Game, action: int, names: tuple[str, str]) -> Line:
+def _line(game: Game, action: int) -> Line:
     """A card, and perfect play by both after it; only where the hands lie open."""
     seat = game.turn or 0
     steps: list[LineStep] = []
 
     def play(chosen: int) -> None:
-        name = names[0] if game.turn == seat else names[1]
+        name = _NAMES[0] if game.turn == seat else _NAMES[1]
         text = words.capital(f"{words.does(name, 'play')} {words.action_symbol(chosen)}")
         game.play(chosen)
-        steps.append(LineStep(**_seen(game.view(seat), names), text=text))
+        steps.append(LineStep(**_seen(game.view(seat), _NAMES), text=text))
 
     try:
         best_card_of(game.view(seat))
@@ -325,4 +320,4 @@ def _line(game: Game, action: int, names: tuple[str, str]) -> Line:
         ) from None
     tricks = game.counting_tricks if seat == 0 else game.counting_tricks[::-1]
     pays = game.pays if seat == 0 else game.pays[::-1]
-    return Line(words.capital(words.result(tricks, pays, names, game.low)), steps)
+    return Line(words.capital(words.result(tricks, pays, _NAMES, game.low)), steps)

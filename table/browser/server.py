@@ -64,7 +64,6 @@ def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
 
     pages = _Pages(shared, door)
     tables, hands, learning = Tables(shared), Hands(shared), Learning(shared)
-    at_mistake = "/api/exercises/{id}/{hand:int}/{decision:int}"
     at_table, at_hand = "/api/tables/{id}", "/api/replays/{id}/{hand:int}"
     routes = [
         Route("/", pages.index),
@@ -93,15 +92,15 @@ def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
         Route(f"{at_hand}/file", hands.file),
         Route("/api/puzzles", learning.solver),
         Route("/api/puzzles/next", learning.next),
-        Route("/api/puzzles/{id}", learning.puzzle),
-        Route("/api/puzzles/{id}/answer", learning.answer, methods=["POST"]),
-        Route("/api/puzzles/{id}/line", learning.line, methods=["POST"]),
         Route("/api/exercises", learning.exercises),
-        Route(at_mistake, learning.exercise),
-        Route(f"{at_mistake}/answer", learning.answer_exercise, methods=["POST"]),
-        Route(f"{at_mistake}/line", learning.line_of_exercise, methods=["POST"]),
         Mount("/static", _Static(directory=STATIC, check_dir=False)),
     ]
+    for problem in ("/api/puzzles/{id}", "/api/exercises/{id}/{hand:int}/{decision:int}"):
+        routes += [
+            Route(problem, learning.problem),
+            Route(f"{problem}/answer", learning.answer, methods=["POST"]),
+            Route(f"{problem}/line", learning.line, methods=["POST"]),
+        ]
     app = Starlette(
         routes=routes,
         lifespan=lifespan,

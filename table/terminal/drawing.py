@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ...engine.cards import SUIT_NAMES, SUIT_SYMBOLS, TAKE_HIDDEN, Card
 from ...engine.view import View
 from .. import words
+from ..labels import labels, say
 from .styled_text import Ink, Line, card_style, put, sentence, spread, tidy
 
 LEAST_COLUMNS, LEAST_ROWS = 60, 20
@@ -56,12 +57,10 @@ def in_order(cards: Sequence[Card], trump: int | None, classic: bool = False) ->
 def page(table: Table, ink: Ink, columns: int, rows: int) -> list[Line]:
     """The whole table as lines for a screen of this size."""
     if columns < LEAST_COLUMNS or rows < LEAST_ROWS:
-        return [
-            [("The window is too small", "bold")],
-            [(f"for the table: it is {columns} x {rows},", "")],
-            [(f"and {LEAST_COLUMNS} x {LEAST_ROWS} are needed.", "")],
-            [("Make it larger, or press q.", "")],
-        ]
+        size = {"columns": columns, "rows": rows}
+        least = {"most_columns": LEAST_COLUMNS, "most_rows": LEAST_ROWS}
+        told: list[str] = labels()["terminal"]["too_small"]
+        return [[(text.format(**size, **least), "")] for text in told]
     width = min(columns, MOST_COLUMNS)
     blocks = [
         _other(table, ink, width),
@@ -86,7 +85,7 @@ def page(table: Table, ink: Ink, columns: int, rows: int) -> list[Line]:
 
 def _title(table: Table, width: int) -> Line:
     rules = table.view.rules
-    line: Line = [(f" German Whist, {rules.name}", "title")]
+    line: Line = [(" " + say("terminal.title", rules=rules.name), "title")]
     return spread(line, [(f"{table.score} ", "title")], width, "title")
 
 
@@ -98,7 +97,7 @@ def _name(table: Table, at: int) -> Line:
     turn = view.phase != "over" and view.to_move == (at == 0)
     line: Line = [(" ▸ " if turn else "   ", "gold"), (table.names[at], "gold" if turn else "bold")]
     if view.i_deal == (at == 0):
-        line.append((", dealer", "faint"))
+        line.append((say("terminal.is_dealer"), "faint"))
     return line
 
 
@@ -240,9 +239,9 @@ def _stock(rows: list[Line], table: Table, ink: Ink) -> None:
     view = table.view
     left = view.stock_left
     if not left:
-        put(rows, 3, row=0, pieces=[("no stock", "faint")])
+        put(rows, 3, row=0, pieces=[(say("terminal.no_stock"), "faint")])
         return
-    put(rows, 3, row=0, pieces=[("stock ", "faint"), (f"{left}", "bold")])
+    put(rows, 3, row=0, pieces=[(say("terminal.stock"), "faint"), (f"{left}", "bold")])
     choosing = view.to_move and view.phase == "choose"
     column = 2
     for card in view.upcards:
@@ -257,30 +256,37 @@ def _trick(rows: list[Line], table: Table, ink: Ink, column: int, step: int) -> 
     view = table.view
     tricks = list(view.tricks())
     if not tricks:
-        put(rows, column, row=0, pieces=[("trick 1", "faint")])
+        put(rows, column, row=0, pieces=[(say("terminal.trick", n=1), "faint")])
         return
     trick = tricks[-1]
     going = trick.followed is None
     leader, follower = table.names if trick.i_led else table.names[::-1]
-    heading = f"trick {len(tricks)}" if going or view.phase == "choose" else "last trick"
+    going_on = going or view.phase == "choose"
+    heading = say("terminal.trick", n=len(tricks)) if going_on else say("plates.last_trick")
     put(rows, column, row=0, pieces=[(heading, "faint")])
+    played = say("terminal.led"), say("terminal.played")
     for at, (card, who) in enumerate(((trick.led, leader), (trick.followed, follower))):
         if card is None:
             continue
         _single(rows, column - 1 + step * at, card, ink, False)
         put(rows, column + 4 + step * at, row=1, pieces=[(tidy(who, step - 4), "")])
-        put(rows, column + 4 + step * at, row=2, pieces=[("led" if at == 0 else "played", "faint")])
+        put(rows, column + 4 + step * at, row=2, pieces=[(played[at], "faint")])
         if not going and words.won_by_me(view, tricks, len(tricks) - 1) == (who == table.names[0]):
-            put(rows, column + 4 + step * at, row=3, pieces=[("won", "gold")])
+            put(rows, column + 4 + step * at, row=3, pieces=[(say("terminal.won"), "gold")])
 
 
 def _state(rows: list[Line], view: View, column: int) -> None:
     if view.trump is None:
-        put(rows, column, row=0, pieces=[("no trumps", "bold")])
+        put(rows, column, row=0, pieces=[(say("plates.no_trumps"), "bold")])
     else:
         red = "red suit" if view.trump in (1, 2) else "bold"
         symbol, name = SUIT_SYMBOLS[view.trump], SUIT_NAMES[view.trump]
-        put(rows, column, row=0, pieces=[("trumps ", "faint"), (f"{symbol} {name}", red)])
+        put(
+            rows,
+            column,
+            row=0,
+            pieces=[(say("plates.trumps") + " ", "faint"), (f"{symbol} {name}", red)],
+        )
     stage, rest, *_ = [*words.stage(view).split(", "), ""]
     put(rows, column, row=1, pieces=[(stage, "")])
     put(rows, column, row=2, pieces=[(rest, "faint")])

@@ -10,17 +10,19 @@ from typing import Any
 
 from ...agents.registry import agent_names
 from ...engine.rules import Match, Rules, named_rules
+from ..labels import say
 from ..session import Settings, state_in
 from ..store import Kept
-from ..words import score
+from ..words import match_words, score
 from .keeping import Left, short_names
 from .pages import rules_page
 from .play_by_lines import Asker
 from .screen import Screen
 from .scrolling import scrolled
-from .styled_text import Line, spread, tidy, wrapped
+from .styled_text import Line, key_line, spread, tidy, wrapped
 
 _MOST_OFFERED = 6
+_KEYS = (("↑↓", "choose"), ("←→", "change"), ("Enter", "sit_down"), ("r", "rules"), ("q", "leave"))
 _LEVELS = ("easy", "medium", "hard", "champion")
 _NOT_OFFERED = ("human", "network")
 _MATCHES = (
@@ -35,18 +37,19 @@ def told(kept: Kept) -> str:
     settings = Settings.of(state.settings)
     words = score(settings.match, state.score.points, state.score.hands_won)
     when = time.strftime("%d %b %H:%M", time.localtime(kept.updated)).lstrip("0")
-    return f"{tidy(settings.rules.name, 12)} against {short_names(settings)[1]}, {words}, {when}"
+    rules, opponent = tidy(settings.rules.name, 12), short_names(settings)[1]
+    return say("terminal.kept", rules=rules, opponent=opponent, score=words, when=when)
 
 
 def ask_in_lines(asker: Asker, waiting: Sequence[Kept]) -> Kept | None:
     """Which kept session goes on; None for a new one."""
     offered = waiting[:_MOST_OFFERED]
-    asker.say("Kept from before:")
+    asker.say(say("terminal.kept_before"))
     for number, kept in enumerate(offered, 1):
         asker.say(f"  {number}  {told(kept)}")
-    others = "" if len(offered) == 1 else f", 2 to {len(offered)} with another"
+    others = "" if len(offered) == 1 else say("terminal.others", n=len(offered))
     while True:
-        answer = asker.ask(f"Enter goes on with 1{others}, n begins anew, q leaves:").lower()
+        answer = asker.ask(say("terminal.which", others=others)).lower()
         if answer in ("q", "quit"):
             raise Left
         if answer in ("n", "new"):
@@ -55,7 +58,7 @@ def ask_in_lines(asker: Asker, waiting: Sequence[Kept]) -> Kept | None:
             return offered[0]
         if answer.isdecimal() and 1 <= int(answer) <= len(offered):
             return offered[int(answer) - 1]
-        asker.say(f"{answer[:30]!r} is none of these.")
+        asker.say(say("terminal.none_of_these", answer=repr(answer[:30])))
 
 
 @dataclass
@@ -132,19 +135,18 @@ class Lobby:
 
     def _page(self) -> list[Line]:
         columns = min(self._screen.columns, 78)
-        title: Line = [(" German Whist", "title")]
+        title: Line = [(" " + say("site.title"), "title")]
         lines = [spread(title, [(" ", "title")], columns, "title")]
         if self._waiting:
-            lines += [[], [("   Go on with", "faint")]]
+            lines += [[], [("   " + say("terminal.go_on_with"), "faint")]]
             lines += [self._line(row, told(kept)) for row, kept in enumerate(self._waiting)]
-        lines += [[], [("   Begin a new table" if self._waiting else "   A new table", "faint")]]
+        begin = say("terminal.begin_new" if self._waiting else "terminal.new")
+        lines += [[], [(f"   {begin}", "faint")]]
         for place, choice in enumerate(self._choices, len(self._waiting)):
             words = f"{choice.name:<10}{'◂ ' if place == self._row else '  '}{_named(choice.value)}"
             lines.append(self._line(place, words + (" ▸" if place == self._row else "")))
         lines += [[], *wrapped(self._words(), columns - 6, "", indent=3)]
-        keys: Line = [("   ↑↓ ", "key"), ("choose  ", ""), ("←→ ", "key"), ("change  ", "")]
-        keys += [("Enter ", "key"), ("sit down  ", ""), ("r ", "key"), ("rules  ", "")]
-        keys += [("q ", "key"), ("leave", "")]
+        keys = key_line(_KEYS, columns)
         room = self._screen.rows - 2 - len(lines)
         return [*lines, *([[]] * min(max(room, 0), 2)), keys]
 
@@ -156,14 +158,14 @@ class Lobby:
         """What is to be known about the row under the marker."""
         choice = self._chosen()
         if choice is None:
-            return "The hand is as you left it; x clears the table away."
+            return say("terminal.as_left")
         if choice.name == "opponent":
-            return f"{choice.value}: {self._about.get(choice.value, 'named on the command line')}."
+            return f"{choice.value}: {self._about.get(choice.value, say('terminal.named'))}."
         if choice.name == "rules":
             return f"{choice.value.name}: {choice.value.about}"
         if choice.value is None:
-            return "One hand, and then the table is cleared."
-        return f"Hands are played {_named(choice.value)}; the deal alternates."
+            return say("terminal.one_hand")
+        return say("terminal.hands_played", match=_named(choice.value))
 
 
 def _choice(name: str, values: list[Any], now: Any) -> _Choice:
@@ -174,5 +176,5 @@ def _choice(name: str, values: list[Any], now: Any) -> _Choice:
 
 def _named(value: object) -> str:
     if value is None:
-        return "a single hand"
+        return match_words(None)
     return value.name if isinstance(value, Rules) else str(value)

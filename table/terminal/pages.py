@@ -10,9 +10,10 @@ from ...engine.describe import chapters
 from ...engine.rules import Rules
 from ...engine.view import View
 from ..hints import known_cards
+from ..labels import labels, say
 from ..session import Session
 from ..statistics import Statistics
-from ..words import capital, does, headline, result, trumps, won_by_me
+from ..words import capital, headline, result, trumps, won_by_me
 from .drawing import in_order
 from .keeping import short_names
 from .scrolling import Page
@@ -20,31 +21,15 @@ from .styled_text import Line, Piece, card_piece, line_width, tidy, wrapped
 
 # -- keys and rules
 
-_KEYS = (
-    ("← →", "move to the next card; ↑ ↓ to the next suit, Home and End"),
-    ("2–9 0 J Q K A", "move to the next card of that rank (0 for a ten; capital letters)"),
-    ("Enter, Space", "play the card, or take the chosen stock card"),
-    ("h", "a hint: what to play, and why"),
-    ("k", "show the cards that the other is known to hold, or turn them down again"),
-    ("s", "what has been seen, suit by suit"),
-    ("t", "all tricks of this hand so far"),
-    ("m", "the score of the match"),
-    ("r", "the rules of this game"),
-    ("i", "statistics"),
-    ("o", "order of the hand: colours in turn, or classic"),
-    ("p", "when watching: wait at every card for Enter, or go on alone"),
-    ("q", "leave: the hand is kept, and `german-whist play` goes on with it"),
-)
-
 
 def keys_page(columns: int) -> Page:
     """Which key does what."""
     lines: list[Line] = []
-    for key, about in _KEYS:
+    for key, about in labels()["terminal"]["keys"]:
         told = wrapped(about, columns - 18)
         lines.append([(f"{key:<15}", "key"), *told[0]])
         lines += [[(" " * 15, ""), *line] for line in told[1:]]
-    return Page("Keys", lines)
+    return Page(say("site.keys"), lines)
 
 
 def rules_page(rules: Rules, columns: int) -> Page:
@@ -55,7 +40,7 @@ def rules_page(rules: Rules, columns: int) -> Page:
         lines += [[], [(chapter.title, "bold")]]
         for paragraph in chapter.paragraphs:
             lines += wrapped(paragraph, width, indent=2)
-    return Page(f"The rules: {rules.name}", lines)
+    return Page(say("terminal.rules", rules=rules.name), lines)
 
 
 # -- the hand so far
@@ -84,9 +69,11 @@ def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
                 line.append((f"{'·':>4}", "faint"))
         lines += [line, []]
     legend = (
-        *(("  10 ", "bold", "not seen yet   "), (" (10) ", "faint", "in your hand")),
-        *((" 10* ", "gold", f"{names[1][:12]} has it"), (" ^10 ", "good", "upcard")),
-        ("  · ", "faint", "played"),
+        ("  10 ", "bold", say("terminal.not_seen")),
+        (" (10) ", "faint", say("terminal.in_hand")),
+        (" 10* ", "gold", say("terminal.has_it", name=names[1][:12])),
+        (" ^10 ", "good", say("terminal.upcard")),
+        ("  · ", "faint", say("terminal.played")),
     )
     for part in (legend[:2], legend[2:]):
         lines.append(
@@ -94,20 +81,20 @@ def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
         )
     lines.append([])
     lines += _counts(view, names, columns)
-    return Page(f"Seen so far; {trumps(view)}", lines)
+    return Page(say("terminal.seen", trumps=trumps(view)), lines)
 
 
 def _counts(view: View, names: tuple[str, str], columns: int) -> list[Line]:
     known = in_order(known_cards(view), view.trump)
     other = names[1]
-    lines: list[Line] = [[(f"{other} holds {view.other_cards} cards", "")]]
+    lines: list[Line] = [[(say("terminal.holds", name=other, n=view.other_cards), "")]]
     if known:
-        lines[0].append((f", {len(known)} of them known:", ""))
+        lines[0].append((say("terminal.some_known", n=len(known)), ""))
         lines += cards_in_lines(known, columns - 4)
     for suit, since in view.void_draws.items():
         if not any(card.suit == suit for card in known):
-            drawn = f", and drew {since} unseen cards since" if since else ""
-            lines.append([(f"{other} had no {SUIT_SYMBOLS[suit]} when asked{drawn}", "")])
+            key = "terminal.void_drew" if since else "terminal.void"
+            lines.append([(say(key, name=other, suit=SUIT_SYMBOLS[suit], n=since), "")])
     return lines
 
 
@@ -124,21 +111,22 @@ def cards_in_lines(cards: Iterable[Card], columns: int) -> list[Line]:
 def tricks_page(view: View, names: tuple[str, str]) -> Page:
     """Every trick so far, as this seat saw it."""
     tricks = list(view.tricks())
-    lines: list[Line] = [[("trick  cards      won by        drawn", "faint")]]
+    lines: list[Line] = [[(say("terminal.tricks_head"), "faint")]]
     for place, trick in enumerate(tricks):
         leader = names[0] if trick.i_led else names[1]
         line: Line = [(f"{place + 1:>4}   ", "faint"), *_padded(trick.led)]
         if trick.followed is None:
-            lines.append([*line, (f"      led by {leader}", "")])
+            lines.append([*line, ("      " + say("terminal.led_by", name=leader), "")])
             continue
         winner = names[0] if won_by_me(view, tricks, place) else names[1]
         line += [*_padded(trick.followed), (f"   {winner[:12]:<14}", "")]
         if trick.my_draw is not None:
-            other = card_piece(trick.other_draw) if trick.other_draw else ("unseen", "faint")
+            unseen = say("terminal.unseen"), "faint"
+            other = card_piece(trick.other_draw) if trick.other_draw else unseen
             line += [(f"{names[0][:12]} ", ""), card_piece(trick.my_draw)]
             line += [(f", {names[1][:12]} ", ""), other]
         lines.append(line)
-    return Page("The tricks so far, led card first", lines)
+    return Page(say("terminal.tricks"), lines)
 
 
 def _padded(card: Card) -> list[Piece]:
@@ -164,7 +152,7 @@ def score_page(session: Session) -> Page:
     if over and match is not None:
         best = 0 if now[0] > now[1] else 1
         lines += [*trophy(names[best], mine=best == 0), []]
-    lines.append([(f"hand   {me:>12} : {other:<12}  dealt by", "faint")])
+    lines.append([(say("terminal.score_head", me=me, other=other), "faint")])
     for place, (tricks, pays, low) in enumerate(session.results):
         since = game.number - place
         dealer = (me, other)[game.dealer if since % 2 == 0 else 1 - game.dealer]
@@ -174,21 +162,21 @@ def score_page(session: Session) -> Page:
                 (f"{tricks[0]:>12}", "good" if pays[0] > 0 else ""),
                 (" : ", ""),
                 (f"{tricks[1]:<12}", "bad" if pays[0] < 0 else ""),
-                (f"  {dealer:<14}{'played low' if low else ''}", "faint"),
+                (f"  {dealer:<14}{say('terminal.played_low') if low else ''}", "faint"),
             ]
         )
     if match is None:
-        return Page("The hand is over" if over else "A single hand", lines)
-    unit = "hands" if match.best_of else "points"
+        return Page(say("terminal.hand_over" if over else "terminal.single"), lines)
+    unit = say("terminal.hands" if match.best_of else "terminal.points")
     total = f"{now[0]:>12} : {now[1]:<12}"
     lines += [[("─" * 40, "faint")]]
     lines.append([(f"{unit:<7}", ""), (total, "bold"), (f"  {match}", "faint")])
-    return Page("The match is over" if over else "The match", lines)
+    return Page(say("terminal.match_over" if over else "terminal.match"), lines)
 
 
 def trophy(winner: str, mine: bool) -> list[Line]:
     """A cup for the winner of a match."""
-    word = capital(does(winner, "win")) + " the match" + "!" * mine
+    word = headline((winner, ""), (1, 0), "match") + "!" * mine
     cup = (
         r"   \___________/   ",
         r" __|           |__ ",
@@ -207,22 +195,21 @@ def trophy(winner: str, mine: bool) -> list[Line]:
 
 def statistics_page(told: Statistics) -> Page:
     """Results by opponent and rule set."""
-    lines: list[Line] = [
-        [(f"{'opponent':<13}{'rules':<11}{'hands':>5}{'won':>5}{'drawn':>6}", "faint")]
-    ]
-    lines[0].append((f"{'margin':>7}{'best':>5}  matches", "faint"))
+    columns: dict[str, str] = labels()["terminal"]["columns"]
+    lines: list[Line] = [[(say("terminal.statistics_head", **columns), "faint")]]
     for row in told.rows:
         line: Line = [(f"{tidy(row.opponent, 12):<13}{row.rules[:10]:<11}", "bold")]
         line.append((f"{row.hands:>5}{row.won:>5}{row.drawn:>6}", ""))
         line.append((f"{row.margin:>+7.1f}{row.best:>+5}", ""))
         if row.matches:
-            line.append((f"  {row.matches_won} of {row.matches}", ""))
+            line.append(("  " + say("terminal.of", won=row.matches_won, n=row.matches), ""))
         lines.append(line)
     total = told.total
     if not told.rows:
-        return Page("Statistics", [[("No hand has been finished yet.", "")]])
-    lines.append([(f"{'all':<24}{total.hands:>5}{total.won:>5}{total.drawn:>6}", "")])
+        return Page(say("site.statistics"), [[(say("terminal.no_hand"), "")]])
+    lines.append([(f"{say('terminal.all'):<24}{total.hands:>5}{total.won:>5}{total.drawn:>6}", "")])
     if total.matches:
-        lines[-1].append((f"{'':12}  {total.matches_won} of {total.matches}", ""))
-    lines += [[], [("margin: counting tricks more than the other, on average", "faint")]]
-    return Page("Statistics", lines)
+        all_of = say("terminal.of", won=total.matches_won, n=total.matches)
+        lines[-1].append((f"{'':12}  {all_of}", ""))
+    lines += [[], [(say("terminal.margin"), "faint")]]
+    return Page(say("site.statistics"), lines)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+from ..labels import say
 from ..session import Session, SessionError, Settings, state_in
 from ..store import Kept, Store
 from ..words import score
@@ -60,7 +61,7 @@ def spend_evening(store: Store, wishes: Wishes) -> int:
         if stopped.number != signal.SIGINT:
             status = 128 + (stopped.number or _HANG_UP)
     if keeper.trouble is not None:
-        asker.say(f"{keeper.trouble}, so what was played last is not kept.")
+        asker.say(say("terminal.last_not_kept", trouble=keeper.trouble))
         return status or 1
     if session is not None and not session.over and store.keeps:
         asker.say(_farewell(session))
@@ -130,7 +131,5 @@ def _seated(store: Store, chosen: Kept | Settings) -> tuple[Keeper, Session]:
 def _farewell(session: Session) -> str:
     settings, game = session.settings, session.game
     now = score(settings.match, game.points, game.hands_won)
-    return (
-        f"The table is kept as it is ({settings.rules.name} against {settings.opponent}, {now}): "
-        "`german-whist play` goes on with it."
-    )
+    rules, opponent = settings.rules.name, settings.opponent
+    return say("terminal.farewell", rules=rules, opponent=opponent, score=now)

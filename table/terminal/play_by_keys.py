@@ -16,6 +16,7 @@ from ...engine.cards import RANKS, TAKE_HIDDEN, Card
 from ...engine.game import IllegalAction
 from ...engine.view import View
 from ..hints import known_cards
+from ..labels import say
 from ..session import PERSON, Session
 from ..words import prompt, score, with_symbols
 from .drawing import MOST_COLUMNS, Table, in_order, page
@@ -23,7 +24,7 @@ from .keeping import Keeper, Left, decided, short_names
 from .pages import keys_page, rules_page, score_page, seen_page, statistics_page, tricks_page
 from .screen import Screen
 from .scrolling import Page, scrolled
-from .styled_text import Line, flowed, line_width, sentence
+from .styled_text import Line, flowed, key_line, sentence
 
 _RANK_KEYS = {**{rank: rank for rank in RANKS}, "0": "T", "1": "T"}
 _SPINNER = "|/-\\"
@@ -73,7 +74,7 @@ class Evening:
         session = self.session
         name = self._names[session.turn or 0]
         begun = time.monotonic()
-        action = self._in_thread(lambda: decided(session), f"{name} is thinking")
+        action = self._in_thread(lambda: decided(session), say("terminal.is_thinking", name=name))
         lies = self._pause if self._trick_lies() else self._pause * 0.3
         while self._held or begun + lies > time.monotonic():
             self._show([])
@@ -148,7 +149,10 @@ class Evening:
         try:
             self.session.play(self._chosen)
         except IllegalAction as error:
-            self._message = [("Not allowed: ", "bad"), *sentence(with_symbols(str(error)))]
+            self._message = [
+                (say("terminal.not_allowed"), "bad"),
+                *sentence(with_symbols(str(error))),
+            ]
             return
         self._chosen, self._message = None, []
         self._keeper.keep(self.session)
@@ -168,7 +172,8 @@ class Evening:
             self._show([])
             if self._entered_now(self.screen.key(left)):
                 break
-        self._open(self._score(), "go on" if self.session.over else "next hand", leaves=True)
+        closes = say("bar.go_on" if self.session.over else "bar.next_hand")
+        self._open(self._score(), closes, leaves=True)
 
     # -- looking
 
@@ -204,11 +209,11 @@ class Evening:
 
     def _advise(self, view: View) -> None:
         """A hint in words, the marker on the card that it names."""
-        words = "thinking of a hint"
+        words = say("terminal.thinking_of_hint")
         self._chosen, why = self._in_thread(lambda: self._keeper.hint(view), words)
-        self._message = [("Hint: ", "good"), *sentence(why)]
+        self._message = [(say("terminal.hint"), "good"), *sentence(why)]
 
-    def _open(self, opened: Page, closes: str = "back", leaves: bool = False) -> None:
+    def _open(self, opened: Page, closes: str = "", leaves: bool = False) -> None:
         scrolled(self.screen, opened, closes, leaves)
 
     @property
@@ -221,10 +226,10 @@ class Evening:
 
     def _waiting_keys(self) -> Line:
         """What the keys do while an agent is to play."""
-        keys = [("Enter", "no pause"), ("?", "keys"), ("q", "leave")]
+        keys = [("Enter", "no_pause"), ("?", "keys"), ("q", "leave")]
         if self.session.settings.watched:
-            keys[:1] = [("Enter", "next card"), ("p", "go on" if self._held else "pause")]
-        return _key_line(keys, self.screen.columns)
+            keys[:1] = [("Enter", "next_card"), ("p", "go_on" if self._held else "pause")]
+        return key_line(keys, self.screen.columns)
 
     def _show(self, message: Line, keys: Line | None = None) -> None:
         session, screen = self.session, self.screen
@@ -245,22 +250,10 @@ class Evening:
         screen.show(page(table, screen.ink, screen.columns, screen.rows))
 
 
-def _key_line(keys: Sequence[tuple[str, str]], columns: int) -> Line:
-    """What the keys do; where there is no room for all, those before the last two go."""
-    kept = list(keys)
-    while True:
-        line: Line = [("  ", "")]
-        for key, about in kept:
-            line += [(f" {key} ", "key"), (f"{about} ", "")]
-        if line_width(line) <= columns or len(kept) < 3:
-            return line
-        del kept[-3]
-
-
 def _table_keys(view: View, columns: int) -> Line:
     does = "take" if view.phase == "choose" else "play"
     keys = [("←→", "move"), ("Enter", does), ("h", "hint"), ("s", "seen"), ("r", "rules")]
-    return _key_line([*keys, ("?", "all keys"), ("q", "leave")], columns)
+    return key_line([*keys, ("?", "all_keys"), ("q", "leave")], columns)
 
 
 def _first(view: View, choices: Sequence[int]) -> int:

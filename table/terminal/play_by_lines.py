@@ -8,13 +8,14 @@ or a word such as `hint`. A file of lines plays as well as a person does.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...engine.cards import SUIT_SYMBOLS, TAKE_HIDDEN, Card, card
 from ...engine.game import IllegalAction
 from ...engine.view import View
 from ...engine.words import meant
 from ..hints import known_cards
+from ..labels import labels, say
 from ..session import PERSON, Session
 from ..words import (
     action_symbol,
@@ -42,17 +43,6 @@ from .scrolling import Page
 from .styled_text import Ink, Line, text_of_line, told_in_lines
 
 _WIDTH = 78
-_WORDS = {
-    "hint": "what to play, and why",
-    "hand": "your cards and the table again",
-    "seen": "what has been seen, suit by suit",
-    "known": "the cards that the other is known to hold",
-    "tricks": "all tricks of this hand so far",
-    "score": "the score of the match",
-    "rules": "the rules of this game",
-    "statistics": "your hands and matches so far",
-    "quit": "leave; the hand is kept",
-}
 
 
 class Asker:
@@ -149,20 +139,33 @@ class LinesEvening:
         game = self.session.game
         dealer = self._names[PERSON if view.i_deal else 1]
         now = score(self.session.settings.match, game.points, game.hands_won)
-        self._asker.say("", capital(f"{view.rules.name}, {now}; {dealer} dealt, {trumps(view)}."))
+        self._asker.say(
+            "",
+            capital(
+                say(
+                    "terminal.deal",
+                    rules=view.rules.name,
+                    score=now,
+                    name=dealer,
+                    trumps=trumps(view),
+                )
+            ),
+        )
         if view.low:
-            self._asker.say("This hand is played low: fewer tricks win.")
+            self._asker.say(say("terminal.low"))
 
     def _tell_table(self, view: View) -> None:
         """What a person sees before a card is asked for."""
         if view.stock_left:
-            faced = symbols(view.upcards) or "face down"
-            where = f"{stage(view)}; stock {view.stock_left}, upcard {faced}"
+            faced = symbols(view.upcards) or say("terminal.face_down")
+            where = say("terminal.with_stock", stage=stage(view), n=view.stock_left, cards=faced)
         else:
             mine, others = view.counting_tricks
-            where = f"{stage(view)}; tricks {mine} : {others}"
-        self._asker.say(f"{where}; {trumps(view)}; {self._names[1]} has {view.other_cards} cards.")
-        self._asker.say("Your hand:  " + _by_suit(in_order(view.hand, view.trump)))
+            where = say("terminal.with_tricks", stage=stage(view), mine=mine, others=others)
+        told = {"trumps": trumps(view), "name": self._names[1], "n": view.other_cards}
+        self._asker.say(say("terminal.around", where=where, **told))
+        cards = _by_suit(in_order(view.hand, view.trump))
+        self._asker.say(say("terminal.your_hand", cards=cards))
 
     def _ask(self) -> None:
         """Ask until something is played."""
@@ -178,17 +181,18 @@ class LinesEvening:
             try:
                 self._tell(PERSON, lambda action=action: self.session.play(action))
             except IllegalAction as error:
-                self._asker.say(*told_in_lines("Not allowed: ", "", str(error), _WIDTH))
+                self._asker.say(*told_in_lines(say("terminal.not_allowed"), "", str(error), _WIDTH))
                 continue
             return
 
     def _ask_next(self) -> None:
-        if self._asker.ask("Enter deals the next hand, q leaves:").lower() in ("q", "quit"):
+        if self._asker.ask(say("terminal.next_hand")).lower() in ("q", "quit"):
             _leave()
 
     def _answer_word(self, answer: str, view: View) -> None:
         asker = self._asker
-        word = next((each for each in _WORDS if answer and each.startswith(answer)), answer)
+        known_words: dict[str, str] = labels()["terminal"]["words"]
+        word = next((each for each in known_words if answer and each.startswith(answer)), answer)
         if word in ("quit", "exit"):
             _leave()
         elif word == "hint":
@@ -197,10 +201,10 @@ class LinesEvening:
             self._tell_table(view)
         elif word == "known":
             known = in_order(known_cards(view), view.trump)
-            asker.say(*(cards_in_lines(known, _WIDTH) if known else ["none yet"]))
+            asker.say(*(cards_in_lines(known, _WIDTH) if known else [say("terminal.none_yet")]))
         elif word in ("?", "help", "keys"):
-            asker.say("A card is typed as rank and suit: TD or 10♦ is the ten of diamonds.")
-            asker.say(*(f"{name:<11} {about}" for name, about in _WORDS.items()))
+            asker.say(say("terminal.how_to_type"))
+            asker.say(*(f"{name:<11} {about}" for name, about in known_words.items()))
         else:
             pages: dict[str, Callable[[], Page]] = {
                 "seen": lambda: seen_page(view, self._names, _WIDTH),
@@ -212,7 +216,7 @@ class LinesEvening:
             if word in pages:
                 asker.show(pages[word]())
             else:
-                asker.say(_not_understood(answer))
+                asker.say(_not_understood(answer, known_words))
 
     def _score(self) -> Page:
         return score_page(self.session)
@@ -224,9 +228,10 @@ def _leave() -> None:
 
 def _question(view: View) -> str:
     if view.phase != "choose":
-        return "Your card?"
-    hidden = " or hidden" if TAKE_HIDDEN in view.legal() else ""
-    return f"Take {' or '.join(each.symbol for each in view.upcards)}{hidden}?"
+        return say("terminal.your_card")
+    cards = [each.symbol for each in view.upcards]
+    cards += [say("cards.hidden_short")] * (TAKE_HIDDEN in view.legal())
+    return say("terminal.take", cards=say("terminal.or").join(cards))
 
 
 def _taken(view: View, second: bool) -> str:
@@ -249,8 +254,8 @@ def _action(answer: str) -> int | None:
         return None
 
 
-def _not_understood(answer: str) -> str:
+def _not_understood(answer: str, known: Iterable[str]) -> str:
     if not answer:
-        return "Type a card such as TD, or ? for what else can be asked."
-    near = meant(answer, _WORDS, listed=False) or ": type a card such as TD, or ?"
-    return f"{answer[:30]!r} is no card and no word known here{near}"
+        return say("terminal.type")
+    near = meant(answer, list(known), listed=False) or say("terminal.type_or")
+    return say("terminal.no_card", answer=repr(answer[:30]), near=near)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...engine.cards import SUIT_NAMES, SUIT_SYMBOLS, SUITS, card
+from ...engine.rules import Match
 from ..analysis import WIN, Analysis, Decision
+from ..labels import say
 from ..replay import Draw, Position, Replay, Step
-from ..words import action_symbol
+from ..words import action_symbol, match_words, percent
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SUIT_ORDER = "SHCD"
@@ -30,7 +32,7 @@ def printed(
         before = trick[0].before
         if stock and not before.stock_left:
             stock = False
-            yield from ("", f"the stock is gone; {names[before.turn or 0]} leads", "")
+            yield from ("", say("printed.stock_gone", name=names[before.turn or 0]), "")
             yield from _hands(before, names, seat)
         yield _trick(trick, before, names, seat)
         for step in trick:
@@ -48,17 +50,21 @@ def printed(
 
 def _heading(replay: Replay, before: Position, seat: int | None) -> Iterator[str]:
     names = replay.players
-    yield f"{replay.rules}: {names[0]} against {names[1]}, {names[replay.dealer]} deals"
+    first, second = names
+    told = {"first": first, "second": second, "dealer": names[replay.dealer]}
+    yield say("printed.heading", rules=replay.rules, **told)
     match = replay.match
     if match is not None:
-        kind = f"to {match.n} points" if match.kind == "points" else f"best of {match.n}"
-        score = match.points if match.kind == "points" else match.hands_won
-        yield f"hand {match.hand} of a match {kind}, at {score[0]}–{score[1]}"
+        points = match.kind == "points"
+        kind = match_words(Match(target=match.n) if points else Match(best_of=match.n))
+        mine, others = match.points if points else match.hands_won
+        yield say("printed.match", hand=match.hand, match=kind, mine=mine, others=others)
     trump = before.trump
-    told = "no trumps"
+    trumps = say("printed.no_trumps")
     if trump is not None:
-        told = f"trumps {SUIT_NAMES[SUITS.index(trump)]} {SUIT_SYMBOLS[SUITS.index(trump)]}"
-    yield told + (", fewer tricks win" if before.low else "")
+        suit = SUITS.index(trump)
+        trumps = say("printed.trumps", suit=SUIT_NAMES[suit], symbol=SUIT_SYMBOLS[suit])
+    yield trumps + (say("printed.low") if before.low else "")
     yield ""
     yield from _hands(before, names, seat)
 
@@ -70,7 +76,7 @@ def _hands(before: Position, names: Sequence[str], seat: int | None) -> Iterator
         if seat not in (None, who) and not before.open:
             shown = before.known[who]
         hidden = len(before.hands[who]) - len(shown)
-        backs = f"  and {hidden} unseen" if hidden and shown else f"{hidden} cards unseen"
+        backs = say("printed.and_unseen" if hidden and shown else "printed.unseen", n=hidden)
         yield f"  {name:<{width}}  {_by_suit(shown)}{backs if hidden else ''}"
     yield ""
 
@@ -105,22 +111,24 @@ def _trick(trick: Sequence[Step], before: Position, names: Sequence[str], seat: 
     wide = 8 if len(before.upcards) > 1 else 4
     led, followed = (f"{names[step.who]} {_symbol(step.card)}" for step in trick[:2])
     told = f"{trick[0].trick:>4}  {up:<{wide}} {led:<{width}}  {followed:<{width}}"
-    told += f"  to {names[trick[1].won or 0]}"
+    told += say("printed.to", name=names[trick[1].won or 0])
     drew = [f"{names[draw.who]} {_drawn(draw, seat)}" for step in trick for draw in step.drew]
-    return told + (f"; drew {', '.join(drew)}" if drew else "")
+    return told + (say("printed.drew", cards=", ".join(drew)) if drew else "")
 
 
 def _drawn(draw: Draw, seat: int | None) -> str:
     if draw.open:
         return _symbol(draw.card)
-    return f"{_symbol(draw.card)} unseen" if seat in (None, draw.who) else "a card unseen"
+    if seat in (None, draw.who):
+        return say("printed.card_unseen", card=_symbol(draw.card))
+    return say("printed.a_card_unseen")
 
 
 # -- analysis
 
 
 def _amount(value: float, unit: str) -> str:
-    return f"{value:.0f} %" if unit == WIN else f"{value:+.2f}"
+    return percent(value) if unit == WIN else f"{value:+.2f}"
 
 
 def _value(decision: Decision, names: Sequence[str]) -> str:
@@ -129,25 +137,25 @@ def _value(decision: Decision, names: Sequence[str]) -> str:
     chosen = next(each for each in decision.cards if each.action == decision.action)
     told = f"{names[decision.who]} {action_symbol(decision.action)}:"
     if chosen.value is None:
-        return f"{told} no choice"
+        return say("printed.no_choice", card=told)
     told += f" {_amount(chosen.value, unit)}"
     if chosen.tricks is not None:
-        told += f" ({chosen.tricks} of the tricks left)"
+        told += say("printed.tricks_left", n=chosen.tricks)
     if chosen.half_width is not None:
         told += f" ±{chosen.half_width:.{0 if unit == WIN else 2}f}"
     if chosen.probability is not None:
-        told += f", network {100 * chosen.probability:.0f} %"
+        told += say("printed.network", share=percent(100 * chosen.probability))
     if decision.cost > 0:
         best = next(each for each in decision.cards if each.cost == 0)
         told += f"; {action_symbol(best.action)} {_amount(best.value or 0.0, unit)}"
-        told += "" if decision.sure else " (within the noise)"
+        told += "" if decision.sure else say("printed.noise")
     return told
 
 
 def _mistakes(analysis: Analysis, seat: int | None) -> Iterator[str]:
     found = [each for each in analysis.mistakes if seat in (None, each.who)]
     yield ""
-    yield "mistakes, the dearest first:" if found else "no mistake that is surely one"
+    yield say("printed.mistakes" if found else "printed.no_mistake")
     yield from (f"  {each.text}" for each in found)
 
 
@@ -158,6 +166,5 @@ def _story(analysis: Analysis, names: Sequence[str]) -> Iterator[str]:
     bars = "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] for value in points)
     yield ""
     first, last = (_amount(points[at], analysis.unit) for at in (0, -1))
-    yield f"what {names[0]} could expect, trick by trick: {first} {bars} {last}"
-    way = f"by {analysis.search}, from what each player saw; the open endgame exactly"
-    yield f"(valued {way})"
+    yield say("printed.expected", name=names[0], first=first, bars=bars, last=last)
+    yield say("printed.valued", search=analysis.search)

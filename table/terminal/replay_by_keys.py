@@ -12,16 +12,17 @@ from ...engine.records import GameRecord
 from .. import words
 from ..analysis import Analysis
 from ..hints import known_cards
+from ..labels import say
 from ..replay import names_of, result_of
 from .drawing import MOST_COLUMNS, Table, in_order, page
 from .keeping import Left
 from .pages import rules_page, seen_page, tricks_page
 from .screen import Screen, Stopped
 from .scrolling import Page, scrolled
-from .styled_text import Line, flowed, line_width, sentence, tidy
+from .styled_text import Line, flowed, key_line, sentence, tidy
 
 _KEYS = (
-    *(("←→", "card"), ("↑↓", "trick"), ("o", "other hand"), ("f", "other seat")),
+    *(("←→", "card"), ("↑↓", "trick"), ("o", "other_hand"), ("f", "other_seat")),
     *(("s", "seen"), ("t", "tricks"), ("r", "rules"), ("q", "leave")),
 )
 
@@ -108,12 +109,12 @@ class _Stepping:
         return Table(
             view=view,
             names=self._names,
-            score=f"card {self._at} of {len(self._actions)}",
+            score=say("terminal.card_of", n=self._at, all=len(self._actions)),
             hand=hand,
             chosen=self._next_action(game) if game.turn == self._seat else None,
             other_hand=in_order(other, view.trump),
             messages=flowed(self._words(game), min(self._screen.columns, MOST_COLUMNS) - 4)[:3],
-            keys=self._keys(),
+            keys=key_line(_KEYS, self._screen.columns),
         )
 
     def _next_action(self, game: Game) -> int | None:
@@ -128,22 +129,19 @@ class _Stepping:
         if game.turn != self._seat and not self._open:
             return sentence(f"{words.to_do(name, game.phase)}.")
         verb = words.VERBS[game.phase]
-        line = sentence(f"Next, {words.does(name, verb)} {words.action_symbol(action)}.")
+        line = sentence(
+            say("terminal.next", what=f"{words.does(name, verb)} {words.action_symbol(action)}")
+        )
         worth = self._worth.get(self._at)
         if worth is None or len(worth.cards) < 2:
             return line
         if action in worth.best:
-            return [*line, (" Nothing was better.", "good")]
-        about = "" if worth.exact else "about "
-        cost = f" That costs {about}{worth.cost:.3g} {worth.unit}; better: "
-        return [*line, *sentence(f"{cost}{words.action_symbol(worth.best[0])}.", "bad")]
-
-    def _keys(self) -> Line:
-        line: Line = [("  ", "")]
-        for key, about in _KEYS[:-1] if self._screen.columns > 78 else _KEYS[:4]:
-            line += [(f" {key} ", "key"), (f"{about} ", "")]
-        line += [(" q ", "key"), ("leave", "")]
-        return line if line_width(line) <= self._screen.columns else line[:1] + line[-2:]
+            return [*line, (say("terminal.nothing_better"), "good")]
+        cost = f"{worth.cost:.3g}"
+        cost = cost if worth.exact else say("terminal.about", cost=cost)
+        best = words.action_symbol(worth.best[0])
+        better = say("terminal.better", cost=cost, unit=worth.unit, card=best)
+        return [*line, *sentence(better, "bad")]
 
 
 def _every_position(record: GameRecord) -> list[Game]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..labels import say
 from .keeping import Left
 from .screen import Screen
 from .styled_text import Line, spread
@@ -18,7 +19,7 @@ class Page:
     title: str
     lines: Sequence[Line]
 
-    def shown(self, columns: int, rows: int, first: int, closes: str = "back") -> list[Line]:
+    def shown(self, columns: int, rows: int, first: int, closes: str = "") -> list[Line]:
         """The page from line `first` on."""
         room = rows - 4
         last = min(first + room, len(self.lines))
@@ -26,9 +27,9 @@ class Page:
         where = f"{first + 1}-{last} of {len(self.lines)} " if len(self.lines) > room else " "
         body = [[(" ", ""), *line] for line in self.lines[first:last]]
         body += [[] for _ in range(room - len(body))]
-        keys: Line = [(" Enter ", "key"), (closes, "")]
+        keys: Line = [(" Enter ", "key"), (closes or say("bar.back"), "")]
         if len(self.lines) > room:
-            keys += [("   ↑ ↓ ", "key"), ("further", "")]
+            keys += [("   ↑ ↓ ", "key"), (say("bar.further"), "")]
         return [spread(title, [(where, "title")], columns, "title"), [], *body, [], keys]
 
     def last_start(self, rows: int) -> int:
@@ -36,7 +37,7 @@ class Page:
         return max(0, len(self.lines) - (rows - 4))
 
 
-def scrolled(screen: Screen, opened: Page, closes: str = "back", leaves: bool = False) -> None:
+def scrolled(screen: Screen, opened: Page, closes: str = "", leaves: bool = False) -> None:
     """Show a page until it is closed; where `leaves`, q leaves the table."""
     first = 0
     while True:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from ...engine.cards import SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
 from ...engine.output import PLAIN
+from ..labels import say
 from ..words import with_symbols
 
 Piece = tuple[str, str]
@@ -199,3 +200,15 @@ def flowed(line: Line, columns: int) -> list[Line]:
 def told_in_lines(head: str, style: str, text: str, columns: int) -> list[Line]:
     """A sentence with a styled beginning, its cards as people read them, in lines that fit."""
     return flowed([(head, style), *sentence(with_symbols(text))], columns)
+
+
+def key_line(keys: Sequence[tuple[str, str]], columns: int) -> Line:
+    """What keys do, by the names of `bar`; where room lacks those before the last two go."""
+    kept = list(keys)
+    while True:
+        line: Line = [("  ", "")]
+        for key, about in kept:
+            line += [(f" {key} ", "key"), (say(f"bar.{about}") + " ", "")]
+        if line_width(line) <= columns or len(kept) < 3:
+            return line
+        del kept[-3]

@@ -135,6 +135,29 @@ class Visit:
             return True
         return False
 
+    def tab_to(self, name: str) -> None:
+        """Press Tab until what has this name, or begins with it, has the focus."""
+        script = """name => {
+            const {ariaLabel, textContent, labels} = document.activeElement;
+            return (ariaLabel ?? labels?.[0]?.textContent ?? textContent).trim().startsWith(name);
+        }"""
+        for _ in range(80):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate(script, name):
+                return
+        raise AssertionError(f"Tab does not lead to {name}")
+
+    def play_by_keys(self) -> None:
+        """One card, by keys alone."""
+        move, keyboard = self.move, self.page.keyboard
+        keyboard.press("Home")
+        for _ in range(26):
+            if self.page.locator(f":focus{PLAYABLE}").count():
+                break
+            keyboard.press("ArrowRight")
+        keyboard.press("Enter")
+        self.wait_for_more(move)
+
     def set(self, **settings: str) -> None:
         """Settings, as the page keeps them."""
         script = "([key, told]) => localStorage.setItem(key, JSON.stringify(told))"

@@ -84,14 +84,7 @@ def test_a_match_is_played_by_keys_alone(visit: Visit) -> None:
     visit.sit_down(match={"kind": "points", "n": 1})
     while True:
         while not visit.is_over():
-            move = visit.move
-            page.keyboard.press("Home")
-            for _ in range(7):
-                if page.locator(f":focus{PLAYABLE}").count():
-                    break
-                page.keyboard.press("ArrowRight")
-            page.keyboard.press("Enter")
-            visit.wait_for_more(move)
+            visit.play_by_keys()
         if page.get_by_role("button", name="Play again").count():
             break
         page.keyboard.press("Escape")

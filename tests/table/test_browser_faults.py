@@ -12,6 +12,8 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed: 
 from playwright.sync_api import Browser, expect, sync_playwright
 from tablepage import CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
 
+from german_whist.table.puzzles import shipped
+
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
 
@@ -200,6 +202,22 @@ def test_words_do_not_break_at_320_pixels(server: Server, browser: Browser) -> N
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+def test_a_phone_shows_every_word_of_a_prompt(server: Server, browser: Browser) -> None:
+    with visiting(server, browser, viewport={"width": 320, "height": 640}) as visit:
+        visit.sit_down(rules="classic", opponent="medium", seed=5)
+        shown = """() => {
+            const prompt = document.querySelector('.prompt'), words = prompt.firstElementChild;
+            const [box, stock] = [prompt, document.querySelector('.stock-label')].map((each) =>
+                each.getBoundingClientRect());
+            return [words.scrollWidth <= words.clientWidth + 1 || !words.clientWidth,
+                box.left >= 0 && box.right <= innerWidth, box.top >= stock.bottom - 1];
+        }"""
+        for _ in range(6):
+            assert visit.page.evaluate(shown) == [True, True, True]
+            visit.play_on()
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
 def test_help_leaves_the_trick_in_sight_on_a_phone_on_its_side(
     server: Server, browser: Browser
 ) -> None:
@@ -321,3 +339,29 @@ def test_known_cards_can_be_left_to_memory(visit: Visit) -> None:
     while not visit.ask(f"tables/{name}")["state"]["known_other"]:
         visit.play_on()
     assert visit.page.locator(".card[data-zone=other] .face").count() == 0
+
+
+def test_a_bar_of_one_per_cent_looks_small(visit: Visit) -> None:
+    page = visit.page
+    visit.sit_down(seed=6)
+    told = {"action": 0, "why": "A hint.", "exact": False, "unit": "win %", "estimates": []}
+    for action, value in ((0, 2.0), (1, 1.0)):
+        worth = {"action": action, "card": "2C", "value": value, "cost": 2.0 - value}
+        told["estimates"].append({**worth, "half_width": 1.0})
+    page.route("**/hint", lambda route: route.fulfill(json=told))
+    page.keyboard.press("p")
+    page.keyboard.press("i")
+    page.locator(".bars .bar i").first.wait_for()
+    script = """name => [...document.querySelectorAll(name)].map((bar) =>
+        bar.getBoundingClientRect().width / bar.parentNode.getBoundingClientRect().width)"""
+    assert page.evaluate(script, ".bars .bar i") == pytest.approx([0.02, 0.01], abs=0.01)
+    puzzle = next(each for each in shipped() if not each.exact)
+    cards = [{"cost": 0, **each} for each in told["estimates"]]
+    found = {"solved": True, "verdict": "Right.", "why": "", "best": [0], "values": cards}
+    found |= {"unit": "win %", "exact": False, "rating": None, "change": None, "streak": 0}
+    page.route("**/answer", lambda route: route.fulfill(json=found))
+    visit.go(f"puzzle/{puzzle.id}")
+    page.locator(".felt[data-move=asked]").wait_for()
+    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+    page.locator(".values .bar i").first.wait_for()
+    assert page.evaluate(script, ".values .bar i") == pytest.approx([0.02, 0.01], abs=0.01)

@@ -180,6 +180,75 @@ def test_hands_are_filtered_and_coloured(visit: Visit) -> None:
     assert page.locator(".result-won, .result-lost, .result-drawn").count() == 1
 
 
+def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> None:
+    page, keyboard = visit.page, visit.page.keyboard
+    visit.go()
+    page.locator(".player-grid").first.wait_for()
+    visit.tab_to("Learn")
+    keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Learn")
+    visit.tab_to("Begin")
+    keyboard.press("Enter")
+    page.locator(".felt[data-move]").wait_for()
+    while not page.locator(".after-hand:visible").count():
+        visit.play_by_keys()
+    expect(page.locator(".guide")).to_contain_text("That was the hand")
+    keyboard.press("m")
+    visit.tab_to("Play")
+    keyboard.press("Enter")
+    visit.tab_to("Medium")
+    keyboard.press("ArrowLeft")
+    expect(page.locator("[name=opponent][value=easy]")).to_be_checked()
+    visit.tab_to("Rule set")
+    keyboard.type("Small last")
+    visit.tab_to("Deal the cards")
+    keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("Small last")
+    page.locator(PLAYABLE).first.wait_for()
+    visit.play_by_keys()
+
+
+def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit) -> None:
+    page, keyboard = visit.page, visit.page.keyboard
+    for seed in range(2, 8):
+        name = visit.sit_down(opponent="medium", seed=seed)
+        visit.finish_hand(name)
+        visit.go("replays")
+        visit.tab_to("Small last against medium")
+        keyboard.press("Enter")
+        page.locator(".totals").wait_for()
+        if page.locator(".mistake-list button").count():
+            break
+    visit.tab_to("only mine")
+    keyboard.press("Space")
+    page.locator(".mistake-list button").first.wait_for()
+    keyboard.press("Tab")
+    keyboard.press("Enter")
+    expect(page.locator(".mistake-list button:focus")).to_have_count(1)
+    expect(page.locator(".trick-card.mistake.now")).to_have_count(1)
+    keyboard.press("v")
+    expect(page.get_by_label("Whose cards are shown")).to_have_value("0")
+    visit.go("learn")
+    page.locator(".hand-list a").first.wait_for()
+    visit.tab_to("Small last against medium")
+    keyboard.press("Enter")
+    page.locator(".felt[data-move=asked]").wait_for()
+    keyboard.press("Home")
+    while not page.locator(f":focus{PLAYABLE}").count():
+        keyboard.press("ArrowRight")
+    keyboard.press("Enter")
+    expect(page.locator(".values")).to_be_visible()
+    keyboard.press("m")
+    visit.tab_to("Statistics")
+    keyboard.press("Enter")
+    page.locator(".chart").first.wait_for()
+    visit.tab_to("Statistics by opponent")
+    visit.tab_to("as CSV")
+    with page.expect_download() as loading:
+        keyboard.press("Enter")
+    assert "medium" in loading.value.path().read_text()
+
+
 @needs_axe
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious_where_people_learn(theme: str, visit: Visit) -> None:
@@ -205,8 +274,19 @@ def test_axe_finds_nothing_serious_where_people_learn(theme: str, visit: Visit) 
     page.keyboard.press("m")
     found["menu"] = visit.serious()
     page.keyboard.press("Escape")
-    visit.finish_hand(visit.sit_down())
+    for seed in range(2, 8):
+        visit.finish_hand(name := visit.sit_down(opponent="medium", seed=seed))
+        while not (analysis := visit.ask(f"replays/{name}/1/analysis"))["ready"]:
+            page.wait_for_timeout(100)
+        if mine := [each["n"] for each in analysis["mistakes"] if each["who"] == 0]:
+            break
+    visit.go(f"exercise/{name}/1/{mine[0]}")
+    page.locator(".felt[data-move=asked]").wait_for()
+    found["exercise"] = visit.serious()
     visit.go("statistics")
     page.locator(".chart").first.wait_for()
     found["statistics"] = visit.serious()
+    visit.sit_down(player="easy", opponent="medium")
+    page.get_by_role("button", name="Pause (Space)").click()
+    found["watching"] = visit.serious()
     assert not any(found.values()), found

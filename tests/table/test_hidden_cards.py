@@ -196,6 +196,36 @@ def test_watched_agents_show_both_hands(tmp_path: Path) -> None:
         assert seat.state["legal"] == []
 
 
+@pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "no-trump"])
+def test_no_message_of_a_watched_hand_tells_a_card_of_the_stock_that_lies_face_down(
+    rules: str, tmp_path: Path
+) -> None:
+    with running(tmp_path) as server:
+        visitor = server.visitor()
+        seat = Seat(visitor, rules=rules, player="random", opponent="threshold", seed=5)
+        live = server.server._shared.live
+        game = live.get(next(iter(visitor.cookies.values())), seat.id).session.game
+        dealt = [int(card) for card in game.cards_dealt]
+        visitor.heard.clear()
+        told = visitor.post(f"{seat.path}/speed", {"pause": True})
+        checked = 0
+        while told["state"]["phase"] != "over":
+            state = told["state"]
+            for path in ("", "/help"):
+                visitor.ask("GET", seat.path + path)
+            left = dealt[len(dealt) - state["stock_left"] :]
+            hidden = {name(card) for card in left} - set(state["upcards"])
+            for message in visitor.heard:
+                for each in (seat.id, *visitor.cookies.values()):
+                    message = message.replace(each, "")
+                if '"suits"' not in message:
+                    assert not cards_in(message) & hidden
+                checked += bool(hidden)
+            visitor.heard.clear()
+            told = visitor.post(f"{seat.path}/speed", {"step": True})
+        assert checked > 40
+
+
 def test_the_next_hands_of_a_match_are_told_by_nothing(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         visitor = server.visitor()

@@ -31,9 +31,10 @@ def said() -> tuple[set[str], set[str]]:
     text = "\n".join(each.read_text(encoding="utf-8") for each in SOURCES)
     page = re.findall(r"{{(\w+)}}", (TABLE / "browser" / "page.html").read_text(encoding="utf-8"))
     sections = "|".join(labels())
-    names = set(re.findall(rf'"((?:{sections})\.(?!css|sqlite3)[\w.]+)"', text))
-    begun = re.findall(rf'[`"]((?:{sections})\.(?:[\w.]+\.)?)[$\{{]', text)
+    names = set(re.findall(rf"""["']((?:{sections})\.(?!css|sqlite3)[\w.]+)["']""", text))
+    begun = re.findall(rf'[`"]((?:{sections})\.[\w.]*)[$\{{]', text)
     whole = re.findall(r"LABELS\.([\w.]+?)(?:\.map)?\b", text)
+    whole += map(".".join, re.findall(r'labels\(\)\["(\w+)"\]\["(\w+)"\]', text))
     return names | {f"site.{each}" for each in page}, {*begun, *(f"{each}." for each in whole)}
 
 

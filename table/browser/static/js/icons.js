@@ -9,6 +9,7 @@ const PATHS = {
   settings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.500v5M9 14.500v5",
   keys: "M3 7h18v10H3ZM6.500 10h.01M10 10h.01M13.500 10h.01M17 10h.01M8 14h8",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
+  save: "M12 4v11M7 10l5 5 5-5M5 20h14",
   menu: "M4 7h16M4 12h16M4 17h16",
   undo: "M9 5l-5 5 5 5M4 10h9a6 6 0 0 1 0 12h-2",
   first: "M6 5v14M19 5l-9 7 9 7Z", last: "M18 5v14M5 5l9 7-9 7Z",

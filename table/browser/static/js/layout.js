@@ -14,7 +14,7 @@ function frame(width, height, rows) {
   const plate = wide ? (width > 1000 ? 236 : 132) : 0;
   const strip = wide ? 0 : 50;
   const stacked = rows > 1 ? (rows - 1) * (rows > 2 ? 0.4 : 0.5) : 0;
-  const needs = low ? 2.5 + stacked : 2.85 + stacked;
+  const needs = (low && wide ? 2.5 : 2.85) + stacked;
   const room = height - 2 * strip - (low ? 52 : 92);
   const handWidth = wide ? width - plate - (width > 1000 ? plate : 12) : width - 12;
   const card = Math.max(40, Math.min(138, room / needs / SHAPE, wide ? handWidth / 5.2 : width * 0.19));
@@ -24,7 +24,7 @@ function frame(width, height, rows) {
   const bottom = height - strip - (low ? 8 : 14);
   const handTop = bottom - tall * (1 + stacked);
   const otherScale = low ? 0.62 : 0.72;
-  const otherY = low ? tall * otherScale * 0.22 : strip + (wide ? 12 : 8) + (tall * otherScale) / 2;
+  const otherY = low && wide ? tall * otherScale * 0.22 : strip + (wide ? 12 : low ? 4 : 8) + (tall * otherScale) / 2;
   const otherBottom = otherY + (tall * otherScale) / 2;
   const promptY = handTop - (low ? 20 : 30) - (low ? 0 : card * 0.06);
   const middle = (otherBottom + promptY - 18) / 2;

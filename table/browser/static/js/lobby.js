@@ -46,6 +46,8 @@ export class LobbyPage {
     this.watching = watching;
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
     this.tables = h("div", { class: "tables" });
+    this.seats = h("div", { class: "seats" });
+    this.about = h("p", { class: "faint" });
     this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) },
       h("p", { class: "faint", role: "status" }, say("lobby.coming")));
     this.root = h("div", { class: "page lobby" },
@@ -87,23 +89,31 @@ export class LobbyPage {
               h("b", {}, agent.title, h("small", {}, say(`agents.${agent.kind}`))), h("span", {}, agent.about), strength(agent))))));
   }
 
-  render() {
+  /* What depends on the rule set; the field that it is chosen in stays, and with it who types there. */
+  showRules() {
     const { choice } = this;
     const agents = this.agentsFor(choice.rules).map(({ name }) => name);
     for (const seat of ["opponent", "player"]) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
-    const rules = this.menu.rules.find(({ name }) => name === choice.rules);
-    const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.render(); this.form.querySelector("#rules").focus(); } },
+    this.about.textContent = this.menu.rules.find(({ name }) => name === choice.rules).about;
+    this.seats.replaceChildren(
+      this.watching ? this.players("player", say("lobby.first"), choice.player) : "",
+      this.players("opponent", say(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent));
+  }
+
+  render() {
+    const { choice } = this;
+    this.showRules();
+    const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.showRules(); } },
       this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
     const kinds = segmented("kind", say("lobby.match"), LABELS.lobby.kinds, choice.kind,
       (value) => { choice.kind = value; this.render(); this.form.querySelector(`[name=kind][value=${value}]`).focus(); });
     this.form.replaceChildren(
-      this.watching ? this.players("player", say("lobby.first"), choice.player) : "",
-      this.players("opponent", say(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent),
+      this.seats,
       h("div", { class: "game-choice" },
         h("div", { class: "field" }, h("label", { for: "rules" }, say("lobby.rules")),
           h("div", { class: "field-row" }, select,
             h("button", { type: "button", class: "quiet", onclick: () => openRules(choice.rules) }, icon("rules"), say("lobby.read_rules"))),
-          h("p", { class: "faint" }, rules.about)),
+          this.about),
         h("div", { class: "field match-choice" }, kinds, this.length())),
       h("div", { class: "form-end" },
         h("a", { href: this.watching ? "#/" : "#/watch" }, say(this.watching ? "lobby.play_yourself" : "lobby.watch_instead")),

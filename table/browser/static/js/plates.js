@@ -71,13 +71,16 @@ export class Plates {
     root.classList.toggle("roomy", plan.wide && plan.plate > 200);
     root.classList.toggle("low", plan.low);
     this.prompt.style.left = `${plan.handCentre}px`;
-    this.stage.style.left = plan.wide ? `${plan.stockX}px` : "";
+    this.stage.style.left = plan.wide ? `${plan.lastX}px` : "";
     this.stage.style.top = `${plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4)}px`;
     root.style.setProperty("--last-room", `${Math.max(90, 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8))}px`);
     this.prompt.style.top = `${plan.promptY}px`;
-    // On a low felt the prompt has the room below the stock, so its label stands beside it.
-    this.stock.style.left = `${plan.low ? plan.stockX - plan.card * 0.85 - 46 : plan.stockX}px`;
-    this.stock.style.top = `${plan.low ? plan.middle - 16 : plan.middle + plan.tall * 0.46 + 9}px`;
+    // Where the prompt has the room below the stock, its label stands beside it.
+    const below = plan.middle + plan.tall * 0.46 + 9;
+    const beside = plan.wide ? plan.stockX - plan.card * 0.85 - 46 : plan.stockX + plan.card * 0.74 + 36;
+    const fits = below + 40 < plan.promptY - 16;
+    this.stock.style.left = `${fits ? plan.stockX : beside}px`;
+    this.stock.style.top = `${fits ? below : plan.middle - 16}px`;
     this.lastLabel.style.left = `${plan.lastX}px`;
     const scale = plan.wide && !plan.low ? 0.62 : 0.5;
     this.lastLabel.style.top = `${plan.middle + plan.tall * scale * 0.7 + 6}px`;

@@ -19,8 +19,8 @@ export class ReplayPage {
     this.place = h("div", { class: "replay-place" });
     this.root = h("div", { class: "table-page replay-page" },
       h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: say("site.replays"), "aria-label": say("site.replays") }, icon("back")), this.title,
-        h("div", { class: "tools" }, tool("link", say("replay.share"), () => this.share()), h("a", { class: "save", href: `${this.path}/file`, download: "" }, say("replay.save")),
-          tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), () => this.onkeys?.()))),
+        h("div", { class: "tools" }, tool("link", say("replay.share"), () => this.share()), h("a", { class: "tool", href: `${this.path}/file`, download: "", title: say("replay.save"), "aria-label": say("replay.save") }, icon("save")),
+          tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), () => this.onkeys?.(), { "data-menu": true }))),
       this.place);
   }
 

@@ -58,9 +58,11 @@ export class ReplayView {
     this.decision = h("section", { class: "decision" });
     this.story = h("section", { class: "story-place" });
     this.totals = h("section", { class: "totals-place" });
-    this.mistakes = h("section", { class: "mistakes" });
     this.tricks = h("section", { class: "tricks" });
     this.own = h("input", { type: "checkbox", onchange: () => this.showMistakes() });
+    this.mistakeList = h("div");
+    this.mistakes = h("section", { class: "mistakes", hidden: true },
+      h("div", { class: "mistakes-head" }, h("h2", {}, say("steps.by_cost")), h("label", {}, this.own, " ", say("steps.only_mine"))), this.mistakeList);
     this.panel = h("aside", { class: "analysis", "aria-label": say("steps.analysis"), tabindex: "0" }, this.tell, this.decision, this.totals, this.mistakes, this.tricks);
     this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.felt.root, this.story, this.controls), this.panel);
     this.felt.root.setAttribute("role", "img");
@@ -115,8 +117,8 @@ export class ReplayView {
         h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, name),
           h("td", {}, totals[who].accuracy === null ? "–" : `${totals[who].accuracy.toFixed(0)} %`),
           h("td", {}, say("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))))))));
-    this.mistakes.replaceChildren(
-      h("div", { class: "mistakes-head" }, h("h2", {}, say("steps.by_cost")), h("label", {}, this.own, " ", say("steps.only_mine"))),
+    this.mistakes.hidden = false;
+    this.mistakeList.replaceChildren(
       mistakes.length
         ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
           h("b", {}, price(each.cost)), h("span", {}, each.text)))))
