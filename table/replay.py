@@ -8,13 +8,14 @@ drew what unseen), so that a page can show that seat's view and no more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from msgspec import Struct
 
 from ..engine.cards import CARDS, SUITS, TAKE_HIDDEN, Card, cards_of
 from ..engine.game import Game
 from ..engine.records import GameRecord, MatchScore
+from ..engine.view import Trick, View
 from . import words
 from .words import plain_text
 
@@ -180,7 +181,7 @@ def _step(n: int, game: Game, action: int, before: Position, names: Sequence[str
 
 def _position(game: Game) -> Position:
     left = len(game.stock)
-    trick, last_trick = _tricks_on_the_table(game)
+    trick, last_trick = on_the_table(game.view(0))
     return Position(
         turn=game.turn,
         hands=[_texts(hand) for hand in game.hands],
@@ -200,19 +201,17 @@ def _texts(cards: Sequence[Card]) -> list[str]:
     return [str(card) for card in cards]
 
 
-def _tricks_on_the_table(game: Game) -> tuple[list[Played], list[Played]]:
-    """The trick under way, whose winner may still have to choose, and the last one."""
-    begun = game.trick + (game.phase in ("follow", "choose"))
-    record: Any = game.record[0]
+def on_the_table(view: View) -> tuple[list[Played], list[Played]]:
+    """The trick under way, whose winner may still have to choose, and the last one that is over.
 
-    def cards(trick: int) -> list[Played]:
-        if not 0 <= trick < begun:
-            return []
-        leader = int(record["leaders"][trick])
-        played = [Played(leader, str(CARDS[int(record["led_cards"][trick])]))]
-        if trick < game.trick or game.phase == "choose":
-            followed = CARDS[int(record["followed_cards"][trick])]
-            played.append(Played(1 - leader, str(followed)))
-        return played
+    Whoever looks is 0, the other 1.
+    """
+    tricks = [_cards_of(trick) for trick in view.tricks()]
+    now = [tricks.pop()] if view.phase in ("follow", "choose") else []
+    return (now or [[]])[0], (tricks or [[]])[-1]
 
-    return cards(game.trick), cards(game.trick - 1)
+
+def _cards_of(trick: Trick) -> list[Played]:
+    leader = 0 if trick.i_led else 1
+    cards = [(leader, trick.led), (1 - leader, trick.followed)]
+    return [Played(who, str(card)) for who, card in cards if card is not None]

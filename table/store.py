@@ -242,7 +242,7 @@ class Store:
     @property
     def keeps(self) -> bool:
         """Whether there is a file, so that anything outlasts this program."""
-        return bool(self._rows("PRAGMA database_list")[0][2])
+        return bool(self.rows("PRAGMA database_list")[0][2])
 
     def close(self) -> None:
         """Close the file."""
@@ -262,7 +262,8 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What a query finds."""
         with self._lock, closing(self._connection.execute(query, values)) as cursor:
             return cursor.fetchall()
 
@@ -272,7 +273,7 @@ class Store:
         """The person whose computer this is: at the terminal, and in the page that it opens."""
         with self._changing() as connection:
             connection.execute("INSERT OR IGNORE INTO persons VALUES ('owner', ?)", (new_id(),))
-        ((person,),) = self._rows("SELECT person FROM persons WHERE name = 'owner'")
+        ((person,),) = self.rows("SELECT person FROM persons WHERE name = 'owner'")
         return person
 
     # -- sessions
@@ -329,20 +330,20 @@ class Store:
         columns = "SELECT id, person, revision, updated, over, about, state, extra FROM sessions "
         return [
             Kept(name, person, revision, updated, bool(over), *map(json.loads, told))
-            for name, person, revision, updated, over, *told in self._rows(columns + which, *values)
+            for name, person, revision, updated, over, *told in self.rows(columns + which, *values)
         ]
 
     def revision(self, name: str) -> int:
         """The present revision of a session; 0 if there is none."""
-        found = self._rows("SELECT revision FROM sessions WHERE id = ?", name)
+        found = self.rows("SELECT revision FROM sessions WHERE id = ?", name)
         return found[0][0] if found else 0
 
     def open_sessions(self, person: str | None = None) -> int:
         """How many sessions are not over, of one person or in all."""
         if person is None:
-            ((count,),) = self._rows("SELECT COUNT(*) FROM sessions WHERE NOT over")
+            ((count,),) = self.rows("SELECT COUNT(*) FROM sessions WHERE NOT over")
         else:
-            ((count,),) = self._rows(
+            ((count,),) = self.rows(
                 "SELECT COUNT(*) FROM sessions WHERE NOT over AND person = ?", person
             )
         return count
@@ -367,7 +368,7 @@ class Store:
 
     def _hands(self, which: str, *values: object) -> list[KeptHand]:
         columns = ", ".join(KeptHand.__dataclass_fields__)
-        rows = self._rows(f"SELECT {columns} FROM hands {which}", *values)
+        rows = self.rows(f"SELECT {columns} FROM hands {which}", *values)
         return [KeptHand(*row) for row in rows]
 
     def share(self, session: str, hand: int) -> str:
@@ -377,12 +378,12 @@ class Store:
                 "INSERT OR IGNORE INTO shares VALUES (?, ?, ?)", (new_id(), session, hand)
             )
         found = "SELECT key FROM shares WHERE session = ? AND hand = ?"
-        ((key,),) = self._rows(found, session, hand)
+        ((key,),) = self.rows(found, session, hand)
         return key
 
     def shared(self, key: str) -> KeptHand | None:
         """The finished hand that was shared by this key."""
-        found = self._rows("SELECT session, hand FROM shares WHERE key = ?", key)
+        found = self.rows("SELECT session, hand FROM shares WHERE key = ?", key)
         return self.hand(*found[0]) if found else None
 
     # -- learning
@@ -409,7 +410,7 @@ class Store:
     def note_analysis(self, person: str, session: str, hand: int, found: Analysis) -> None:
         """Keep how well a person played a hand, and the mistakes as exercises."""
         kept, mine = self.hand(session, hand), found.totals[PERSON]
-        if kept is None or kept.player != HUMAN:
+        if kept is None or kept.player != HUMAN or kept.person != person:
             return
         with self._changing() as connection:
             connection.execute(
@@ -424,10 +425,6 @@ class Store:
                     if each.who == PERSON
                 ],
             )
-
-    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a query finds."""
-        return self._rows(query, *values)
 
     def write(self, statement: str, *values: object) -> None:
         """One statement that changes something."""

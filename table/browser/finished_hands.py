@@ -85,6 +85,8 @@ class Job:
     done: float = 0.0
     result: Analysis | None = None
     trouble: str | None = None
+    noted: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
+    """Who has learned from it: the same hand may be several people's."""
 
 
 class FinishedHands:
@@ -182,7 +184,7 @@ class FinishedHands:
 
     def analysis(self, person: str, name: str, hand: int) -> Analysis | UnderWay:
         """The analysis of a hand, or how much of it is done."""
-        line = self._line(person, name, hand)
+        line, asker = self._line(person, name, hand), (person, name, hand)
         with self._lock:
             job = self._jobs.get(line)
             if job is None:
@@ -192,11 +194,18 @@ class FinishedHands:
                 job = self._jobs[line] = Job()
                 while len(self._jobs) > _ANALYSES_KEPT:
                     self._jobs.popitem(last=False)
-                played = None if name in self._uploads else (person, name, hand)
-                self._analyst.submit(self._analyse, line, job, played)
+                self._analyst.submit(self._analyse, line, job, asker)
         if job.trouble is not None:
             raise RecordError(job.trouble)
-        return job.result or UnderWay(round(job.done, 3))
+        if job.result is None:
+            return UnderWay(round(job.done, 3))
+        self._note(job, asker)
+        return job.result
+
+    def _note(self, job: Job, asker: tuple[str, str, int]) -> None:
+        if job.result is not None and asker not in job.noted:
+            self._store.note_analysis(*asker, job.result)
+            job.noted.add(asker)
 
     def found(self, person: str, name: str, hand: int) -> Analysis | None:
         """The analysis of a hand, if it is there already."""
@@ -205,15 +214,14 @@ class FinishedHands:
             job = self._jobs.get(line)
         return None if job is None else job.result
 
-    def _analyse(self, line: str, job: Job, played: tuple[str, str, int] | None) -> None:
+    def _analyse(self, line: str, job: Job, asker: tuple[str, str, int]) -> None:
         def progress(done: float) -> None:
             job.done = done
 
         try:
             record = GameRecord.from_line(line)
             job.result = analyse(record, progress=progress, stop=self._stop)
-            if played is not None:
-                self._store.note_analysis(*played, job.result)
+            self._note(job, asker)
         except AnalysisStopped:
             pass
         except Exception as error:

@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from ...engine.cards import CARDS, SUITS, TAKE_HIDDEN, Card
 from ...engine.rules import Match
-from ...engine.view import Trick, View
+from ...engine.view import View
 from .. import words
 from ..hints import known_cards
-from ..replay import Played
+from ..replay import Played, on_the_table
 from ..session import OPPONENT, PERSON, HandResult, Session, winner_of
 
 _HANDS_TOLD = 200
@@ -185,7 +185,7 @@ def state_of(session: Session, around: Around) -> TableState:
 
 def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
     """The fields of `Seen`; `other` is the other's hand where it lies open."""
-    tricks = list(view.tricks())
+    trick, last_trick = on_the_table(view)
     over = view.phase == "over"
     return {
         "hand": texts(view.hand),
@@ -200,18 +200,19 @@ def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
         "phase": view.phase,
         "turn": None if over else PERSON if view.to_move else OPPONENT,
         "legal": list(map(int, view.legal())),
-        "trick": _cards_of(tricks[-1]) if _under_way(view) else [],
-        "last_trick": _last_trick(view, tricks),
+        "trick": trick,
+        "last_trick": last_trick,
         "tricks": view.counting_tricks,
-        "stock_tricks": _stock_tricks(view, tricks),
+        "stock_tricks": _stock_tricks(view),
         "dealer": PERSON if view.i_deal else OPPONENT,
         "said": said,
     }
 
 
-def _stock_tricks(view: View, tricks: list[Trick]) -> tuple[int, int] | None:
+def _stock_tricks(view: View) -> tuple[int, int] | None:
     if view.rules.counts != "last":
         return None
+    tricks = list(view.tricks())
     over = [place for place, each in enumerate(tricks) if each.followed is not None]
     stock = over[: view.rules.foreplay_tricks]
     mine = sum(words.won_by_me(view, tricks, place) for place in stock)
@@ -265,23 +266,6 @@ def _other_hand(session: Session, view: View) -> list[Card] | None:
         return session.game.hands[OPPONENT]
     opened = view.stock_left == 0 and view.rules.open_endgame
     return known_cards(view) if opened else None
-
-
-def _under_way(view: View) -> bool:
-    return view.phase in ("follow", "choose")
-
-
-def _cards_of(trick: Trick) -> list[Played]:
-    leader = PERSON if trick.i_led else OPPONENT
-    cards = [Played(leader, str(trick.led))]
-    if trick.followed is not None:
-        cards.append(Played(1 - leader, str(trick.followed)))
-    return cards
-
-
-def _last_trick(view: View, tricks: list[Trick]) -> list[Played]:
-    over = tricks[:-1] if _under_way(view) else tricks
-    return _cards_of(over[-1]) if over else []
 
 
 def kind_of(match: Match | None) -> tuple[str, int | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,36 +10,13 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no Chromium here: make browser, as root, where there is apt"
 )
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="there is no axe-core here: make browser")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        options = {"executable_path": CHROMIUM, "args": ["--no-sandbox"]}
-        opened = playwright.chromium.launch(**options)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    opened = Server(tmp_path_factory.mktemp("data"))
-    yield opened
-    opened.stop()
-
-
-@pytest.fixture
-def visit(server: Server, browser: Browser) -> Iterator[Visit]:
-    with visiting(server, browser) as visit:
-        yield visit
-        assert not visit.complaints
 
 
 # -- playing

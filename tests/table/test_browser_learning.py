@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
+from playwright.sync_api import Page, expect
+from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Visit
 
 from german_whist.table.puzzles import ENDGAME, FOREPLAY, shipped
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    opened = Server(tmp_path_factory.mktemp("data"))
-    yield opened
-    opened.stop()
-
-
-@pytest.fixture
-def visit(server: Server, browser: Browser) -> Iterator[Visit]:
-    with visiting(server, browser) as visit:
-        yield visit
-        assert not visit.complaints
 
 
 def choose(page: Page, action: int) -> None:

@@ -253,6 +253,16 @@ def test_mistakes_come_back_as_exercises_without_their_answers(tmp_path: Path) -
         assert visitor.ask("GET", f"/api/exercises/{seat.id}/1/999")[0] == 404
 
 
+def test_the_same_hand_of_two_people_is_an_exercise_for_both(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        found = []
+        for _ in range(2):
+            visitor = server.visitor()
+            played(visitor, rules="small-last", opponent="medium", seed=2)
+            found.append([each["decision"] for each in visitor.get("/api/exercises")])
+        assert found[0] == found[1] != []
+
+
 # -- again, back, and claimed
 
 

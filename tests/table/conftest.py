@@ -1,0 +1,37 @@
+"""A browser for the tests of the page, a server for each file, and a visit for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+    from tablepage import CHROMIUM
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tablepage import Server
+
+    opened = Server(tmp_path_factory.mktemp("data"))
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture
+def visit(server: Any, browser: Any) -> Iterator[Any]:
+    from tablepage import visiting
+
+    with visiting(server, browser) as visit:
+        yield visit
+        assert not visit.complaints
