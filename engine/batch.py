@@ -93,10 +93,8 @@ class Batch:
         self.orders = np.zeros((n, 4), np.uint8)
         self.legal = np.zeros(n, np.uint64)
         """The actions open in each game, as they were last shown."""
-        self.rewards = np.zeros((n, SEATS))
-        """What the step under way has paid each seat."""
         self.results = np.zeros(n, RESULT)
-        """How the last episode of each game ended."""
+        """What each game has just paid, and how its last episode ended."""
         self.led_to = np.zeros(n, np.int8)
         """What the last action in each game led to: `GOES_ON`, `NEXT_HAND`, `ENDED` or `ENDING`."""
         self.plan = options.plan()
@@ -104,7 +102,6 @@ class Batch:
             self.plan,
             self.records,
             self.orders,
-            self.rewards,
             self.results,
             np.zeros(2 * threads, VIEW),
             self.legal,
@@ -117,6 +114,11 @@ class Batch:
         self._threads = Threads(threads)
         if options.horizon == "foreplay":
             known_endings(options.rules)
+
+    @property
+    def rewards(self) -> Array:
+        """What the step under way has paid each seat."""
+        return self.results["paid"]
 
     @property
     def seed(self) -> int:

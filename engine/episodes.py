@@ -13,7 +13,7 @@ import numpy as np
 
 from .bits import NO_CARDS, ONE
 from .cards import TAKE_HIDDEN
-from .compiled import jit
+from .compiled import called, jit
 from .history import HISTORY_COLUMNS, history_suits, write_history
 from .layout import encode, keep_suits, real_action, relabelled, trump_first, write_mask
 from .options import FOREPLAY, MATCH, TRICKS, WIN
@@ -45,10 +45,8 @@ class Board(NamedTuple):
     """`GAME` records."""
     orders: np.ndarray
     """The order of suits in which each game was last shown."""
-    rewards: np.ndarray
-    """What the step under way has paid each seat."""
     results: np.ndarray
-    """`RESULT` records: how the last episode of each game ended."""
+    """`RESULT` records: what each game has just paid, and how its last episode ended."""
     room: np.ndarray
     """`VIEW` records to write in: two for each thread."""
     legal: np.ndarray
@@ -61,10 +59,10 @@ class Board(NamedTuple):
 
 
 @jit
-def _reward(rewards: np.ndarray, first: float) -> None:
+def _reward(result: Record, first: float) -> None:
     """Pay seat 0, and the negative to seat 1."""
-    rewards[0] += first
-    rewards[1] -= first
+    result.paid[0] += first
+    result.paid[1] -= first
 
 
 @jit
@@ -88,43 +86,41 @@ def _write_result(plan: Record, game: Record, mine: int, others: int, result: Re
 
 
 @jit
-def _close_hand(plan: Record, game: Record, rewards: np.ndarray, result: Record) -> int:
+def _close_hand(plan: Record, game: Record, result: Record) -> int:
     """Pay for a hand that is over; says whether the episode is too."""
     in_match = plan.horizon == MATCH
     over = not in_match or match_over(plan.rules, game)
     if plan.reward == WIN and in_match:
         if over:
-            _reward(rewards, np.float64(_match_winner(plan.rules, game)))
+            _reward(result, np.float64(_match_winner(plan.rules, game)))
     elif plan.reward != TRICKS:
-        _reward(rewards, np.float64(pay(plan.pays, game, 0)))
+        _reward(result, np.float64(pay(plan.pays, game, 0)))
     if over:
         _write_result(plan, game, np.int64(game.tricks[0]), np.int64(game.tricks[1]), result)
     return ENDED if over else NEXT_HAND
 
 
 @jit
-def advance(plan: Record, game: Record, action: int, rewards: np.ndarray, result: Record) -> int:
-    """Play one legal action, add what it pays to `rewards`, and say what it led to.
+def advance(plan: Record, game: Record, action: int, result: Record) -> int:
+    """Play one legal action, add what it pays to `result`, and say what it led to.
 
-    How an episode ended is written to `result`; what is `ENDING` is still to be closed.
+    How an episode ended is written there too; what is `ENDING` is still to be closed.
     """
     first, second = np.int64(game.tricks[0]), np.int64(game.tricks[1])
     play(plan.rules, game, action)
     if plan.reward == TRICKS:
         taken = np.int64(game.tricks[0]) - first - np.int64(game.tricks[1]) + second
         if taken != 0:
-            _reward(rewards, np.float64(-taken if game.low == 1 else taken))
+            _reward(result, np.float64(-taken if game.low == 1 else taken))
     if game.phase == OVER:
-        return _close_hand(plan, game, rewards, result)
+        return _close_hand(plan, game, result)
     if plan.horizon == FOREPLAY and game.phase == LEAD and game.drawn == plan.rules.stock:
         return ENDING
     return GOES_ON
 
 
 @jit
-def _close_ending(
-    plan: Record, game: Record, best: int, rewards: np.ndarray, result: Record
-) -> None:
+def _close_ending(plan: Record, game: Record, best: int, result: Record) -> None:
     """End an episode with the foreplay: the player to lead takes `best` tricks of the rest."""
     rest = np.int64(plan.rules.hand)
     first = best if game.turn == 0 else rest - best
@@ -133,11 +129,29 @@ def _close_ending(
     others = np.int64(game.tricks[1]) + rest - first
     if plan.reward == TRICKS:
         taken = 2 * first - rest
-        _reward(rewards, np.float64(-taken if low == 1 else taken))
+        _reward(result, np.float64(-taken if low == 1 else taken))
     else:
-        _reward(rewards, np.float64(pay_for(plan.pays, low, mine, others)))
+        _reward(result, np.float64(pay_for(plan.pays, low, mine, others)))
     _write_result(plan, game, mine, others, result)
     game.phase = OVER
+
+
+@called
+def _write_history(
+    plan: Record,
+    game: Record,
+    seat: int,
+    view: Record,
+    scratch: Record,
+    order: np.ndarray,
+    observation: np.ndarray,
+) -> None:
+    """All that a seat has seen, in rows; kept a call, so that what else is shown stays quick."""
+    rules = plan.rules
+    write_view(rules, game, seat, view)
+    rows = observation.reshape((len(observation) // HISTORY_COLUMNS, HISTORY_COLUMNS))
+    history_suits(rules, view, plan.trumps_first == 1, scratch, order, rows)
+    write_history(rules, view, order, plan.horizon == MATCH, rows)
 
 
 @jit
@@ -157,10 +171,7 @@ def show(
     """
     rules = plan.rules
     if plan.history == 1:
-        write_view(rules, game, seat, view)
-        rows = observation.reshape((len(observation) // HISTORY_COLUMNS, HISTORY_COLUMNS))
-        history_suits(rules, view, plan.trumps_first == 1, scratch, order, rows)
-        write_history(rules, view, order, plan.horizon == MATCH, rows)
+        _write_history(plan, game, seat, view, scratch, order, observation)
     else:
         write_position(rules, game, seat, view)
         if plan.trumps_first == 1:
@@ -190,7 +201,6 @@ def step_one(
     plans: np.ndarray,
     games: np.ndarray,
     orders: np.ndarray,
-    paid: np.ndarray,
     results: np.ndarray,
     room: np.ndarray,
     action: int,
@@ -203,13 +213,13 @@ def step_one(
     over than the step itself takes. Returns what it led to, plus 8 for seat 1 to move; -1 if
     the action is not legal.
     """
-    plan, game, order, rewards = row(plans, 0), row(games, 0), orders[0], paid[0]
+    plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), orders[0]
     real = real_action(action, order) if 0 <= action < TAKE_HIDDEN else action
     if not is_legal(legal(plan.rules, game), real):
         return -1
-    rewards[0] = 0.0
-    rewards[1] = 0.0
-    led_to = advance(plan, game, real, rewards, row(results, 0))
+    result.paid[0] = 0.0
+    result.paid[1] = 0.0
+    led_to = advance(plan, game, real, result)
     if led_to == NEXT_HAND:
         _deal_on(plan, game, 1, np.zeros(1, np.uint64))
     seat = np.int64(game.turn)
@@ -274,7 +284,7 @@ def play_all(
         action = actions[place]
         if shown:
             action = real_action(action, board.orders[index])
-        led_to = advance(plan, game, action, board.rewards[index], row(board.results, index))
+        led_to = advance(plan, game, action, row(board.results, index))
         board.led_to[index] = led_to
         if led_to != GOES_ON:
             events += 1
@@ -306,12 +316,12 @@ def step_all(
     endings = 0
     for place in range(start, stop):
         index = indices[place]
-        game, order = row(board.games, index), board.orders[index]
-        rewards = board.rewards[index]
-        rewards[0] = 0.0
-        rewards[1] = 0.0
-        action = real_action(actions[place], order)
-        led_to = advance(plan, game, action, rewards, row(board.results, index))
+        game, result = row(board.games, index), row(board.results, index)
+        result.paid[0] = 0.0
+        result.paid[1] = 0.0
+        # Rows are taken where they are used: kept, each costs counting who refers to it.
+        action = real_action(actions[place], board.orders[index])
+        led_to = advance(plan, game, action, result)
         board.led_to[index] = led_to
         if led_to == ENDING:
             endings += 1
@@ -321,7 +331,14 @@ def step_all(
         seat = np.int64(game.turn)
         seats[index] = seat
         board.legal[index] = show(
-            plan, game, seat, view, scratch, order, observations[index], masks[index]
+            plan,
+            game,
+            seat,
+            view,
+            scratch,
+            board.orders[index],
+            observations[index],
+            masks[index],
         )
     return endings
 
@@ -334,8 +351,7 @@ def close_all(
     plan = row(board.plan, 0)
     for place in range(start, stop):
         index = indices[place]
-        game, result = row(board.games, index), row(board.results, index)
-        _close_ending(plan, game, best[place], board.rewards[index], result)
+        _close_ending(plan, row(board.games, index), best[place], row(board.results, index))
     return 0
 
 

@@ -11,6 +11,7 @@ Array = np.ndarray[Any, Any]
 # One record for each game, by seats.
 RESULT = np.dtype(
     [
+        ("paid", "f8", (2,)),  # by the step under way
         ("tricks", "i8", (2,)),
         ("points", "i8", (2,)),
         ("won", "i8"),  # 1: by seat 0, -1: by seat 1

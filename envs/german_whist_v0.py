@@ -219,7 +219,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             agent: action_space(self.options) for agent in AGENTS
         }
         self._batch = Batch(self.options, 1)
-        self._arrays = self._batch.board[:6]
+        self._arrays = self._batch.board[:5]
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
@@ -296,7 +296,8 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         else:
             self._ready = (observation, mask)
             self.agent_selection = AGENTS[code >> 3]
-        self._pay(*self._batch.rewards[0].tolist())
+        ((first, second),) = self._batch.results["paid"].tolist()
+        self._pay(first, second)
         if self.render_mode == "human":
             self.render()
 
