@@ -52,6 +52,10 @@ class Agent:
     """Whether it remembers between decisions. If so, `act` is called with `indices`, the number
     of the game behind each view, and `reset` whenever a new hand begins in some of them."""
 
+    many_at_once: bool = False
+    """Whether several threads may call `act` at the same time, each with other views. It may where
+    nothing is changed but the arrays that it makes."""
+
     _endgame: EndgamePlayer | None = None
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:

@@ -321,6 +321,7 @@ class CountingAgent(Agent):
 
     name = "counting"
     reads_tricks = False
+    many_at_once = True
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)

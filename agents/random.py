@@ -46,6 +46,7 @@ class RandomAgent(Agent):
 
     name = "random"
     reads_tricks = False
+    many_at_once = True
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)

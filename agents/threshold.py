@@ -197,6 +197,7 @@ class ThresholdAgent(Agent):
 
     name = "threshold"
     reads_tricks = False
+    many_at_once = True
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)

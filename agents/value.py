@@ -147,6 +147,7 @@ class ValueAgent(Agent):
     """Weighs the upcard against what winning it costs, with a perfect endgame."""
 
     reads_tricks = False
+    many_at_once = True
 
     def __init__(
         self, rules: Any = "classic", bonus: int | str = 13, *, match: Match | None = None

@@ -7,6 +7,7 @@ number, and the picking is part of what is timed.
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import random
 import time
@@ -30,6 +31,7 @@ CLASSICS = (
 ROUNDS = 5
 ROUND_SECONDS = 0.5
 GAMES = 4096
+MANY = 65536
 
 
 def run() -> list[Row]:
@@ -55,6 +57,7 @@ def run() -> list[Row]:
     name = f"self-play vector of {GAMES}, decisions of both seats"
     rows.append(Row(name, _self_play_speed() / 1e6, "M/s"))
     rows += _sb3_rows()
+    rows += _thread_rows()
     return rows
 
 
@@ -162,6 +165,40 @@ def _self_play_speed() -> float:
         masks[0] = env.step(pick(masks[0])).masks
 
     return _best(step)
+
+
+def _thread_rows() -> list[Row]:
+    """What a second thread brings where many games are stepped; picking is not timed."""
+    rows = []
+    for name, make in (
+        ("self-play vector", lambda threads: SelfPlayEnv(MANY, threads=threads)),
+        ("Gymnasium vector against random", lambda threads: GermanWhistVectorEnv(
+            MANY, opponent="random", threads=threads)),
+    ):  # fmt: skip
+        pick = _Picker(MANY, 52)
+        times = {1: math.inf, 2: math.inf}
+        envs = {threads: make(threads) for threads in times}
+        # In turns, so that both see the same machine.
+        for _ in range(ROUNDS):
+            for threads, env in envs.items():
+                times[threads] = min(times[threads], _time_of_steps(env, pick))
+        name = f"{name} of {MANY}, two threads against one"
+        rows.append(Row(name, times[1] / times[2], "times", 1.7))
+    return rows
+
+
+def _time_of_steps(env: Any, pick: _Picker) -> float:
+    """The shortest of some steps."""
+    shown = env.reset(seed=1)
+    learns = isinstance(env, GermanWhistVectorEnv)
+    shortest = math.inf
+    for _ in range(8):
+        masks = env.action_masks().view(np.int8) if learns else shown.masks
+        actions = pick(masks)
+        start = time.perf_counter()
+        shown = env.step(actions)
+        shortest = min(shortest, time.perf_counter() - start)
+    return shortest
 
 
 def _sb3_rows() -> list[Row]:

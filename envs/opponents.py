@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..agents.asking import PlayerFault, answer_of
 from ..agents.base import Agent, Array
 from ..engine.batch import Batch
 from ..engine.cards import action_text
+from ..engine.episodes import Board
 from .kernels import first_illegal_answer
 
 
 def legal_answer(batch: Batch, agent: Agent, views: Array, rng: Array, where: Array) -> Array:
     """What an agent plays in the games of `where`, whose views these are."""
-    actions = answer_of(agent, views, rng, where)
+    actions = np.empty(len(where), np.int64)
+    asked = agent, views, rng, where, actions
+    if agent.many_at_once:
+        batch.run(len(where), _ask, *asked)
+    else:
+        _ask(batch.board, *asked, 0, 0, len(where))
     wrong = first_illegal_answer(batch.board, where, actions)
     if wrong >= 0:
         index = int(where[wrong])
@@ -22,3 +30,20 @@ def legal_answer(batch: Batch, agent: Agent, views: Array, rng: Array, where: Ar
             f"which is not legal: {allowed} are"
         )
     return actions
+
+
+def _ask(
+    _: Board,
+    agent: Agent,
+    views: Array,
+    rng: Array,
+    where: Array,
+    actions: Array,
+    part: int,
+    start: int,
+    stop: int,
+) -> int:
+    """Let an agent answer in a part of the games."""
+    some = slice(start, stop)
+    actions[some] = answer_of(agent, views[some], rng[some], where[some])
+    return 0

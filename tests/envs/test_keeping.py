@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from walks import NAMES, OPTIONS, label, picks
 
 from german_whist import Games, german_whist_v0
+from german_whist.agents.random import RandomAgent
 from german_whist.engine.options import GameOptions
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
@@ -166,6 +167,32 @@ def test_threads_change_nothing_in_any_environment(kind: str, options: dict[str,
     for each in (one, three):
         each.begin(6)
     assert one.story(80) == three.story(80)
+
+
+class Noted(RandomAgent):
+    """Notes how many views it is asked about at a time."""
+
+    def __init__(self, many_at_once: bool) -> None:
+        super().__init__("classic")
+        self.many_at_once = many_at_once
+        self.asked: list[int] = []
+
+    def act(self, views: Array, rng: Array) -> Array:
+        self.asked.append(len(views))
+        return super().act(views, rng)
+
+
+@pytest.mark.parametrize("many_at_once", [False, True])
+def test_an_opponent_answers_in_parts_where_it_says_that_it_may(many_at_once: bool) -> None:
+    opponent = Noted(many_at_once)
+    vector = GermanWhistVectorEnv(20, opponent=opponent, seat=1, threads=3)
+    opponent.asked.clear()
+    vector.reset(seed=1)
+    # It leads where the learner deals, and then the learner is to follow.
+    leads = int((vector._against.batch.records["dealer"] == 1).sum())
+    parts = [leads * (part + 1) // 3 - leads * part // 3 for part in range(3)]
+    assert leads > 3
+    assert sorted(opponent.asked) == (sorted(parts) if many_at_once else [leads])
 
 
 @pytest.mark.parametrize("threads", [0, 1.5, True, "2"])
