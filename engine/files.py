@@ -98,8 +98,8 @@ def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None
         raise CanNotWrite.at(path, error) from error
     try:
         # Names of files may hold bytes that are no text: those are spelt out.
-        text = {} if "b" in mode else {"encoding": "utf-8", "errors": "backslashreplace"}
-        with os.fdopen(descriptor, mode, **text) as file:
+        encoding, errors = (None, None) if "b" in mode else ("utf-8", "backslashreplace")
+        with os.fdopen(descriptor, mode, encoding=encoding, errors=errors) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
