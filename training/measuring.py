@@ -145,7 +145,7 @@ class Measuring:
             path, yardsticks, hands = self._asked[0]
             # One that died, for want of memory perhaps, is measured here.
             found = (
-                msgspec.json.decode(told, type=Found)
+                msgspec.json.decode(told.splitlines()[-1], type=Found)  # players may print
                 if code == 0
                 else measure(path, yardsticks, hands)
             )

@@ -20,6 +20,7 @@ SMALL = ["games=64", "layers=8", "threads=1", "decisions=1024", "measuring=here"
 MEASURED = ["measure_hands=20", "final_hands=40", "measure_every=512", "minibatch=128"]
 
 
+@pytest.mark.filterwarnings("ignore")  # what MLflow's own packages warn each other of
 def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
