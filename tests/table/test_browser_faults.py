@@ -300,13 +300,16 @@ def test_fingers_can_hit_every_card_on_a_phone(server: Server, browser: Browser)
 def test_a_single_card_plays_itself_where_that_is_wished(visit: Visit) -> None:
     visit.page.goto(visit.server.url)
     visit.set(forced="on")
-    visit.sit_down(seed=6)
-    while not visit.is_over():
-        legal = visit.page.locator(PLAYABLE).count()
-        if legal > 1:
+    name, clicks = visit.sit_down(seed=6), 0
+    for _ in range(300):
+        if visit.is_over():
+            break
+        if visit.page.locator(PLAYABLE).count() > 1:
             visit.play_on()
+            clicks += 1
         else:
-            visit.page.wait_for_timeout(100)
+            visit.page.wait_for_timeout(50)
+    assert len(played_by_me(visit, name)) == 14 > clicks
 
 
 def test_known_cards_can_be_left_to_memory(visit: Visit) -> None:

@@ -177,6 +177,7 @@ def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> 
     expect(page.locator("[name=opponent][value=easy]")).to_be_checked()
     visit.tab_to("Rule set")
     keyboard.type("Small last")
+    expect(page.locator("#rules")).to_be_focused()
     visit.tab_to("Deal the cards")
     keyboard.press("Enter")
     expect(page.locator("h1")).to_contain_text("Small last")

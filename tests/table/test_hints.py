@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import pytest
 
 from german_whist import Game, Match
-from german_whist.agents.base import Player
+from german_whist.agents.player import Player
 from german_whist.engine.rules import load_rules, named_rules
 from german_whist.table import Session, Settings
 from german_whist.table.analysis import WIN, AnalysisSettings, Analyst, Values, Worth

@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { face } from "./draw.js";
 import { arrange } from "./layout.js";
 
-const SPEEDS = { normal: 340, fast: 150, none: 0 };
+const SPEEDS = { normal: 340, fast: 100, none: 0 };
 const EASE = "cubic-bezier(.22,.8,.24,1)";
 
 export class Felt {

@@ -21,7 +21,7 @@ import { WatchBar } from "./watchbar.js";
 import { say } from "./words.js";
 
 const PATIENCE = 1000;
-const REST = { normal: 620, fast: 200, none: 0 };
+const REST = { normal: 620, fast: 150, none: 0 };
 const STOCK_GONE = { normal: 2200, fast: 900, none: 0 };
 const QUIET = ["hand_over", "match_over"];
 
