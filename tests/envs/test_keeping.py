@@ -77,11 +77,11 @@ class Stepped:
 KINDS: dict[str, Callable[..., Any]] = {
     "games": lambda rules, **how: Games(rules, 3, **how),
     "self-play": lambda rules, **how: SelfPlayEnv(3, rules, **how),
-    "gymnasium": lambda rules, **how: GermanWhistEnv(rules, opponent="value:13", **how),
-    "sb3": lambda rules, **how: GermanWhistVecEnv(3, rules, opponent="value:13", **how),
+    "gymnasium": lambda rules, **how: GermanWhistEnv(rules, opponent="random", **how),
+    "sb3": lambda rules, **how: GermanWhistVecEnv(3, rules, opponent="random", **how),
     **{
         f"vector {mode.value}": lambda rules, mode=mode, **how: GermanWhistVectorEnv(
-            3, rules, opponent="value:13", autoreset_mode=mode, **how
+            3, rules, opponent="random", autoreset_mode=mode, **how
         )
         for mode in AutoresetMode
     },
