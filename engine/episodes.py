@@ -210,8 +210,8 @@ def step_one(
     """Play an action, as it was shown, in a batch of one, and show it to the next to move.
 
     The arrays are the first of a board, one by one: a record of them takes Python longer to hand
-    over than the step itself takes. Returns what it led to, plus 8 for seat 1 to move; -1 if
-    the action is not legal.
+    over than the step itself takes. Returns what it led to, plus 8 for seat 1 to move and 16 if
+    anything was paid; -1 if the action is not legal.
     """
     plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), orders[0]
     real = real_action(action, order) if 0 <= action < TAKE_HIDDEN else action
@@ -225,7 +225,7 @@ def step_one(
     seat = np.int64(game.turn)
     if led_to < ENDED:
         show(plan, game, seat, row(room, 0), row(room, 1), order, observation, mask)
-    return led_to + 8 * seat
+    return led_to + 8 * seat + (16 if result.paid[0] != 0.0 else 0)
 
 
 # -- many games, a part of them on each thread: the last arguments say which part

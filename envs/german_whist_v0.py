@@ -295,9 +295,11 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._end(agent)
         else:
             self._ready = (observation, mask)
-            self.agent_selection = AGENTS[code >> 3]
-        ((first, second),) = self._batch.results["paid"].tolist()
-        self._pay(first, second)
+            self.agent_selection = AGENTS[code >> 3 & 1]
+        if code >= 16 or led_to == ENDING:
+            self._pay(*self._batch.rewards[0].tolist())
+        else:
+            self._pay(0.0, 0.0)
         if self.render_mode == "human":
             self.render()
 
