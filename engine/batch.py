@@ -30,6 +30,7 @@ from .episodes import (
 from .game import Game, IllegalAction
 from .options import Options, checked_seat
 from .results import RESULT
+from .rules import Rules
 from .seeds import checked_seed, fresh_seed
 from .state import GAME, OVER, SEATS, VIEW
 from .threads import Threads
@@ -86,19 +87,19 @@ class Batch:
     """Episodes of one set of options: `start`, then `step`, or `play` and `show` by themselves."""
 
     def __init__(self, options: Options, n: int, threads: int = 1) -> None:
-        self.options = options
-        self.rules = options.rules
-        self.n = n
-        self.records = np.zeros(n, GAME)
-        self.orders = np.zeros((n, 4), np.uint8)
-        self.legal = np.zeros(n, np.uint64)
+        self.options: Options = options
+        self.rules: Rules = options.rules
+        self.n: int = n
+        self.records: Array = np.zeros(n, GAME)
+        self.orders: Array = np.zeros((n, 4), np.uint8)
+        self.legal: Array = np.zeros(n, np.uint64)
         """The actions open in each game, as they were last shown."""
-        self.results = np.zeros(n, RESULT)
+        self.results: Array = np.zeros(n, RESULT)
         """What each game has just paid, and how its last episode ended."""
-        self.led_to = np.zeros(n, np.int8)
+        self.led_to: Array = np.zeros(n, np.int8)
         """What the last action in each game led to: `GOES_ON`, `NEXT_HAND`, `ENDED` or `ENDING`."""
-        self.plan = options.plan()
-        self.board = Board(
+        self.plan: Array = options.plan()
+        self.board: Board = Board(
             self.plan,
             self.records,
             self.orders,
@@ -107,8 +108,8 @@ class Batch:
             self.legal,
             self.led_to,
         )
-        self.all = np.arange(n)
-        self.ready = False
+        self.all: Array = np.arange(n)
+        self.ready: bool = False
         """Whether there is something to step: not before a reset, nor after one that failed."""
         self._begun = False
         self._threads = Threads(threads)

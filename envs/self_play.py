@@ -67,7 +67,7 @@ class SelfPlayEnv:
         self.num_envs: int = checked_count(num_envs, "num_envs")
         self.single_observation_space: spaces.Box = observation_box(self.options)
         self.single_action_space: spaces.Discrete = action_space(self.options)
-        self.batch = Batch(self.options, self.num_envs, checked_count(threads, "threads"))
+        self.batch: Batch = Batch(self.options, self.num_envs, checked_count(threads, "threads"))
         """The games behind it, both hands open: for trainers, not for players."""
         self._rows = None if copy else self.batch.rows(self.num_envs)
         self.begun: Array = self.batch.all
