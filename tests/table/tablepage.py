@@ -117,13 +117,14 @@ class Visit:
     def wait_for_more(self, move: str) -> None:
         """Until the next decision is there, or the score."""
         script = """([move, over]) => document.querySelector(over)
-            || (document.querySelector('.felt').dataset.move !== move
+            || (![move, undefined].includes(document.querySelector('.felt').dataset.move)
                 && (document.querySelector('.hit:not([aria-disabled])')
                     || document.querySelector('.after-hand:not([hidden])')))"""
         self.page.wait_for_function(script, arg=[move, OVER])
 
     def play_on(self) -> None:
         """One card, by a click on its outer edge, which no other card covers."""
+        self.page.locator(".felt[data-move]").wait_for()
         move = self.move
         self.page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
         self.wait_for_more(move)
@@ -149,6 +150,7 @@ class Visit:
 
     def play_by_keys(self) -> None:
         """One card, by keys alone."""
+        self.page.locator(".felt[data-move]").wait_for()
         move, keyboard = self.move, self.page.keyboard
         keyboard.press("Home")
         for _ in range(26):

@@ -6,7 +6,9 @@ const SAME_GESTURE = 400;
 const SAME_PLACE = 30;
 
 export class Queue {
-  constructor() {
+  /** `onbusy` is called whenever the decision that is shown is no more at rest. */
+  constructor(onbusy) {
+    this.onbusy = onbusy;
     this.tail = Promise.resolve();
     this.waiting = 0;
     this.move = null;
@@ -18,6 +20,7 @@ export class Queue {
   push(task) {
     this.waiting += 1;
     this.move = null;
+    this.onbusy();
     this.tail = this.tail.then(task).catch((error) => console.error(error)).then(() => {
       this.waiting -= 1;
       if (!this.waiting) this.hurried = false;

@@ -38,7 +38,7 @@ export class TablePage {
     this.state = null;
     this.scene = EMPTY;
     this.fresh = null;
-    this.queue = new Queue();
+    this.queue = new Queue(() => delete this.felt.root.dataset.move);
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
     this.picker = new Picker(this.felt, (action, card, wish) => this.play(action, card, wish));
