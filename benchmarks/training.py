@@ -10,13 +10,14 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from german_whist.agents.card import Critic
 from german_whist.training.measuring import MEASURING_KEY, MEASURING_SEED
 from german_whist.training.ppo_settings import PPOSettings, SB3Settings
-from german_whist.training.run import usable_threads
+from german_whist.training.trainers import usable_threads
 
 from .measure import Row
 
@@ -57,7 +58,7 @@ def run() -> list[Row]:
     return rows
 
 
-def _ours(precision: str, critic: str) -> dict[str, float]:
+def _ours(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, float]:
     from german_whist.training.ppo import PPO, Seconds
 
     settings = PPOSettings(**SIZES, steps=STEPS, precision=precision, critic=critic, ranks="real")

@@ -99,16 +99,13 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         super().__post_init__()
         if not self.learning_rate and not self.learning_rate_end:
             raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
-        if self.pull and not self.average:
-            raise SettingsError(
-                f"pull is {self.pull} and has no effect: average is 0, so the averaged weights "
-                "are the policy's own; give average=0.99, or leave it out"
-            )
         if self.epochs == 1 and self.minibatch >= self.games * (self.steps or self.episode):
+            # There is one step, in which neither a probability nor the policy has moved yet.
+            idle = ("clip",) if self.average else ("clip", "pull")
             self.refuse_idle(
-                ("clip",),
-                f"with epochs 1 and a minibatch of {self.minibatch} decisions there is one step, "
-                "in which no probability has moved yet; give more of either, or leave it out",
+                idle,
+                f"with epochs {self.epochs} and a minibatch of {self.minibatch} decisions there "
+                "is one step an iteration; give more epochs, or leave it out",
             )
         self._check_attention()
         self._check_pool()
