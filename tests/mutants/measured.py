@@ -60,6 +60,9 @@ class Measured:
         }
         cut = [name for name in used if told.outcomes[name] == "too long"]
         note = {"digest": digest, "costs": costs, "cut": cut, "ran": ran}
+        if told.late or told.code not in (0, 1, 5):
+            print(f"  {file} was not measured whole: the next run measures it again", flush=True)
+            return note
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(gzip.compress(json.dumps(note).encode()))
         return note

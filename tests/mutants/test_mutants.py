@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from measured import Measured
 from mutations import Mutant, mutants_of, mutated_code
 from tried import Trial, Verdict, report, sample
 from workshop import ANEW, COMPILED, INTERPRETED, Workshop
@@ -111,6 +113,22 @@ def test_faults_are_noticed_and_what_changes_nothing_survives(project: Path) -> 
         assert (found[change].status, found[change].by.endswith(test)) == (status, True), change
     for place in (project, workshop.tree):  # the sources stay as they are
         assert (place / "engine" / "sums.py").read_text(encoding="utf-8") == SUMS
+
+
+def test_half_a_measurement_is_not_kept(project: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    shutil.copytree(project, root, ignore=shutil.ignore_patterns("build"))
+    (root / "tests" / "engine" / "test_dies.py").write_text(
+        "import os\n\ndef test_one(): pass\n\ndef test_two(): os._exit(9)\n", encoding="utf-8"
+    )
+    files = ["tests/engine/test_dies.py", "tests/engine/test_sums.py"]
+    workshop = Workshop(root, root / "build", ("engine",))
+    try:
+        Measured(workshop, COMPILED, files)
+    finally:
+        workshop.close()
+    kept = [each.name for each in (root / "build" / "measured").rglob("*.gz")]
+    assert kept == ["tests.engine.test_sums.py.json.gz"]
 
 
 def test_what_is_only_said_is_no_mutant(project: Path) -> None:
