@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.random import RandomAgent
 from german_whist.engine.rules import load_rules
 from german_whist.engine.state import GAME, VIEW
-from german_whist.envs import GermanWhistVectorEnv
+from german_whist.envs import GermanWhistVecEnv, GermanWhistVectorEnv
 from german_whist.training.arena import evaluate, kernels
 from support import KEY, with_other_hidden_cards
 
@@ -143,11 +144,39 @@ RULES = ["classic", "no-trump", "open-stock", "draft", "race-9", "colour"]
 PLAYERS = [QUICK.get(name, name) for name in agent_names() if name != "human"]
 
 
+@pytest.fixture(scope="module")
+def with_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], str]:
+    """A name with the path that it asks for."""
+    folder = tmp_path_factory.mktemp("policies")
+
+    def named(name: str, rules: str) -> str:
+        path = folder / ("policy.onnx" if name == "onnx" else "policy.zip")
+        if name == "onnx":
+            pytest.importorskip("onnxruntime")
+            from german_whist.training.export import export_onnx
+
+            export_onnx(WEIGHTS, path)
+            return f"onnx:{path}"
+        if name == "sb3":
+            contrib = pytest.importorskip("sb3_contrib")
+            games = GermanWhistVecEnv(2, rules)
+            model = contrib.MaskablePPO(
+                "MlpPolicy", games, n_steps=8, batch_size=8, seed=1, device="cpu"
+            )
+            model.save(path)
+            return f"sb3:{path},trusted"
+        return name
+
+    return named
+
+
 @pytest.mark.parametrize("name", [*PLAYERS, *VARIANTS])
 @pytest.mark.parametrize("rules", RULES)
-def test_no_player_plays_otherwise_when_hidden_cards_are_others(rules: str, name: str) -> None:
+def test_no_player_plays_otherwise_when_hidden_cards_are_others(
+    rules: str, name: str, with_path: Callable[[str, str], str]
+) -> None:
     try:
-        agent = make_agent(name, rules)
+        agent = make_agent(with_path(name, rules), rules)
     except CannotPlay:
         pytest.skip(f"{name} does not play {rules}")
     chance = np.random.default_rng(1)
