@@ -28,7 +28,7 @@ help:
 	@echo "make clean   remove .venv and what was built"
 
 test: $(READY) browser
-	$(RUN) -m pytest -n auto $(TESTS)
+	$(RUN) -m pytest -n $$(( $$(nproc) * 3 / 2 )) --dist worksteal $(TESTS)
 
 # The tests of the page need a browser, which Debian's apt has, and axe-core, which npm has (the
 # environment brings node along). Where one can not be had, those tests say so and are skipped.
