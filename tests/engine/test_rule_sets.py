@@ -16,7 +16,8 @@ from rule_parameters import parameters
 
 from german_whist.engine.cards import TAKE_HIDDEN
 from german_whist.engine.game import Game
-from german_whist.engine.rules import Match, Rules, RulesError
+from german_whist.engine.play import pay_for, row
+from german_whist.engine.rules import Match, Rules, RulesError, load_rules
 from plain_whist import PlainGame, PlainRules, lead_wins, playable
 from support import EVERY_SET, engine_rules
 
@@ -139,3 +140,15 @@ def chooses(game: PlainGame, seed: int) -> bool:
     while game.phase not in ("over", "choose"):
         game.play(rng.choice(game.legal()))
     return game.phase == "choose"
+
+
+@pytest.mark.parametrize("book", range(13))
+@pytest.mark.parametrize("counts", ["last", "all"])
+def test_decided_hands_pay_where_every_majority_does(counts: str, book: int) -> None:
+    rules = load_rules(
+        {"name": "booked", "pay": "over_book", "book": book, "counts": counts, "slam_pay": 9}
+    )
+    record, tricks = row(rules.record(), 0), rules.counting_tricks
+    majorities = range(tricks // 2 + 1, tricks + 1)
+    paid = all(pay_for(record, 0, each, tricks - each) > 0 for each in majorities)
+    assert rules.decided_hands_pay == paid
