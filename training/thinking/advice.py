@@ -30,7 +30,7 @@ from ...engine.play import legal, play, row, set_up, stock_left
 from ...engine.rules import Rules
 from ...engine.state import FOLLOW, GAME
 from ...engine.view import write_position
-from .hands import BF16_ONE, HAND, BatchLayers, Players
+from .hands import BF16_ONE, HAND, BatchLayers, Players, likeliest
 
 Array = np.ndarray[Any, Any]
 
@@ -107,14 +107,10 @@ def reply_all(
     placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
 ) -> None:  # fmt: skip
     """The likeliest reply in each leaf that was asked about."""
-    for index in range(len(logits)):
-        best = -1
-        for place in range(logits.shape[1]):
-            fits = (placed[index] >> np.uint64(place)) & ONE
-            if fits and (best < 0 or logits[index, place] > logits[index, best]):
-                best = place
-        card = real_action(shown[index, best], orders[index])
-        play(row(rules, 0), row(leaves, asked[index]), card)
+    cards = np.empty(len(logits), np.int64)
+    likeliest(logits, placed, shown, orders, cards)
+    for index in range(len(cards)):
+        play(row(rules, 0), row(leaves, asked[index]), cards[index])
 
 
 @jit
