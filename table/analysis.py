@@ -33,7 +33,7 @@ from ..engine.state import SEATS, VIEW
 from ..engine.view import View
 from .labels import say
 from .replay import HIDDEN, names_of
-from .words import action_symbol, percent
+from .words import action_symbol, listed, percent
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
@@ -314,7 +314,7 @@ def _totals(decisions: list[Decision], mistakes: list[Mistake], who: int) -> Tot
 
 
 def _mistake_text(decision: Decision, names: tuple[str, str]) -> str:
-    cards = " or ".join(action_symbol(action) for action in decision.best[:3])
+    cards = listed(list(map(action_symbol, decision.best[:3])), "or")
     about = "" if decision.exact else "_about"
     if decision.unit == PAY:
         better = say(

@@ -22,6 +22,7 @@ from ..agents.registry import agent_names, make_agent
 from ..agents.searching import SearchAgent
 from ..engine.describe import chapters
 from ..engine.rules import Match, Rules, named_rules
+from .labels import say
 from .strengths import strengths
 from .words import title_of
 
@@ -149,7 +150,7 @@ class Opponents:
                 self._agents[entry.name] = Opponent(entry.name, entry.about, own)
         for name in more:
             known = name.partition(":")[0] in self._agents
-            self._agents[name] = Opponent(name, "named on the command line", known)
+            self._agents[name] = Opponent(name, say("agents.named"), known)
         self._made: dict[tuple[str, Rules, Match | None], Agent] = {}
         self._lock = threading.Lock()
         for name in more:

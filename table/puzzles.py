@@ -9,11 +9,14 @@ players, whose strength is known, would do as well on it as they do.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import count, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +26,7 @@ from ..agents.registry import make_agent
 from ..engine.cards import text_of
 from ..engine.game import Game
 from ..engine.records import GameRecord
-from ..engine.rules import Rules, load_rules
+from ..engine.rules import Rules
 from ..engine.view import View
 from .analysis import AnalysisSettings, Analyst, Values, Worth
 from .rating import Rating
@@ -33,13 +36,15 @@ FILE = "puzzles.jsonl"
 ENDGAME, FOREPLAY = "endgame", "foreplay"
 SCREEN, SEARCH = "flat-mc:200,voids,playout=counting", "flat-mc:2500,voids,playout=counting"
 _PLAYERS = ("easy", "medium", "threshold", "counting")
-_GRADERS = {ENDGAME: ("easy", "medium"), FOREPLAY: ("easy", "threshold", "counting")}
+_GRADERS = {ENDGAME: ("easy", "medium"), FOREPLAY: ("easy", "value", "threshold", "counting")}
 _TRIES = 12
 _LEAST_CARDS, _MOST_CARDS = 3, 9
 _LEAST_GAIN = 6.0
 """What the right card of a foreplay puzzle is worth more than every other, in the unit."""
 _CLEAR = 2.0
 """By how many half widths of the difference it has to be."""
+_OF, _BAND = 8, 100.0
+"""Of so many positions one is kept, whose rating, counted in such bands, is the rarest."""
 _SPREAD = 300.0
 """How far puzzles lie apart before anything is known of one."""
 
@@ -134,36 +139,63 @@ def all_puzzles(folder: Path) -> dict[str, Puzzle]:
 # -- making them
 
 
+class _Found(NamedTuple):
+    """A position that may become a puzzle."""
+
+    game: Game
+    told: Values
+    rating: float
+
+    @property
+    def band(self) -> int:
+        """Puzzles of about this rating."""
+        return int(self.rating // _BAND)
+
+
 def make_puzzles(
     rules: Rules, seed: int, endgames: int, foreplay: int, tell: Callable[[str, int], None]
 ) -> Iterator[Puzzle]:
-    """So many of either kind, from hands of a seed; `tell` hears of each that was found."""
-    wanted = {ENDGAME: endgames, FOREPLAY: foreplay}
-    makers = {ENDGAME: _Endings(rules), FOREPLAY: _Foreplays(rules)}
-    number = 0
-    while any(wanted.values()):
+    """So many of either kind, from hands of a seed; `tell` hears of each that was found.
+
+    Most positions are easy, and few lie between easy and hard. So that there are puzzles for
+    everybody, of several positions the one is kept whose rating is the rarest so far.
+    """
+    for kind, left in ((ENDGAME, endgames), (FOREPLAY, foreplay)):
+        maker = _Endings(rules) if kind == ENDGAME else _Foreplays(rules)
+        positions, kept = _positions(kind, maker, rules, seed), Counter[int]()
+        while left:
+            several = list(islice(positions, _OF))
+            several.sort(key=lambda each: (kept[each.band], -each.rating))
+            found = next(filter(None, map(maker.sure, several)), None)
+            if found is not None:
+                kept[found.band] += 1
+                left -= 1
+                tell(kind, left)
+                yield _puzzle(kind, found)
+
+
+def _positions(
+    kind: str, maker: _Endings | _Foreplays, rules: Rules, seed: int
+) -> Iterator[_Found]:
+    """Positions that may become puzzles, at most one of each hand."""
+    for number in count():
         rng = random.Random(f"{seed} {number}")
-        game, players = Game(rules, seed, number), _seated(rules, seed, rng)
-        while not game.over and any(wanted.values()):
+        names = rng.choice(_PLAYERS), rng.choice(_PLAYERS)
+        players = [Player(make_agent(name, rules), rules, seed=seed) for name in names]
+        game, found = Game(rules, seed, number), list[tuple[Game, Values]]()
+        while not game.over:
             view = game.view(game.turn or 0)
-            kind = ENDGAME if view.endgame else FOREPLAY
-            if wanted[kind] and (told := makers[kind].puzzle(view)) is not None:
-                wanted[kind] -= 1
-                tell(kind, wanted[kind])
-                yield _puzzle(kind, game, told)
-            elif view.endgame and not wanted[ENDGAME]:
-                break
+            if view.endgame == (kind == ENDGAME) and (told := maker.puzzle(view)) is not None:
+                found.append((game.clone(), told))
             game.play(players[game.turn or 0].choose(view, number))
-        number += 1
+        if found:
+            position, told = rng.choice(found)
+            yield _Found(position, told, _graded(kind, position, told.best[0]))
 
 
-def _seated(rules: Rules, seed: int, rng: random.Random) -> list[Player]:
-    return [Player(make_agent(rng.choice(_PLAYERS), rules), rules, seed=seed) for _ in range(2)]
-
-
-def _puzzle(kind: str, game: Game, told: Values) -> Puzzle:
+def _puzzle(kind: str, found: _Found) -> Puzzle:
+    game, told = found.game, found.told
     deal, played = text_of(game.cards_dealt), list(map(int, game.actions))
-    view = game.view(game.turn or 0)
     name = sha256(f"{game.rules.name} {deal} {game.dealer} {played}".encode()).hexdigest()[:12]
     return Puzzle(
         id=name,
@@ -178,7 +210,7 @@ def _puzzle(kind: str, game: Game, told: Values) -> Puzzle:
             (each.action, round(each.value or 0.0, 2), round(each.cost_half_width, 2))
             for each in told.cards
         ],
-        rating=round(_graded(kind, view, told.best[0])),
+        rating=found.rating,
     )
 
 
@@ -195,6 +227,10 @@ class _Endings:
         told = self._analyst.values(view)
         return told if told.exact and len(told.best) == 1 else None
 
+    def sure(self, found: _Found) -> _Found:
+        """The same: the values are exact."""
+        return found
+
 
 class _Foreplays:
     """Tricks for the stock with one card that is clearly best: a quick look, then a strong one."""
@@ -204,11 +240,17 @@ class _Foreplays:
         self._strong = Analyst(rules, AnalysisSettings(search=SEARCH, seed=1))
 
     def puzzle(self, view: View) -> Values | None:
-        """What the cards are worth, if one of them is clearly best."""
-        if len(view.legal()) < _LEAST_CARDS or not _stands_out(self._screen.values(view), 0.0):
+        """What a quick search finds the cards worth, if one of them seems to be best."""
+        if len(view.legal()) < _LEAST_CARDS:
             return None
-        told = self._strong.values(view)
-        return told if _stands_out(told, _CLEAR) else None
+        told = self._screen.values(view)
+        return told if _stands_out(told, 0.0) else None
+
+    def sure(self, found: _Found) -> _Found | None:
+        """What a strong search finds, if it is the same card that is clearly best."""
+        told = self._strong.values(found.game.view(found.game.turn or 0))
+        same = told.best[0] == found.told.best[0]
+        return found._replace(told=told) if same and _stands_out(told, _CLEAR) else None
 
 
 def _stands_out(told: Values, clear: float) -> bool:
@@ -219,17 +261,22 @@ def _stands_out(told: Values, clear: float) -> bool:
 # -- grading
 
 
-def _graded(kind: str, view: View, best: int) -> float:
-    """The rating at which the rule players do on a puzzle what they do on it."""
-    known = strengths()
+def graded(puzzle: Puzzle) -> Puzzle:
+    """The puzzle with the rating that today's rule players and their strengths give it."""
+    rating = _graded(puzzle.kind, puzzle.position(), puzzle.told().best[0])
+    return msgspec.structs.replace(puzzle, rating=rating)
+
+
+def _graded(kind: str, game: Game, best: int) -> float:
+    """The rating at which the rule players do on a position what they do on it."""
+    known, view = strengths(), game.view(game.turn or 0)
     results: list[tuple[float, float, int]] = [(known["random"][0], 1 / len(view.legal()), _TRIES)]
     for name in _GRADERS[kind]:
-        agent = make_agent(name, load_rules(view.rules))
-        found = [
-            Player(agent, view.rules, seed=seed).choose(view, 0) == best for seed in range(_TRIES)
-        ]
+        agent = make_agent(name, game.rules)
+        players = (Player(agent, game.rules, seed=seed) for seed in range(_TRIES))
+        found = [player.choose(view, 0) == best for player in players]
         results.append((known[name][0], sum(found) / _TRIES, _TRIES))
-    return fitted(results)
+    return round(fitted(results))
 
 
 def fitted(results: Sequence[tuple[float, float, int]], middle: float = 1000.0) -> float:

@@ -17,6 +17,7 @@ from ..engine.game import Game
 from ..engine.records import GameRecord, MatchScore
 from ..engine.view import Trick, View
 from . import words
+from .labels import say, you
 from .words import plain_text
 
 HIDDEN = "hidden"
@@ -128,11 +129,11 @@ def replay_of(record: GameRecord) -> Replay:
 def names_of(record: GameRecord) -> tuple[str, str]:
     """What the two players are called, as far as the record tells it."""
     told = record.meta.get("players")
-    found = ["seat 0", "seat 1"]
+    found = [say("site.seat", n=seat) for seat in (0, 1)]
     if isinstance(told, list):
         for seat, name in enumerate(cast("list[object]", told)[: len(found)]):
             if isinstance(name, str) and plain_text(name):
-                found[seat] = plain_text(name)
+                found[seat] = you() if name == words.ME else plain_text(name)
     if found[0] == found[1]:
         found = [f"{name} ({seat})" for seat, name in enumerate(found)]
     return found[0], found[1]
@@ -166,10 +167,10 @@ def _step(n: int, game: Game, action: int, before: Position, names: Sequence[str
     game.play(action)
     leader = int(game.record["leader"][0])
     prompt = words.to_do(names[who], phase)
-    text = f"{words.does(names[who], words.VERBS[phase])} {words.action_symbol(action)}"
+    text = words.did(names[who], phase, action)
     won = leader if phase == "follow" else None
     if won is not None:
-        text += f"; {words.does(names[won], 'take')} the trick"
+        text += "; " + say("event.win", name=names[won])
     drew = [
         Draw(0 if each in game.hands[0] else 1, str(each), each in upcards)
         for each in stock[: len(stock) - len(game.stock)]

@@ -20,25 +20,26 @@ from msgspec.structs import replace as changed
 from ..agents.base import Agent
 from ..agents.player import Player
 from ..agents.registry import make_agent
+from ..engine.cards import TAKE_HIDDEN
 from ..engine.checking import converted
 from ..engine.endgame import NotOpenError, best_card_of, value_of
 from ..engine.game import Game, IllegalAction
 from ..engine.records import GameRecord, MatchScore, record_of
 from ..engine.rules import Match, Rules, load_rules, named_rules
 from ..engine.view import View
+from .labels import say
+from .words import why_not
 
 HUMAN = "human"
 PERSON, OPPONENT = 0, 1
 """The seats: the person's, or the first agent's, and the other one."""
 
-LESSON = Rules(name="lesson", about="a small hand to learn by", suits=4, ranks=5, hand=5, stock=10)
+LESSON = Rules(name="lesson", about=say("learn.small"), suits=4, ranks=5, hand=5, stock=10)
 LESSON_SEED = 3
 """A deal with a strong upcard first, and a weak one soon."""
 
 STATE_VERSION = 1
 _SEED_BITS = 63
-_NOT_AGAIN = "the session can not be taken up again"
-
 Maker = Callable[[str, Rules, "Match | None"], Agent]
 
 
@@ -170,23 +171,13 @@ def state_in(told: Mapping[str, Any]) -> State:
     """What `Session.state` told, checked; whatever does not fit raises `SessionError`."""
     version = told.get("version")
     if version != STATE_VERSION:
-        raise SessionError(
-            f"the session was kept in version {version!r}, and this program reads version "
-            f"{STATE_VERSION}"
-        )
-    return converted(dict(told), State, _NOT_AGAIN, error=SessionError)
+        raise SessionError(say("refused.kept", version=repr(version), here=STATE_VERSION))
+    return converted(dict(told), State, say("refused.not_again"), error=SessionError)
 
 
 def ahead(pays: Sequence[int]) -> int | None:
     """The seat that has more, if one has."""
     return None if pays[0] == pays[1] else int(pays[1] > pays[0])
-
-
-def _told_to_person(reason: str) -> str:
-    """A sentence of the engine as it is told to the person at the table."""
-    reason = reason.replace("the hand of seat 0, which holds", "your hand, which holds")
-    reason = reason.replace("seat 0 chooses", "choose").replace("seat 0 is to", "you are to")
-    return reason.replace("52 (the hidden card)", "the hidden card")
 
 
 def made_agent(name: str, rules: Rules, match: Match | None) -> Agent:
@@ -267,16 +258,17 @@ class Session:
 
     # -- playing
 
-    def play(self, action: int | str) -> None:
+    def play(self, action: int) -> None:
         """The person's action; what is not allowed raises a sentence and changes nothing."""
         if self.settings.watched:
-            raise IllegalAction("both players here are agents: their cards are theirs to play")
+            raise IllegalAction(say("refused.watched"))
         if self.turn == OPPONENT:
-            raise IllegalAction(f"it is not your turn: {self.settings.opponent} is to play")
-        try:
-            self._play(action)
-        except IllegalAction as error:
-            raise IllegalAction(_told_to_person(str(error))) from None
+            raise IllegalAction(say("refused.not_your_turn", name=self.settings.opponent))
+        if self.turn is None:
+            raise IllegalAction(say("refused.hand_over"))
+        if 0 <= action <= TAKE_HIDDEN and action not in self.game.legal():
+            raise IllegalAction(why_not(self.view(PERSON), action))
+        self._play(action)
 
     def decide(self) -> int:
         """What the agent to move would play; nothing is played, and the view tells it all."""
@@ -297,9 +289,9 @@ class Session:
     def next_hand(self) -> None:
         """Deal the next hand of the match."""
         if not self.game.over:
-            raise IllegalAction("the hand is not over: play it out first")
+            raise IllegalAction(say("refused.not_over"))
         if self.over:
-            raise IllegalAction("nothing is left to deal: sit down anew for another match")
+            raise IllegalAction(say("refused.no_deal"))
         self._moves_before = self.moves
         self.helped = False
         self.game.deal_next()
@@ -313,18 +305,14 @@ class Session:
         """
         view = self.view(PERSON)
         if self.settings.watched or not view.to_move:
-            raise IllegalAction("tricks are claimed when it is your turn to play a card")
+            raise IllegalAction(say("refused.no_claim"))
         try:
             sure = value_of(view)
         except NotOpenError:
-            raise IllegalAction(
-                "only the rest of an open endgame can be claimed: play this one out"
-            ) from None
+            raise IllegalAction(say("refused.claim_unseen")) from None
         if (tricks < sure) if view.low else (tricks > sure):
-            raise IllegalAction(
-                f"{tricks} of the {len(view.hand)} tricks left are not yours for sure: "
-                f"{self.settings.opponent} has a way to prevent it"
-            )
+            left, name = len(view.hand), self.settings.opponent
+            raise IllegalAction(say("refused.claim", tricks=tricks, n=left, name=name))
         played: list[int] = []
         while self.turn is not None:
             played.append(int(best_card_of(self.view(self.turn))))
@@ -334,23 +322,23 @@ class Session:
     def take_back(self) -> None:
         """Go back to the person's last decision of this hand, which is then not rated."""
         if self.settings.watched or self.game.over:
-            raise IllegalAction("only a card of a hand that you are playing can be taken back")
+            raise IllegalAction(say("refused.take_back"))
         game = self.game.clone()
         while game.actions:
             game.undo()
             if game.turn == PERSON:
                 break
         else:
-            raise IllegalAction("you have played no card of this hand yet")
+            raise IllegalAction(say("refused.no_card"))
         self._take_up(changed(self._state(), actions=list(map(int, game.actions)), helped=True))
 
     def _player_to_move(self) -> Player:
         player = self._players[self.turn] if self.turn is not None else None
         if player is None:
-            raise IllegalAction("no agent is to move")
+            raise IllegalAction(say("refused.no_agent"))
         return player
 
-    def _play(self, action: int | str) -> None:
+    def _play(self, action: int) -> None:
         self.game.play(action)
         if self.game.over:
             self.records.append(self._record())
@@ -410,7 +398,7 @@ class Session:
             session = Session(Settings.of(state.settings), make)
             session._take_up(state)
         except (LookupError, ValueError) as error:
-            raise SessionError(f"{_NOT_AGAIN}: {error}") from error
+            raise SessionError(f"{say('refused.not_again')}: {error}") from error
         return session
 
     def _take_up(self, state: State) -> None:

@@ -26,7 +26,7 @@ from .analysis import Analysis
 from .rating import Rating
 from .session import HUMAN, OPPONENT, PERSON, Session, score_of, winner_of
 from .strengths import strengths
-from .words import listed, match_words, title_of
+from .words import called, listed, match_words, title_of
 
 FILE = "table.sqlite3"
 _VERSION = 4
@@ -442,7 +442,7 @@ def _about(session: Session) -> dict[str, Any]:
     """The session in a list: what is played, and how it stands."""
     settings = session.settings
     return {
-        "title": f"{title_of(settings.rules.name)}, {listed(settings.names)}",
+        "title": f"{title_of(settings.rules.name)}, {listed(list(map(called, settings.names)))}",
         "match": match_words(settings.match),
         "score": list(score_of(session)),
     }

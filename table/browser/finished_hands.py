@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from ...engine.records import GameRecord, RecordError
 from ..analysis import Analysis, AnalysisStopped, analyse
-from ..labels import say
+from ..labels import say, you
 from ..replay import Result, names_of, result_of
 from ..store import KeptHand, Store, new_id
-from ..words import YOU, title_of
+from ..words import title_of
 from .live_table import log
 from .live_tables import TooMany
 from .messages import HandName
@@ -115,9 +115,7 @@ class FinishedHands:
         """Read a file of records; every hand is played again, and broken lines are told."""
         lines = text.splitlines()
         if len(lines) > _MOST_LINES:
-            raise RecordError(
-                f"the file has {len(lines)} lines: at most {_MOST_LINES} can be opened at once"
-            )
+            raise RecordError(say("records.many_lines", n=len(lines), most=_MOST_LINES))
         name, upload = new_id(), Upload(person)
         hands: list[HandListed] = []
         problems: list[str] = []
@@ -127,16 +125,16 @@ class FinishedHands:
             try:
                 record = GameRecord.from_line(line)
             except RecordError as error:
-                problems.append(f"line {number}: {error}")
+                problems.append(say("records.line", n=number, error=error))
                 continue
             upload.lines.append(line)
             hands.append(_told(record, HandName(name, len(upload.lines))))
         if not hands:
-            told = problems[0] if problems else "it is empty"
-            raise RecordError(f"the file holds no hand that can be replayed: {told}")
+            told = problems[0] if problems else say("records.empty")
+            raise RecordError(say("records.no_hand", error=told))
         left_out = len(problems) - _PROBLEMS_TOLD
         if left_out > 0:
-            problems[_PROBLEMS_TOLD:] = [f"and {left_out} lines more"]
+            problems[_PROBLEMS_TOLD:] = [say("records.more_lines", n=left_out)]
         self._shelve(name, upload)
         return Opened(name, hands, problems)
 
@@ -163,10 +161,7 @@ class FinishedHands:
             return kept.record
         shared = self._store.shared(name) if hand == 1 else None
         if shared is None:
-            raise NoSuchHand(
-                "there is no such hand: one that was played here is under Replays, and a file has "
-                "to be opened again after a while"
-            )
+            raise NoSuchHand(say("refused.no_hand"))
         return _for_others(shared.record)
 
     def share(self, person: str, name: str, hand: int) -> Shared:
@@ -175,9 +170,7 @@ class FinishedHands:
         if kept is not None and kept.person == person:
             return Shared(HandName(self._store.share(name, hand), 1))
         if self._store.shared(name) is None:
-            raise NoSuchHand(
-                "only a hand that was played here can be shared by a link: save it as a page"
-            )
+            raise NoSuchHand(say("refused.no_share"))
         return Shared(HandName(name, hand))
 
     # -- analyses
@@ -190,7 +183,7 @@ class FinishedHands:
             if job is None:
                 waiting = sum(not (each.result or each.trouble) for each in self._jobs.values())
                 if waiting >= _ANALYSES_WAITING:
-                    raise TooMany("other hands are analysed first: ask again in a while")
+                    raise TooMany(say("refused.many_analyses"))
                 job = self._jobs[line] = Job()
                 while len(self._jobs) > _ANALYSES_KEPT:
                     self._jobs.popitem(last=False)
@@ -226,13 +219,13 @@ class FinishedHands:
             pass
         except Exception as error:
             log.exception("an analysis failed")
-            job.trouble = f"this hand can not be analysed: {error}"
+            job.trouble = say("refused.no_analysis", error=error)
 
 
 def _for_others(line: str) -> str:
     """A record in which nobody is called `you`, as whoever played it is to others."""
     record = GameRecord.from_line(line)
-    names = [say("replay.somebody") if each == YOU else each for each in names_of(record)]
+    names = [say("replay.somebody") if each == you() else each for each in names_of(record)]
     return replace(record, meta={**record.meta, "players": names}).to_line()
 
 

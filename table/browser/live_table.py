@@ -19,6 +19,7 @@ from ...engine.game import IllegalAction
 from ...engine.records import GameRecord
 from ...engine.view import View
 from .. import words
+from ..labels import say
 from ..opponents import Opponents
 from ..session import PERSON, Session
 from ..store import Kept, Store
@@ -158,7 +159,7 @@ class LiveTable:
             self._check_here()
             self._check_move(move)
             if self.session.agent_to_move and not self.session.settings.watched:
-                raise OldMove("it is not your turn")
+                raise OldMove(say("refused.not_your_turn", name=self.session.settings.opponent))
             before = glance(self.session)
             self.session.play(action)
             self._happened(played(self.session, before, action))
@@ -169,9 +170,9 @@ class LiveTable:
         with self._lock:
             self._check_here()
             if self.busy:
-                raise OldMove("wait until the card that is thought about is played")
+                raise OldMove(say("refused.busy"))
             self.session.take_back()
-            self._happened([Event("taken_back", PERSON, "The card is taken back")])
+            self._happened([Event("taken_back", PERSON, say("event.took_back"))])
             self._go_on()
 
     def claim(self, tricks: int, move: int) -> None:
@@ -180,10 +181,10 @@ class LiveTable:
             self._check_here()
             self._check_move(move)
             if not self.session.claim(tricks):
-                raise IllegalAction("there is nothing left to claim")
+                raise IllegalAction(say("refused.nothing_to_claim"))
             last = self.session.results[-1]
             text = words.result(last.tricks, last.pays, names_at(self.session), last.low)
-            self._happened([Event("claimed", PERSON, words.capital(text))])
+            self._happened([Event("claimed", PERSON, text)])
             self._go_on()
 
     def note_hint(self) -> None:
@@ -209,19 +210,16 @@ class LiveTable:
         with self._lock:
             if not self.session.over and not self.left:
                 self.left = True
-                self._happened([Event("left", PERSON, "The table is closed")])
+                self._happened([Event("left", PERSON, say("event.left"))])
                 self._keep()
 
     def _check_here(self) -> None:
         if self.left:
-            raise OldMove("you have left this table: sit down at another one")
+            raise OldMove(say("refused.left"))
 
     def _check_move(self, move: int) -> None:
         if move != self.session.moves:
-            raise OldMove(
-                f"this was meant as decision {move}, and decision {self.session.moves} is next: "
-                "here is the table as it stands now"
-            )
+            raise OldMove(say("refused.old_move", move=move, next=self.session.moves))
 
     def _go_on(self) -> None:
         """Whatever comes by itself, and keep the session. The lock is held."""
@@ -254,7 +252,7 @@ class LiveTable:
     def _think_apart(self) -> None:
         self.busy = True
         name = self.session.settings.opponent
-        self._happened([Event("thinking", 1, f"{name} thinks")])
+        self._happened([Event("thinking", 1, say("hand.thinking", name=name))])
         self._room.apart(self._think)
 
     def _think(self) -> None:
@@ -278,7 +276,7 @@ class LiveTable:
         turn = self.session.turn or 0
         with self._lock:
             name = self.session.settings.names[turn]
-            self._trouble = f"{name} can not go on ({type(error).__name__}): leave this table"
+            self._trouble = say("refused.failed", name=name, error=type(error).__name__)
             self._happened([Event("trouble", turn, self._trouble)])
 
     # -- watching
@@ -305,7 +303,7 @@ class LiveTable:
         """How fast watched agents play; with `step` they make one move and wait."""
         with self._lock:
             if not self.session.settings.watched:
-                raise IllegalAction("you play here yourself: there is no speed to set")
+                raise IllegalAction(say("refused.speed"))
             if delay_ms is not None:
                 self._delay = min(max(delay_ms, _LEAST_DELAY), _MOST_DELAY)
             if pause is not None or step:
@@ -366,7 +364,7 @@ class LiveTable:
             )
         except sqlite3.Error as error:
             log.error("table %s can not be kept: %s", self.id, error)
-            self._notice = f"this table can not be kept, so it will not survive a restart: {error}"
+            self._notice = say("refused.not_kept", error=error)
             return
         self._notice = None
         self._kept_n = self._n

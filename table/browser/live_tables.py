@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from weakref import WeakValueDictionary
 
 from ...engine.endgame.build import usable_threads
+from ..labels import say
 from ..opponents import Opponents
 from ..session import Session, Settings
 from ..store import PlayedElsewhere, Store, new_id
@@ -73,11 +74,9 @@ class LiveTables:
     def open(self, person: str, settings: Settings) -> LiveTable:
         """A new table."""
         if self.store.open_sessions(person) >= OPEN_TABLES_EACH:
-            raise TooMany(
-                f"you have {OPEN_TABLES_EACH} tables that are not over: play one out, or leave it"
-            )
+            raise TooMany(say("refused.many_tables", n=OPEN_TABLES_EACH))
         if self.store.open_sessions() >= OPEN_TABLES_IN_ALL:
-            raise TooMany("there are too many open tables here: try again later")
+            raise TooMany(say("refused.many_in_all"))
         table = LiveTable(new_id(), person, Session(settings, self.opponents.make), self)
         table.begin()
         with self._lock:
@@ -97,7 +96,7 @@ class LiveTables:
             if table is None or not table.is_current():
                 table = self._loaded(name)
             if table is None or table.person != person:
-                raise NoSuchTable("there is no such table")
+                raise NoSuchTable(say("refused.no_table"))
             with self._lock:
                 self._remember(table)
         return table

@@ -18,7 +18,8 @@ from ...engine.rules import Match
 from ...engine.view import View
 from .. import words
 from ..hints import known_cards
-from ..replay import Played, on_the_table
+from ..labels import capital, say, you
+from ..replay import KINDS, Played, on_the_table
 from ..session import OPPONENT, PERSON, HandResult, Session, winner_of
 
 _HANDS_TOLD = 200
@@ -236,8 +237,8 @@ def said_of(view: View, names: tuple[str, str], score: str, prompt: str = "") ->
 
 def names_at(session: Session) -> tuple[str, str]:
     """What the two are called in sentences: the person is `you`."""
-    first, second = map(words.without_folders, session.settings.names)
-    return (first if session.settings.watched else words.YOU), second
+    first, second = map(words.called, session.settings.names)
+    return (first if session.settings.watched else you()), second
 
 
 def _said(session: Session, view: View, around: Around, other: list[Card] | None) -> Said:
@@ -245,16 +246,16 @@ def _said(session: Session, view: View, around: Around, other: list[Card] | None
     score = words.score(settings.match, game.points, game.hands_won)
     prompt = words.prompt(view, names, around.thinking)
     if around.left:
-        prompt = "This table is closed"
+        prompt = say("hand.closed")
     elif session.over and settings.match is not None:
-        prompt = "The match is over"
+        prompt = say("terminal.match_over")
     theirs = session.view(OPPONENT) if settings.watched else None
     known = known_cards(view) if other is None else other
     return Said(
         match=words.match_words(settings.match),
         stage=words.stage(view),
         prompt=prompt,
-        answer=words.capital(f"{words.does(names[1], 'be')} to play"),
+        answer=say("hand.waits", name=names[1]),
         last=words.last_trick(view, names, theirs),
         guide=words.guide(view, names) if settings.lesson else [],
         table=[f"{words.spoken(prompt)}.", *words.table(view, names, known, score)],
@@ -339,7 +340,7 @@ def glance(session: Session) -> Glance:
 def dealt(session: Session) -> Iterator[Event]:
     """The events of a new hand."""
     dealer, view = session.game.dealer, session.view(PERSON)
-    yield _event("dealt", dealer, words.does(names_at(session)[dealer], "deal"))
+    yield _event("dealt", dealer, say("event.deal", name=names_at(session)[dealer]))
     if view.upcards:
         yield _turned(view)
 
@@ -349,15 +350,11 @@ def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
     names, after = names_at(session), glance(session)
     was, now = before.mine, after.mine
     who = PERSON if was.to_move else OPPONENT
-    kind, verb = {"lead": ("led", "lead"), "follow": ("followed", "play")}.get(
-        was.phase, ("chose", "take")
-    )
     card = None if action == TAKE_HIDDEN else CARDS[action]
-    text = f"{words.does(names[who], verb)} {words.action_symbol(action)}"
-    yield _event(kind, who, text, _text(card))
+    yield _event(KINDS[was.phase], who, words.did(names[who], was.phase, action), _text(card))
     if was.phase == "follow":
         winner = _trick_winner(session, now)
-        yield _event("won", winner, words.does(names[winner], "win") + " the trick")
+        yield _event("won", winner, say("event.win", name=names[winner]))
     if now.stock_left < was.stock_left:
         yield from _drawn(names, after)
         if now.upcards:
@@ -389,18 +386,18 @@ def _drawn(names: tuple[str, str], after: Glance) -> Iterator[Event]:
     drawn = {PERSON: last.my_draw, OPPONENT: theirs}
     winner = PERSON if after.mine.i_lead else OPPONENT
     for who in (winner, 1 - winner):
-        text = f"{words.does(names[who], 'draw')} {words.drawn(drawn[who])}"
+        text = say("event.draw", name=names[who], card=words.drawn(drawn[who]))
         yield _event("drew", who, text, _text(drawn[who]))
 
 
 def _turned(view: View) -> Event:
-    verb = "is" if len(view.upcards) == 1 else "are"
-    text = f"{words.listed([card.symbol for card in view.upcards])} {verb} turned up"
+    cards = words.listed([card.symbol for card in view.upcards])
+    text = say("event.turned", cards=cards, n=len(view.upcards))
     return Event("turned", None, words.spoken(text), cards=texts(view.upcards))
 
 
 def _event(kind: str, who: int | None, text: str, card: str | None = None) -> Event:
-    return Event(kind, who, words.capital(words.spoken(text)), card)
+    return Event(kind, who, capital(words.spoken(text)), card)
 
 
 # -- lists

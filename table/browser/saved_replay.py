@@ -21,9 +21,9 @@ import msgspec
 
 from ...engine.records import GameRecord
 from ..analysis import Analysis
-from ..labels import labels
+from ..labels import labels, say
 from ..replay import replay_of
-from ..words import plain_text
+from ..words import listed, plain_text
 
 _FIRST_MODULE = "saved_page.js"
 _STYLES = ("base.css", "felt.css", "replay.css")
@@ -55,9 +55,9 @@ def page_of(record: GameRecord, analysis: Analysis | None = None, seat: int | No
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    title = escape(f"{' and '.join(replay.players)}: German Whist")
+    title = escape(say("site.page", page=listed(replay.players)))
     return f"""<!doctype html>
-<html lang="en" data-theme="light" data-motion="normal" data-suits="two">
+<html lang="{say("site.language")}" data-theme="light" data-motion="normal" data-suits="two">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -67,7 +67,7 @@ def page_of(record: GameRecord, analysis: Analysis | None = None, seat: int | No
 <style>{style}</style>
 </head>
 <body data-page="replay">
-<noscript>This page draws the hand with the script in it, which is switched off here.</noscript>
+<noscript>{escape(say("site.saved_no_script"))}</noscript>
 {embedded("hand", saved)}
 {embedded("labels", labels())}
 <script type="module">{script}</script>

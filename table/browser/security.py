@@ -23,6 +23,8 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..labels import labels, say
+
 TOKEN_COOKIE = "german_whist_token"
 _TOKEN_BYTES = 18
 _LEAST_TOKEN = 8
@@ -42,11 +44,11 @@ _HEADERS = {
 _READING = ("GET", "HEAD")
 
 _ASKS_FOR_TOKEN = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>German Whist</title>
+<html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
-<body><main><h1>German Whist</h1>
-<form method="get" action="/"><p><label>This table asks for its token, which whoever opened it can
-tell: <input name="token" autocomplete="off" required></label> <button>Sit down</button></p></form>
+<body><main><h1>{title}</h1>
+<form method="get" action="/"><p><label>{asks_for_token}
+<input name="token" autocomplete="off" required></label> <button>{sit_down}</button></p></form>
 </main></body></html>
 """
 
@@ -69,10 +71,7 @@ def new_token() -> str:
 def checked_token(token: str) -> str:
     """A token of the user's own, refused if it is too short."""
     if len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-        raise ValueError(
-            f"the token {token!r} will not do: it needs at least {_LEAST_TOKEN} letters, digits "
-            "and signs, without blanks; left out, one is made up"
-        )
+        raise ValueError(say("refused.token", token=repr(token), least=_LEAST_TOKEN))
     return token
 
 
@@ -163,20 +162,18 @@ class Guard:
         except asyncio.CancelledError:
             # The server ends while something is still computed: that is no error to log.
             if not begun:
-                await _no(503, "the table is closed; what is under way is kept")(
-                    scope, receive, marked
-                )
+                await _no(503, say("refused.closing"))(scope, receive, marked)
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
         if not self._door.knows(host):
-            return _no(403, f"{host[:100]!r} is no name of this table's machine")
+            return _no(403, say("refused.host", host=repr(host[:100])))
         if not self._same_origin(scope, headers, host):
-            return _no(403, "a page of another origin may not ask this table for anything")
+            return _no(403, say("refused.origin"))
         if not self._has_token(scope, headers):
             if scope["path"] == "/":
-                return HTMLResponse(_ASKS_FOR_TOKEN, status_code=401)
-            return _no(401, "this table asks for its token: open its page with ?token=...")
+                return HTMLResponse(_ASKS_FOR_TOKEN.format(**labels()["site"]), status_code=401)
+            return _no(401, say("refused.no_token"))
         return None
 
     def _same_origin(self, scope: Scope, headers: Headers, host: str) -> bool:

@@ -7,6 +7,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from ..labels import say
 from ..replay import replay_of
 from ..statistics import as_csv, as_records, statistics_of
 from ..store import new_id
@@ -32,7 +33,7 @@ class Hands:
         form, person = request.query_params.get("form", "csv"), person_of(request)
         makers = {"csv": (as_csv, "text/csv"), "jsonl": (as_records, "application/x-ndjson")}
         if form not in makers:
-            raise Refused(400, f"form is {form[:40]!r}: there are csv and jsonl")
+            raise Refused(400, say("refused.form", form=repr(form[:40])))
         make, kind = makers[form]
         text = await run_in_threadpool(make, self._shared.store, person)
         return _file(text, kind, f"german-whist.{form}")

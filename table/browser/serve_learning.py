@@ -22,6 +22,7 @@ from ...engine.view import View
 from .. import words
 from ..analysis import Analyst, Values, Worth
 from ..hints import known_cards, why
+from ..labels import capital, say, you
 from ..puzzles import Puzzle, all_puzzles, before_decision, rating_of
 from ..replay import names_of
 from .finished_hands import NoSuchHand
@@ -127,7 +128,7 @@ class Learning:
             return self._exercise(request)
         found = self._puzzles().get(request.path_params["id"])
         if found is None:
-            raise NoSuchHand("there is no such puzzle: ask for another one")
+            raise NoSuchHand(say("refused.puzzle"))
         return self._puzzle(found, person_of(request))
 
     def _puzzle(self, puzzle: Puzzle, person: str) -> Task:
@@ -140,7 +141,7 @@ class Learning:
             found.streak = self._solver(person).streak
 
         game, rating = puzzle.position(), puzzle.rating
-        return Task(game, puzzle.id, puzzle.kind, _NAMES, rating, puzzle.told, note)
+        return Task(game, puzzle.id, puzzle.kind, _names(), rating, puzzle.told, note)
 
     def _exercise(self, request: Request) -> Task:
         path, person = request.path_params, person_of(request)
@@ -151,7 +152,7 @@ class Learning:
         except ValueError as error:
             raise NoSuchHand(str(error)) from None
         view = game.view(game.turn or 0)
-        names = words.YOU, names_of(record)[1 - view.seat]
+        names = you(), names_of(record)[1 - view.seat]
 
         def note(found: Answered) -> None:
             self._shared.store.write(
@@ -200,7 +201,7 @@ class Learning:
             }
             every = [each for each in self._puzzles().values() if kind in ("", each.kind)]
             if not every:
-                raise NoSuchHand(f"{kind[:40]!r} is no kind of puzzle: endgame and foreplay are")
+                raise NoSuchHand(say("problem.no_puzzle"))
             rating = store.rating(person, "puzzles").value
             new = [each for each in every if each.id not in known] or every
             new.sort(key=lambda each: (abs(each.rating - rating), each.id))
@@ -249,7 +250,8 @@ class Learning:
         return told(await run_in_threadpool(listed))
 
 
-_NAMES = (words.YOU, "the other")
+def _names() -> tuple[str, str]:
+    return you(), say("site.other")
 
 
 def streaks(solved: list[bool]) -> tuple[int, int]:
@@ -285,7 +287,7 @@ def _answered(task: Task, action: int) -> Answered:
     values, view = task.values(), task.game.view(task.game.turn or 0)
     found = next((each for each in values.cards if each.action == action), None)
     if found is None:
-        raise IllegalAction(f"{words.action_symbol(action)} may not be played here")
+        raise IllegalAction(words.why_not(view, action))
     solved = found.cost <= _SURE * found.cost_half_width
     return Answered(
         solved=solved,
@@ -300,14 +302,13 @@ def _answered(task: Task, action: int) -> Answered:
 
 def _line(game: Game, action: int) -> Line:
     """A card, and perfect play by both after it; only where the hands lie open."""
-    seat = game.turn or 0
+    seat, names = game.turn or 0, _names()
     steps: list[LineStep] = []
 
     def play(chosen: int) -> None:
-        name = _NAMES[0] if game.turn == seat else _NAMES[1]
-        text = words.capital(f"{words.does(name, 'play')} {words.action_symbol(chosen)}")
+        text = capital(words.did(names[0 if game.turn == seat else 1], game.phase, chosen))
         game.play(chosen)
-        steps.append(LineStep(**_seen(game.view(seat), _NAMES), text=text))
+        steps.append(LineStep(**_seen(game.view(seat), names), text=text))
 
     try:
         best_card_of(game.view(seat))
@@ -315,9 +316,7 @@ def _line(game: Game, action: int) -> Line:
         while game.turn is not None:
             play(int(best_card_of(game.view(game.turn))))
     except NotOpenError:
-        raise IllegalAction(
-            "only an open endgame can be played out exactly: this position has unseen cards"
-        ) from None
+        raise IllegalAction(say("refused.not_open")) from None
     tricks = game.counting_tricks if seat == 0 else game.counting_tricks[::-1]
     pays = game.pays if seat == 0 else game.pays[::-1]
-    return Line(words.capital(words.result(tricks, pays, _NAMES, game.low)), steps)
+    return Line(words.result(tricks, pays, names, game.low), steps)

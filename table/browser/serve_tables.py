@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ..hints import seen_of
+from ..labels import say
 from ..session import Settings
 from ..store import new_id
 from .live_table import LiveTable, OldMove
@@ -97,7 +98,7 @@ class Tables:
         """The table as it stands, and again whenever something happens: server-sent events."""
         table = await self._table(request)
         if table.bells >= _MOST_WAITING:
-            raise TooMany(f"{_MOST_WAITING} pages look at this table already: close some")
+            raise TooMany(say("refused.many_pages", n=_MOST_WAITING))
         asked = request.headers.get("last-event-id") or request.query_params.get("after", "")
         after = int(asked) if asked.isdecimal() and int(asked) < _MOST_EVENTS else 0
         headers = {"X-Accel-Buffering": "no"}
@@ -193,7 +194,7 @@ class Tables:
         table = await self._table(request)
         view = table.person_view()
         if not view.to_move or table.session.settings.watched:
-            raise OldMove("it is not your turn, so there is nothing to advise")
+            raise OldMove(say("refused.no_advice"))
         hint = await run_in_threadpool(self._shared.advisers.hint, view)
         await run_in_threadpool(table.note_hint)
         return told(hint)

@@ -173,13 +173,12 @@ async def _told(request: Request, error: Exception) -> Response:
 
 async def _not_found(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    sentences = {404: "there is nothing here", 405: f"{request.method} is not for this address"}
-    return _error(status, sentences.get(status, str(error)))
+    return _error(status, say("refused.nothing_here") if status == 404 else str(error))
 
 
 async def _broken(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _error(500, "something went wrong in the table itself: its log tells what")
+    return _error(500, say("refused.broken"))
 
 
 _REFUSALS: dict[Any, Any] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...engine.cards import SUIT_NAMES, SUIT_SYMBOLS, TAKE_HIDDEN, Card
+from ...engine.cards import SUIT_SYMBOLS, TAKE_HIDDEN, Card
 from ...engine.view import View
 from .. import words
 from ..labels import labels, say
@@ -102,10 +102,10 @@ def _name(table: Table, at: int) -> Line:
 
 
 def _tricks(view: View, at: int) -> Line:
-    count, noun = words.plural(view.counting_tricks[at], "trick").split()
     if view.rules.counts == "last" and not view.endgame:
         return []
-    return [(count, "bold"), (f" {noun} ", "")]
+    count = view.counting_tricks[at]
+    return [(f"{count}", "bold"), (f" {say('plates.trick', n=count)} ", "")]
 
 
 def _other(table: Table, ink: Ink, width: int) -> list[Line]:
@@ -113,7 +113,7 @@ def _other(table: Table, ink: Ink, width: int) -> list[Line]:
     open_cards = list(table.other_hand)
     backs = view.other_cards - len(open_cards)
     name = _name(table, 1)
-    name.append((f"   {words.plural(view.other_cards, 'card')}", "faint"))
+    name.append(("   " + say("terminal.cards", n=view.other_cards), "faint"))
     return [spread(name, _tricks(view, 1), width), *_flat(open_cards, backs, ink, width)]
 
 
@@ -280,16 +280,15 @@ def _state(rows: list[Line], view: View, column: int) -> None:
         put(rows, column, row=0, pieces=[(say("plates.no_trumps"), "bold")])
     else:
         red = "red suit" if view.trump in (1, 2) else "bold"
-        symbol, name = SUIT_SYMBOLS[view.trump], SUIT_NAMES[view.trump]
+        symbol, name = SUIT_SYMBOLS[view.trump], words.suit_name(view.trump)
         put(
             rows,
             column,
             row=0,
             pieces=[(say("plates.trumps") + " ", "faint"), (f"{symbol} {name}", red)],
         )
-    stage, rest, *_ = [*words.stage(view).split(", "), ""]
-    put(rows, column, row=1, pieces=[(stage, "")])
-    put(rows, column, row=2, pieces=[(rest, "faint")])
+    for row, part in enumerate(words.stage_parts(view)[:2], 1):
+        put(rows, column, row=row, pieces=[(part, "" if row == 1 else "faint")])
     put(rows, column, row=3, pieces=[(words.goal(view), "gold" if view.low else "faint")])
 
 

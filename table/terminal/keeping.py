@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from ...agents.naming import raised_at, told_error
 from ...engine.view import View
 from ..hints import Advisers
+from ..labels import say
 from ..session import Session, Settings
 from ..statistics import Statistics, statistics_of
 from ..store import Store, new_id
-from ..words import without_folders
+from ..words import called
 from .styled_text import tidy
 
 
@@ -37,7 +38,7 @@ class Keeper:
             person = self.store.owner()
             self.revision = self.store.keep(self.name, person, session, revision=self.revision)
         except sqlite3.Error as error:
-            self.trouble = f"{self.store.path} can not be written ({error})"
+            self.trouble = say("terminal.not_written", path=self.store.path, error=error)
         else:
             self.trouble = None
 
@@ -53,7 +54,7 @@ class Keeper:
 
 def short_names(settings: Settings) -> tuple[str, str]:
     """What the two are called at the table: a checkpoint by its file, nobody at length."""
-    first, second = (tidy(without_folders(name), 13) for name in settings.names)
+    first, second = (tidy(called(name), 13) for name in settings.names)
     return first, second
 
 
@@ -65,5 +66,5 @@ def decided(session: Session) -> int:
         raise
     except Exception as error:
         name = session.settings.names[session.turn or 0]
-        where = raised_at(error)
-        raise ValueError(f"{name} can not play on: {told_error(error)} ({where})") from error
+        told = say("terminal.failed", name=name, error=told_error(error), where=raised_at(error))
+        raise ValueError(told) from error

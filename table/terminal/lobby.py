@@ -143,8 +143,9 @@ class Lobby:
         begin = say("terminal.begin_new" if self._waiting else "terminal.new")
         lines += [[], [(f"   {begin}", "faint")]]
         for place, choice in enumerate(self._choices, len(self._waiting)):
-            words = f"{choice.name:<10}{'◂ ' if place == self._row else '  '}{_named(choice.value)}"
-            lines.append(self._line(place, words + (" ▸" if place == self._row else "")))
+            name, value = say(f"terminal.choices.{choice.name}"), _named(choice.value)
+            shown = f"◂ {value} ▸" if place == self._row else f"  {value}"
+            lines.append(self._line(place, f"{name:<10}{shown}"))
         lines += [[], *wrapped(self._words(), columns - 6, "", indent=3)]
         keys = key_line(_KEYS, columns)
         room = self._screen.rows - 2 - len(lines)
@@ -160,7 +161,7 @@ class Lobby:
         if choice is None:
             return say("terminal.as_left")
         if choice.name == "opponent":
-            return f"{choice.value}: {self._about.get(choice.value, say('terminal.named'))}."
+            return f"{choice.value}: {self._about.get(choice.value, say('agents.named'))}."
         if choice.name == "rules":
             return f"{choice.value.name}: {choice.value.about}"
         if choice.value is None:
@@ -175,6 +176,6 @@ def _choice(name: str, values: list[Any], now: Any) -> _Choice:
 
 
 def _named(value: object) -> str:
-    if value is None:
-        return match_words(None)
+    if isinstance(value, Match) or value is None:
+        return match_words(value)
     return value.name if isinstance(value, Rules) else str(value)

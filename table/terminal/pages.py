@@ -13,7 +13,7 @@ from ..hints import known_cards
 from ..labels import labels, say
 from ..session import Session
 from ..statistics import Statistics
-from ..words import capital, headline, result, trumps, won_by_me
+from ..words import headline, match_words, result, trumps, won_by_me
 from .drawing import in_order
 from .keeping import short_names
 from .scrolling import Page
@@ -148,7 +148,7 @@ def score_page(session: Session) -> Page:
         last = session.results[-1]
         style = {True: "good", False: "bad"}.get(last.pays[0] > 0, "") if last.pays[0] else ""
         lines += [[(headline(names, last.pays), style)]]
-        lines += [[(capital(result(last.tricks, last.pays, names, last.low)), "")], []]
+        lines += [[(result(last.tricks, last.pays, names, last.low), "")], []]
     if over and match is not None:
         best = 0 if now[0] > now[1] else 1
         lines += [*trophy(names[best], mine=best == 0), []]
@@ -170,7 +170,7 @@ def score_page(session: Session) -> Page:
     unit = say("terminal.hands" if match.best_of else "terminal.points")
     total = f"{now[0]:>12} : {now[1]:<12}"
     lines += [[("─" * 40, "faint")]]
-    lines.append([(f"{unit:<7}", ""), (total, "bold"), (f"  {match}", "faint")])
+    lines.append([(f"{unit:<7}", ""), (total, "bold"), (f"  {match_words(match)}", "faint")])
     return Page(say("terminal.match_over" if over else "terminal.match"), lines)
 
 

@@ -125,7 +125,7 @@ def _seated(store: Store, chosen: Kept | Settings) -> tuple[Keeper, Session]:
     try:
         return Keeper(store, chosen.id, chosen.revision), Session.from_state(chosen.state)
     except SessionError as error:
-        raise SessionError(f"{error}; `german-whist play --new` begins another") from error
+        raise SessionError(say("terminal.begin_another", error=error)) from error
 
 
 def _farewell(session: Session) -> str:

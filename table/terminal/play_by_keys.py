@@ -18,7 +18,7 @@ from ...engine.view import View
 from ..hints import known_cards
 from ..labels import say
 from ..session import PERSON, Session
-from ..words import prompt, score, with_symbols
+from ..words import prompt, score
 from .drawing import MOST_COLUMNS, Table, in_order, page
 from .keeping import Keeper, Left, decided, short_names
 from .pages import keys_page, rules_page, score_page, seen_page, statistics_page, tricks_page
@@ -74,7 +74,7 @@ class Evening:
         session = self.session
         name = self._names[session.turn or 0]
         begun = time.monotonic()
-        action = self._in_thread(lambda: decided(session), say("terminal.is_thinking", name=name))
+        action = self._in_thread(lambda: decided(session), say("hand.thinking", name=name))
         lies = self._pause if self._trick_lies() else self._pause * 0.3
         while self._held or begun + lies > time.monotonic():
             self._show([])
@@ -149,10 +149,7 @@ class Evening:
         try:
             self.session.play(self._chosen)
         except IllegalAction as error:
-            self._message = [
-                (say("terminal.not_allowed"), "bad"),
-                *sentence(with_symbols(str(error))),
-            ]
+            self._message = [(say("terminal.not_allowed"), "bad"), *sentence(str(error))]
             return
         self._chosen, self._message = None, []
         self._keeper.keep(self.session)

@@ -15,18 +15,18 @@ from ...engine.game import IllegalAction
 from ...engine.view import View
 from ...engine.words import meant
 from ..hints import known_cards
-from ..labels import labels, say
+from ..labels import capital, labels, say
 from ..session import PERSON, Session
 from ..words import (
-    action_symbol,
-    capital,
-    does,
+    did,
     last_trick,
+    listed,
     prompt,
     score,
     stage,
     stock_is_gone,
     symbols,
+    title_of,
     trumps,
 )
 from .drawing import in_order
@@ -116,15 +116,8 @@ class LinesEvening:
         self._keeper.keep(self.session)
         after = self.session.view(PERSON)
         name = self._names[seat]
-        if before.phase == "choose":
-            second = self.session.game.record["took_second"][0][before.trick]
-            self._asker.say(capital(f"{does(name, 'take')} {_taken(before, bool(second))}."))
-        else:
-            tricks = list(after.tricks())
-            played = tricks[-1].led if before.led is None else tricks[-1].followed
-            assert played is not None
-            told = does(name, "lead" if before.led is None else "play")
-            self._asker.say(capital(f"{told} {played.symbol}."))
+        action = int(self.session.game.actions[-1])
+        self._asker.say(capital(f"{did(name, before.phase, action)}."))
         if after.trick > before.trick or after.phase == "over":
             self._asker.say(f"{last_trick(after, self._names)}.")
             if before.stock_left and not after.stock_left and after.phase != "over":
@@ -138,18 +131,11 @@ class LinesEvening:
         view = self.session.view(PERSON)
         game = self.session.game
         dealer = self._names[PERSON if view.i_deal else 1]
+        rules = title_of(view.rules.name)
         now = score(self.session.settings.match, game.points, game.hands_won)
         self._asker.say(
             "",
-            capital(
-                say(
-                    "terminal.deal",
-                    rules=view.rules.name,
-                    score=now,
-                    name=dealer,
-                    trumps=trumps(view),
-                )
-            ),
+            say("terminal.deal", rules=rules, score=now, name=dealer, trumps=trumps(view)),
         )
         if view.low:
             self._asker.say(say("terminal.low"))
@@ -231,12 +217,7 @@ def _question(view: View) -> str:
         return say("terminal.your_card")
     cards = [each.symbol for each in view.upcards]
     cards += [say("cards.hidden_short")] * (TAKE_HIDDEN in view.legal())
-    return say("terminal.take", cards=say("terminal.or").join(cards))
-
-
-def _taken(view: View, second: bool) -> str:
-    hidden = second and view.rules.hidden_choice
-    return action_symbol(TAKE_HIDDEN if hidden else int(view.upcards[int(second)]))
+    return say("terminal.take", cards=listed(cards, "or"))
 
 
 def _by_suit(cards: Sequence[Card]) -> str:
@@ -246,7 +227,7 @@ def _by_suit(cards: Sequence[Card]) -> str:
 
 
 def _action(answer: str) -> int | None:
-    if answer in ("hidden", "the hidden card"):
+    if answer in (say("cards.hidden_short"), say("cards.hidden")):
         return TAKE_HIDDEN
     try:
         return int(card(answer))

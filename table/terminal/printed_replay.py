@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...engine.cards import SUIT_NAMES, SUIT_SYMBOLS, SUITS, card
+from ...engine.cards import SUIT_SYMBOLS, SUITS, card
 from ...engine.rules import Match
 from ..analysis import WIN, Analysis, Decision
 from ..labels import say
 from ..replay import Draw, Position, Replay, Step
-from ..words import action_symbol, match_words, percent
+from ..words import action_symbol, match_words, percent, suit_name
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SUIT_ORDER = "SHCD"
@@ -63,7 +63,7 @@ def _heading(replay: Replay, before: Position, seat: int | None) -> Iterator[str
     trumps = say("printed.no_trumps")
     if trump is not None:
         suit = SUITS.index(trump)
-        trumps = say("printed.trumps", suit=SUIT_NAMES[suit], symbol=SUIT_SYMBOLS[suit])
+        trumps = say("printed.trumps", suit=suit_name(suit), symbol=SUIT_SYMBOLS[suit])
     yield trumps + (say("printed.low") if before.low else "")
     yield ""
     yield from _hands(before, names, seat)

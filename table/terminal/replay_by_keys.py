@@ -128,10 +128,7 @@ class _Stepping:
         name = self._names[0 if game.turn == self._seat else 1]
         if game.turn != self._seat and not self._open:
             return sentence(f"{words.to_do(name, game.phase)}.")
-        verb = words.VERBS[game.phase]
-        line = sentence(
-            say("terminal.next", what=f"{words.does(name, verb)} {words.action_symbol(action)}")
-        )
+        line = sentence(say("terminal.next", what=words.did(name, game.phase, action)))
         worth = self._worth.get(self._at)
         if worth is None or len(worth.cards) < 2:
             return line

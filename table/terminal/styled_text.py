@@ -18,7 +18,6 @@ from typing import TextIO
 from ...engine.cards import SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
 from ...engine.output import PLAIN
 from ..labels import say
-from ..words import with_symbols
 
 Piece = tuple[str, str]
 Line = list[Piece]
@@ -199,7 +198,7 @@ def flowed(line: Line, columns: int) -> list[Line]:
 
 def told_in_lines(head: str, style: str, text: str, columns: int) -> list[Line]:
     """A sentence with a styled beginning, its cards as people read them, in lines that fit."""
-    return flowed([(head, style), *sentence(with_symbols(text))], columns)
+    return flowed([(head, style), *sentence(text)], columns)
 
 
 def key_line(keys: Sequence[tuple[str, str]], columns: int) -> Line:

@@ -19,6 +19,7 @@ AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SETTINGS = "german-whist-settings"
 PLAYABLE = ".hit:not([aria-disabled])"
+SHOWN = ".felt[data-move]"
 OVER = "dialog.score[open]"
 
 
@@ -89,7 +90,7 @@ class Visit:
         }
         name = self.ask("tables", told)["state"]["id"]
         self.go(f"table/{name}")
-        self.page.locator(".felt[data-move]").wait_for()
+        self.page.locator(SHOWN).wait_for()
         return name
 
     def ask(self, path: str, body: Any = None) -> Any:
@@ -111,8 +112,19 @@ class Visit:
 
     @property
     def move(self) -> str:
-        """The number of the decision that the page shows."""
-        return self.page.locator(".felt").get_attribute("data-move") or ""
+        """The number of the decision that the page shows, once it shows one."""
+        return self.page.locator(SHOWN).get_attribute("data-move") or ""
+
+    @property
+    def hand(self) -> list[str]:
+        """The cards that lie before the person, and what else can be chosen."""
+        return self.page.locator(".hit").evaluate_all("all => all.map(each => each.ariaLabel)")
+
+    def wait_for_hand(self, hand: list[str]) -> None:
+        """Until these cards lie there again."""
+        script = """hand => hand.join() === [...document.querySelectorAll('.hit')]
+            .map(each => each.ariaLabel).join()"""
+        self.page.wait_for_function(script, arg=hand)
 
     def wait_for_more(self, move: str) -> None:
         """Until the next decision is there, or the score."""
@@ -124,7 +136,6 @@ class Visit:
 
     def play_on(self) -> None:
         """One card, by a click on its outer edge, which no other card covers."""
-        self.page.locator(".felt[data-move]").wait_for()
         move = self.move
         self.page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
         self.wait_for_more(move)
@@ -150,7 +161,6 @@ class Visit:
 
     def play_by_keys(self) -> None:
         """One card, by keys alone."""
-        self.page.locator(".felt[data-move]").wait_for()
         move, keyboard = self.move, self.page.keyboard
         keyboard.press("Home")
         for _ in range(26):

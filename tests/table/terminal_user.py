@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import random
 import select
 import signal
 import struct
@@ -12,6 +13,9 @@ import termios
 import time
 
 import pyte
+
+from german_whist.table.statistics import Statistics, Total
+from german_whist.table.terminal.styled_text import ink_for, line_width, text_of_line
 
 PATIENCE = 240.0
 ONE_PRESS = 0.6
@@ -149,3 +153,36 @@ class TerminalUser:
                 return found
             self.press("enter")
         raise AssertionError(f"{until} did not come:\n{self.text}")
+
+
+class FakeScreen:
+    """A screen that looks at every page and presses keys at random."""
+
+    KEYS = ("left", "right", "up", "down", "home", "end", *"7Kkostr?mx", "resize")
+
+    def __init__(self, columns, rows, seed, keys=KEYS):
+        self.ink = ink_for(sys.stdout, {"NO_COLOR": "1"})
+        self.columns, self.rows = columns, rows
+        self.pages = []
+        self.said = ""
+        self._random, self._keys = random.Random(seed), keys
+
+    def show(self, lines):
+        assert len(lines) <= self.rows
+        for line in lines:
+            assert line_width(line) <= self.columns, text_of_line(line)
+            self.ink.painted(line)
+        self.pages.append("\n".join(map(text_of_line, lines)))
+
+    def key(self, timeout=None):
+        return self._random.choice([*["enter"] * 6, *self._keys])
+
+
+class NoKeeper:
+    """Keeps nothing."""
+
+    def keep(self, session):
+        pass
+
+    def statistics(self):
+        return Statistics([], Total(0, 0, 0, 0, 0, 0), [], [], [])

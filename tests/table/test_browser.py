@@ -73,11 +73,10 @@ def test_a_match_is_played_by_keys_alone(visit: Visit) -> None:
 def test_letters_and_digits_find_cards(visit: Visit) -> None:
     visit.sit_down(rules="classic", seed=11)
     page = visit.page
-    names = page.locator(".hit").evaluate_all("all => all.map(each => each.ariaLabel)")
     keys = {"ten": "0", "jack": "j", "queen": "q", "king": "k", "ace": "a"}
     digits = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
     keys |= {word: str(place + 2) for place, word in enumerate(digits)}
-    for name in names:
+    for name in visit.hand:
         rank, suit = name.split(" of ")
         page.keyboard.press(keys[rank])
         page.keyboard.press(suit[0])
@@ -191,16 +190,15 @@ def test_a_hand_survives_a_reload_and_a_server_that_begins_again(
         page = visit.page
         visit.sit_down(rules="quick", seed=8)
         visit.play_on()
-        shown = "all => all.map(each => each.ariaLabel).join()"
-        before = page.locator(".hit").evaluate_all(shown)
+        before = visit.hand
         page.reload()
+        visit.wait_for_hand(before)
         page.locator(PLAYABLE).first.wait_for()
-        assert page.locator(".hit").evaluate_all(shown) == before
         assert not visit.complaints
         server.stop()
         page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
         expect(page.locator("#connection")).to_contain_text("connection")
-        assert page.locator(".hit").evaluate_all(shown) == before
+        visit.wait_for_hand(before)
         server.start()
         expect(page.locator("#connection")).to_be_hidden(timeout=30_000)
         visit.play_on()

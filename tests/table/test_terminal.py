@@ -152,7 +152,7 @@ def test_thinking_is_shown_and_keys_are_answered_meanwhile(terminal, tmp_path, m
     (tmp_path / "slow.py").write_text(slow)
     monkeypatch.chdir(tmp_path)
     user = terminal("slow:player", "--seed", "3")
-    user.wait_for("slow:player is thinking")
+    user.wait_for("Slow:player is thinking")
     user.press("s")
     user.wait_for("Seen so far")
     user.press("enter")

@@ -1,7 +1,6 @@
 """The terminal game through pipes, its mistakes in sentences, and its pages for every rule set."""
 
 import os
-import random
 import re
 import signal
 import subprocess
@@ -10,12 +9,12 @@ from contextlib import nullcontext
 from itertools import pairwise
 
 import pytest
+from terminal_user import FakeScreen, NoKeeper
 
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules, named_rules
 from german_whist.table.hints import known_cards
 from german_whist.table.session import Session, Settings
-from german_whist.table.statistics import Statistics, Total
 from german_whist.table.store import Store
 from german_whist.table.terminal import replay_by_keys
 from german_whist.table.terminal.drawing import Table, in_order, page
@@ -23,7 +22,7 @@ from german_whist.table.terminal.keeping import Left
 from german_whist.table.terminal.lobby import Lobby
 from german_whist.table.terminal.pages import rules_page, seen_page, tricks_page
 from german_whist.table.terminal.play_by_keys import Evening
-from german_whist.table.terminal.styled_text import ink_for, line_width, text_of_line, tidy
+from german_whist.table.terminal.styled_text import ink_for, text_of_line, tidy
 
 DECK = [rank + suit for suit in "SHDC" for rank in "AKQJT98765432"]
 
@@ -141,38 +140,6 @@ def test_mistakes_are_told_in_sentences(tmp_path, arguments, sentence):
 
 
 # -- without a program around it
-
-
-class FakeScreen:
-    """A screen that looks at every page and presses keys at random."""
-
-    def __init__(self, columns, rows, seed):
-        self.ink = ink_for(sys.stdout, {"NO_COLOR": "1"})
-        self.columns, self.rows = columns, rows
-        self.pages = []
-        self.said = ""
-        self._random = random.Random(seed)
-
-    def show(self, lines):
-        assert len(lines) <= self.rows
-        for line in lines:
-            assert line_width(line) <= self.columns, text_of_line(line)
-            self.ink.painted(line)
-        self.pages.append("\n".join(map(text_of_line, lines)))
-
-    def key(self, timeout=None):
-        keys = ["enter"] * 6 + ["left", "right", "up", "down", "home", "end", "7", "K", "k", "o"]
-        return self._random.choice([*keys, "s", "t", "r", "?", "m", "resize", "x"])
-
-
-class NoKeeper:
-    """Keeps nothing."""
-
-    def keep(self, session):
-        pass
-
-    def statistics(self):
-        return Statistics([], Total(0, 0, 0, 0, 0, 0))
 
 
 @pytest.mark.parametrize("name", named_rules())

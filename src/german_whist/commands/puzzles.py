@@ -1,28 +1,32 @@
 # pyright: strict
-"""Make puzzles for the table: positions with one right card, from hands that agents play.
+"""Make or grade puzzles for the table: positions with one right card, from hands of agents.
 
 `make` looks for endings in which one card alone wins or saves the hand, by their exact values,
 and for tricks of the foreplay with one card that is clearly best beyond the search's interval.
-They are added to those of the data folder, which the table shows beside its own.
+They are added to those of the data folder, which the table shows beside its own. `grade` rates
+all puzzles of a file anew, where the players that grade them or their ladder have changed.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from ..engine.files import written_whole
 from ..engine.rules import named_rules
-from ..table.puzzles import FILE, make_puzzles, read_puzzles
+from ..table.puzzles import FILE, Puzzle, graded, make_puzzles, read_puzzles
 from ..table.store import data_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("what", choices=["make"], help="make: look for puzzles")
+    parser.add_argument(
+        "what", choices=["make", "grade"], help="make: look for puzzles; grade: rate those there"
+    )
     parser.add_argument("--endgames", type=int, default=20, metavar="N", help="how many (20)")
     parser.add_argument("--foreplay", type=int, default=5, metavar="N", help="how many (5)")
     parser.add_argument("--rules", default="classic", metavar="NAME", help="rule set (classic)")
@@ -48,16 +52,26 @@ def run(arguments: argparse.Namespace) -> int:
         )
     out: Path = arguments.out or data_folder() / FILE
     before = read_puzzles(out.read_bytes()) if out.exists() else []
+    if arguments.what == "grade":
+        _write(out, map(graded, before))
+        print(f"{out}: {len(before)} puzzles graded")
+        return 0
     found = {each.id: each for each in before}
-    made = make_puzzles(rules, arguments.seed, arguments.endgames, arguments.foreplay, _tell)
-    for each in made:
-        found.setdefault(each.id, each)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(out, "w") as file:
-        for each in found.values():
-            file.write(msgspec.json.encode(each).decode() + "\n")
+    try:
+        made = make_puzzles(rules, arguments.seed, arguments.endgames, arguments.foreplay, _tell)
+        for each in made:
+            found.setdefault(each.id, each)
+    finally:  # what was found until Ctrl-C stays, and another seed finds others
+        _write(out, found.values())
     print(f"{out}: {len(found)} puzzles, {len(found) - len(before)} of them new")
     return 0
+
+
+def _write(out: Path, puzzles: Iterable[Puzzle]) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(out, "w") as file:
+        for each in puzzles:
+            file.write(msgspec.json.encode(each).decode() + "\n")
 
 
 def _tell(kind: str, left: int) -> None:

@@ -1,6 +1,6 @@
 /* Cards as texts ("TH" is the ten of hearts): ids, names, and the order in which a hand is held. */
 
-import { LABELS, say } from "./words.js";
+import { LABELS, listed, say } from "./words.js";
 
 export const RANKS = "23456789TJQKA";
 export const SUITS = "CDHS";
@@ -22,6 +22,13 @@ export function cardOf(action) {
 
 export const actionName = (action) => (action === TAKE_HIDDEN ? say("cards.hidden") : nameOf(cardOf(action)));
 export const actionSymbol = (action) => (action === TAKE_HIDDEN ? say("cards.hidden_short") : symbolOf(cardOf(action)));
+
+/** Why a card of the hand may not be played now. */
+export function whyNot({ phase, trick, legal }, action) {
+  if (phase === "choose") return say("refused.choose");
+  const suit = SUIT_NAMES[suitOf(trick[0].card)];
+  return say("refused.follow", { card: actionSymbol(action), suit, cards: listed(legal.map(actionSymbol), "or") });
+}
 
 function permutations(items) {
   if (items.length < 2) return [items];

@@ -2,9 +2,7 @@
 
 import { h } from "./dom.js";
 import { suitIcon } from "./suits.js";
-import { say } from "./words.js";
-
-const capital = (name) => name[0].toUpperCase() + name.slice(1);
+import { capital, say } from "./words.js";
 
 function score(number) {
   return h("span", { class: "plate-score" }, number, h("small"));
@@ -36,7 +34,7 @@ class Plate {
     const { who } = this;
     const name = capital(state.names[who]);
     this.name.textContent = name;
-    this.mark.textContent = name[0].toUpperCase();
+    this.mark.textContent = name[0];
     this.dealer.hidden = state.dealer !== who;
     tellScore(this.tricks, state.tricks[who], "trick");
     this.stockTricks.textContent = state.stock_tricks ? say("plates.for_stock", { n: state.stock_tricks[who] }) : "";

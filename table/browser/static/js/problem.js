@@ -2,7 +2,7 @@
    stands what every card is worth, and endings are played out against perfect defence. */
 
 import { get, post } from "./api.js";
-import { actionSymbol, cardOf, TAKE_HIDDEN } from "./cards.js";
+import { actionSymbol, cardOf, TAKE_HIDDEN, whyNot } from "./cards.js";
 import { cardText } from "./chip.js";
 import { announce, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
@@ -78,7 +78,7 @@ export class ProblemPage {
   async answer(action) {
     if (this.playing) return;
     if (this.answered) return void this.playOut(action);
-    if (!this.problem.legal.includes(action)) return void toast(say("problem.follow"));
+    if (!this.problem.legal.includes(action)) return void toast(whyNot(this.problem, action));
     try {
       const found = await post(`${this.path}/answer`, { action });
       this.answered = found;

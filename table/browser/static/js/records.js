@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { toast } from "./dialogs.js";
 import { h } from "./dom.js";
-import { bothOf, say } from "./words.js";
+import { listed, say } from "./words.js";
 
 const LARGEST = 5 * 1024 * 1024;
 let opened = null;
@@ -87,7 +87,7 @@ export class RecordsPage {
       problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, say("records.problems", { n: problems.length })),
         h("ul", {}, problems.slice(0, 8).map((text) => h("li", {}, text)))) : "",
       handList(opened.hands.map((each, place) => ({
-        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: say("records.hand", { n: place + 1, players: bothOf(each.players) }), text: `${each.rules_title} · ${each.result.text}`, result: each.result,
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: say("records.hand", { n: place + 1, players: listed(each.players) }), text: `${each.rules_title} · ${each.result.text}`, result: each.result,
       }))));
   }
 }

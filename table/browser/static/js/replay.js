@@ -6,7 +6,7 @@ import { h, pause } from "./dom.js";
 import { icon, tool } from "./icons.js";
 import { ReplayView } from "./replay_view.js";
 import { feltOptions, onchange, openSettings } from "./settings.js";
-import { bothOf, say } from "./words.js";
+import { listed, say } from "./words.js";
 
 const ASK_EVERY = 700;
 
@@ -26,7 +26,7 @@ export class ReplayPage {
 
   async open() {
     const replay = await get(this.path);
-    this.title.replaceChildren(bothOf(replay.players), h("small", {}, `${replay.rules} · ${replay.result.text}`));
+    this.title.replaceChildren(listed(replay.players), h("small", {}, `${replay.rules} · ${replay.result.text}`));
     this.view = new ReplayView(replay, { ready: false, done: 0 }, { felt: feltOptions, first: this.first, onstep: (step) => this.note(step) });
     this.place.replaceChildren(this.view.root);
     this.stop = onchange(() => this.view.go(this.view.at, true));

@@ -2,7 +2,7 @@
 
 import { byId, h } from "./dom.js";
 import { ReplayView } from "./replay_view.js";
-import { bothOf } from "./words.js";
+import { listed } from "./words.js";
 
 const saved = JSON.parse(byId("hand").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -23,7 +23,7 @@ const view = new ReplayView(saved.replay, saved.analysis, { felt });
 const about = [saved.replay.rules, saved.replay.result.text, ...saved.notes].join(" · ");
 document.body.append(
   h("main", { class: "table-page replay-page" },
-    h("header", { class: "table-bar" }, h("h1", {}, bothOf(saved.replay.players), h("small", {}, about))),
+    h("header", { class: "table-bar" }, h("h1", {}, listed(saved.replay.players), h("small", {}, about))),
     h("div", { class: "replay-place" }, view.root)));
 if (saved.seat !== "both") view.look(saved.seat);
 

@@ -4,12 +4,12 @@ import { get } from "./api.js";
 import { dialog } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { trophy } from "./icons.js";
-import { say } from "./words.js";
+import { capital, say } from "./words.js";
 
 const ASK_EVERY = 600;
 
 function table(state) {
-  const [me, other] = state.names.map((name) => name[0].toUpperCase() + name.slice(1));
+  const [me, other] = state.names.map(capital);
   const hands = state.match.hands ?? [];
   const pay = (value) => (value > 0 ? `+${value}` : "");
   const total = state.match.kind === "best" ? state.match.hands_won : state.match.points;

@@ -1,7 +1,7 @@
 /* The table page: shows a session, sends what is clicked or keyed, and moves what the server tells. */
 
 import { get, post, Refused, Unreachable } from "./api.js";
-import { actionName, cardOf, SUIT_NAMES, suitOf, TAKE_HIDDEN } from "./cards.js";
+import { actionName, cardOf, TAKE_HIDDEN, whyNot } from "./cards.js";
 import { announce, dialog, dialogOpen, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { Felt } from "./felt.js";
@@ -24,13 +24,6 @@ const PATIENCE = 1000;
 const REST = { normal: 620, fast: 150, none: 0 };
 const STOCK_GONE = { normal: 2200, fast: 900, none: 0 };
 const QUIET = ["hand_over", "match_over"];
-
-/* The server knows the rules; all that can be against them is not to follow suit. */
-function whyNot(state) {
-  if (state.phase === "choose") return say("table.take_first");
-  const led = SUIT_NAMES[suitOf(state.trick[0].card)];
-  return say("table.follow", { Suit: `${led[0].toUpperCase()}${led.slice(1)}`, suit: led });
-}
 
 export class TablePage {
   constructor(id) {
@@ -215,7 +208,7 @@ export class TablePage {
     const move = this.queue.wish(wish);
     if (move === null || move !== state.move) return;
     if (state.turn !== 0 || state.left) this.refuse(card, `${state.said.prompt}.`);
-    else if (!state.legal.includes(action)) this.refuse(card, whyNot(state));
+    else if (!state.legal.includes(action)) this.refuse(card, whyNot(state, action));
     else this.send(action, card, move);
   }
 
