@@ -97,6 +97,7 @@ def test_an_illegal_card_is_refused_with_a_reason_and_stays(visit: Visit) -> Non
         if following and illegal.count():
             break
         visit.play_on()
+    page.locator(".felt[data-move]").wait_for()
     move, name = visit.move, illegal.first.get_attribute("aria-label")
     illegal.first.click(position={"x": 6, "y": 12}, force=True)
     expect(page.get_by_role("alert")).to_contain_text("follow suit")
