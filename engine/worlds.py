@@ -329,7 +329,9 @@ def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
                 for suit in range(4):
                     weight *= _choose(unseen[suit], np.int64(share[suit]))
                 total += weight
-                plan.shares[count] = share
+                # One by one: what assigns a whole row takes seconds to compile.
+                for suit in range(4):
+                    plan.shares[count, suit] = share[suit]
                 plan.cumulative[count] = total
                 count += 1
     plan.vectors = count

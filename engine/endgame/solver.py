@@ -51,9 +51,14 @@ def _compile_solver() -> None:
 def scratch_here() -> Scratch:
     """The calling thread's working memory."""
     if not hasattr(_own, "scratch"):
-        warm_up("endgame solver", "engine", _compile_solver)
         _own.scratch = new_scratch()
     return _own.scratch
+
+
+def _scratch_for_one() -> Scratch:
+    """The same where Python asks about one position, for which agents need nothing compiled."""
+    warm_up("endgame solver", "engine", _compile_solver)
+    return scratch_here()
 
 
 def _set_of(hand: Hand) -> int:
@@ -116,7 +121,7 @@ def _checked(
 def value(hands: Sequence[Hand], trump: Trump, leader: int, low: bool = False) -> int:
     """The tricks that `leader` takes with best play by both, at the start of a trick."""
     mine, theirs, suit, _ = _checked(hands, trump, leader, None)
-    return int(solve(tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit))
+    return int(solve(tables(suit != NO_TRUMP, low), _scratch_for_one(), mine, theirs, suit))
 
 
 def moves(
@@ -135,7 +140,7 @@ def moves(
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
     worth = np.empty(52, np.int64)
-    solve_moves(tables(suit != NO_TRUMP, low), scratch_here(), mine, theirs, suit, lead, worth)
+    solve_moves(tables(suit != NO_TRUMP, low), _scratch_for_one(), mine, theirs, suit, lead, worth)
     return {card(int(c)): int(worth[c]) for c in np.flatnonzero(worth >= 0)}
 
 
@@ -150,7 +155,7 @@ def best_card(
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
     known = tables(suit != NO_TRUMP, low)
-    return card(int(best_card_compiled(known, scratch_here(), mine, theirs, suit, lead)))
+    return card(int(best_card_compiled(known, _scratch_for_one(), mine, theirs, suit, lead)))
 
 
 # -- races
