@@ -5,6 +5,7 @@ Every field is declared here, and checked once, where a card is read.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
@@ -80,6 +81,12 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     """The critic whose weights are there as well, to train on with; players do without."""
 
     def __post_init__(self) -> None:
+        twice = [place for place, found in Counter(self.inputs).items() if found > 1]
+        if twice:
+            raise ValueError(
+                f"the network reads place {twice[0]} of the observation twice: each place that it "
+                "reads stands once among its inputs"
+            )
         if (self.kind == "attention") != (self.attention is not None):
             raise ValueError(
                 f"the network is of the kind {self.kind!r}: attention has to be told of one of "
@@ -115,7 +122,7 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     actions: Size
     layout: LayoutName
     layout_version: int = LAYOUT_VERSION
-    observation_size: int = OBSERVATION_SIZE
+    observation_size: Annotated[int, Meta(ge=1, le=OBSERVATION_SIZE)] = OBSERVATION_SIZE
     rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     horizon: Horizon
     reward: Reward = "points"
@@ -128,3 +135,11 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     revision: str | None = None
     commands: tuple[str, ...] = ()
     """What was typed to train it."""
+
+    def __post_init__(self) -> None:
+        beyond = [place for place in self.network.inputs if place >= self.observation_size]
+        if beyond:
+            raise ValueError(
+                f"the network reads place {beyond[0]} of observations that have "
+                f"{self.observation_size} places: one of the two figures is wrong"
+            )
