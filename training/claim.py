@@ -63,6 +63,11 @@ def _holder(folder: Path) -> str:
 
 def claim_new(folder: Path) -> Claim:
     """A folder for a new run, made if it is not there; refused if anything is in it."""
+    if not str(folder).isprintable():
+        raise ValueError(
+            f"{str(folder)!r} can not name a run: its lines in tables and reports would break; "
+            "leave out what can not be printed"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     _check_empty(folder)
     claim = Claim(folder)

@@ -75,6 +75,12 @@ def test_runs_of_one_name_take_the_next_folder_each(tmp_path: Path) -> None:
         each.close()
 
 
+def test_a_run_is_not_named_by_what_can_not_be_printed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'.*two.nlines' can not name a run"):
+        claim_new(tmp_path / "two\nlines")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_is_held_is_refused_with_the_name_of_the_process(tmp_path: Path) -> None:
     claim = claim_new(tmp_path / "run")
     told = rf"run is being trained by process {os.getpid()} on .+ since \d{{4}}-.*Ctrl-C"
