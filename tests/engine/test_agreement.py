@@ -32,8 +32,8 @@ from support import (
     view_bytes,
 )
 
-HANDS_OF_A_NAMED_SET = 460
-HANDS_OF_AN_ODD_SET = 200
+HANDS_OF_A_NAMED_SET = 440
+HANDS_OF_AN_ODD_SET = 150
 SHARE_READ_BY_PEOPLE = 12
 
 
