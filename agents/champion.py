@@ -1,8 +1,8 @@
 """The champion: the network that comes with the package, trained by self-play.
 
 Its card, `champion.json`, holds the commands that trained it and what it was measured at. The
-last trick for the stock it does not play by feeling: few worlds are possible then, and it goes
-through all of them, as the thinker does. The first champion is kept to measure against.
+last two tricks for the stock it does not play by feeling: what follows them is exact, so there
+it thinks, in few worlds. The first champion is kept to measure against.
 """
 
 from __future__ import annotations
@@ -10,31 +10,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..engine.rules import Match, Rules
 from .base import Array, CannotPlay
 from .checkpoint import Checkpoint, read_card
 from .network import NetworkAgent, check_rules
-from .thinker import BELIEFS, POLICY, LastTrick
+from .thinker import POLICY, ThinkerAgent, is_late
 
 NAME, FIRST_NAME = "champion", "champion-1"
 WEIGHTS = POLICY
+LAST, WORLDS = 2, 16
+"""How many tricks for the stock it thinks about, and in how many worlds."""
 FIRST_WEIGHTS = Path(__file__).with_name("champion-1.safetensors")
 
 
 class Champion(NetworkAgent):
-    """The trained network that comes with the package, its last trick for the stock exact."""
+    """The network that comes with the package, thinking at the last tricks for the stock."""
 
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy`, or `sample` for the network alone."""
         super().__init__(rules, WEIGHTS, *words, match=match, name=NAME)
-        self._last = None if self.sample else LastTrick(self.rules, WEIGHTS, BELIEFS)
-        self.reads_tricks = self._last is not None
+        self._thinker = None if self.sample else ThinkerAgent(self.rules, WORLDS, f"last={LAST}")
+        self.reads_tricks = self._thinker is not None
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""
-        actions = super().act(views, rng)
-        if self._last is not None:
-            self._last.improve(views, actions)
+        if self._thinker is None:
+            return super().act(views, rng)
+        actions, late = np.empty(len(views), np.int64), is_late(views, LAST)
+        actions[~late] = super().act(views[~late], rng[~late])
+        actions[late] = self._thinker.act(views[late], rng[late])
         return actions
 
     @staticmethod

@@ -66,7 +66,7 @@ _own(
 _own("champion-1", "champion", "FirstChampion", "the first champion, to measure against")
 _own(
     *("thinker", "thinker", "ThinkerAgent", "the champion, thinking in imagined worlds"),
-    usage="thinker:64[,policy=PATH][,worth=PATH][,beliefs=PATH] or thinker:5ms",
+    usage="thinker:64[,last=TRICKS][,policy=PATH][,worth=PATH][,beliefs=PATH] or thinker:5ms",
 )
 _own("human", "human", "HumanAgent", "you, at the terminal")
 _own(

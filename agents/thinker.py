@@ -11,9 +11,10 @@ Where one trick is left for the stock, few worlds are possible: all of them are 
 follows is exact. So is what lies behind the last trick but one, as if the cards were open
 then. The endgame is perfect.
 
-`thinker:5ms` thinks for so long a move instead; after that come, by name, the networks that it
-is to use, `thinker:64,policy=PATH,worth=PATH,beliefs=PATH`; with `beliefs=voids` worlds heed
-nothing but failures to follow suit.
+`thinker:5ms` thinks for so long a move instead. After that come, by name, the tricks for the stock
+that it thinks about, `thinker:64,last=4` (before those the policy network plays alone), and the
+networks that it is to use, `thinker:64,policy=PATH,worth=PATH,beliefs=PATH`; with `beliefs=voids`
+worlds heed nothing but failures to follow suit.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables
 from ..engine.endgame.solver import scratch_here
-from ..engine.endings import known_endings
 from ..engine.play import Record, legal, pay_for, play, row, stock_left
 from ..engine.rules import Match, Rules
 from ..engine.state import FOLLOW, GAME
@@ -49,7 +49,7 @@ from .endgame import is_open
 from .endings import ending_worth
 from .judges import check_judged, read_judge_card
 from .layers import Layers, Rows, new_rows, pass_rows
-from .network import Policy, check_rules, look, ones_of
+from .network import NetworkAgent, Policy, check_rules, look, ones_of
 from .replies import Desk, PolicyNet, ask, new_desk, policy_net
 from .searching import SearchAgent
 from .worth import MOST_PLACES, OUTCOMES, paid_on_average, read_worth, write_game_places
@@ -610,6 +610,25 @@ def pays_of(rules: Rules) -> Array:
     )
 
 
+def is_late(views: Array, tricks: int) -> Array:
+    """Which views are of the last tricks for the stock, so many of them."""
+    left = views["stock_left"]
+    return (left > 0) & (left <= 2 * tricks)
+
+
+def _tricks(text: str, rules: Rules) -> int:
+    """How many tricks for the stock are thought about."""
+    most = rules.stock_cards // 2
+    if text == "all":
+        return most
+    if text.isdecimal() and 1 <= int(text) <= most:
+        return int(text)
+    raise ValueError(
+        f"last is {text!r}: it is how many of the tricks for the stock are thought about, the last "
+        f"ones, from 1 to {most} in {rules.name}"
+    )
+
+
 class ThinkerAgent(SearchAgent):
     """The policy network, networks of worth and of beliefs, and imagined worlds."""
 
@@ -624,22 +643,29 @@ class ThinkerAgent(SearchAgent):
         *words: str,
         match: Match | None = None,
     ) -> None:
-        """`samples` is a number of worlds or a time a move; `words` name networks by path."""
+        """`samples` is a number of worlds or a time a move; `words` are `last=K` and networks."""
         super().__init__(rules, samples, "voids", match)
         check_playable(self.rules)
-        paths: dict[str, str | Path] = {"policy": POLICY, "worth": WORTH, "beliefs": BELIEFS}
+        told: dict[str, str] = {
+            "policy": str(POLICY), "worth": str(WORTH), "beliefs": str(BELIEFS), "last": "all"
+        }  # fmt: skip
         for word in words:
-            name, _, path = word.partition("=")
-            if name not in paths or not path:
+            name, _, value = word.partition("=")
+            if name not in told or not value:
                 raise ValueError(
-                    f"{word!r} is no option of a thinker: it takes networks by name, as in "
-                    + ", ".join(f"{each}=PATH" for each in paths)
-                    + f", and beliefs={VOIDS}"
+                    f"{word!r} is no option of a thinker: it takes last=TRICKS, and networks by "
+                    f"name, as in policy=PATH, worth=PATH, beliefs=PATH, and beliefs={VOIDS}"
                 )
-            paths[name] = path
-        worth = Path(paths["worth"])
-        self.minds = minds_of(self.rules, Path(paths["policy"]), worth, paths["beliefs"])
-        warm_up("thinker", "agents", lambda: self.act(no_views(), no_rng()))
+            told[name] = value
+            self.name += f",{word}"
+        self._last = _tricks(told["last"], self.rules)
+        policy = Path(told["policy"])
+        # With two tricks left for the stock all leaves are exact.
+        worth = Path(told["worth"]) if self._last > 2 else None
+        self.minds = minds_of(self.rules, policy, worth, told["beliefs"])
+        everything = 2 * self._last >= self.rules.stock_cards
+        self._before = None if everything else NetworkAgent(self.rules, policy)
+        warm_up("thinker", "agents", lambda: SearchAgent.act(self, no_views(), no_rng()))
 
     @staticmethod
     def plays(rules: Rules) -> bool:
@@ -652,6 +678,15 @@ class ThinkerAgent(SearchAgent):
         except CannotPlay:
             return False
         return True
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """The best card found for each view."""
+        if self._before is None:
+            return super().act(views, rng)
+        actions, late = np.empty(len(views), np.int64), is_late(views, self._last)
+        actions[~late] = self._before.act(views[~late], rng[~late])
+        actions[late] = super().act(views[late], rng[late])
+        return actions
 
     def _room(self) -> Thoughts:
         return new_thoughts(self.minds)
@@ -678,28 +713,3 @@ class ThinkerAgent(SearchAgent):
         thinker_actions(
             self.record, known, views, streams, samples, go_on, self.minds, room, actions
         )
-
-
-class LastTrick:
-    """The last trick for the stock, played by all worlds that are possible."""
-
-    def __init__(self, rules: Rules, policy: Path, beliefs: str | Path) -> None:
-        check_playable(rules)
-        self._record = rules.record()
-        self._known = known_endings(rules)[0]
-        self._minds = minds_of(rules, policy, None, beliefs)
-        warm_up("last trick", "agents", lambda: self._decide(no_views(), no_rng()))
-
-    def improve(self, views: Array, actions: Array) -> None:
-        """Replace the actions of views at the last trick for the stock."""
-        where = np.flatnonzero((views["stock_left"] == 2) & (views["to_move"] == 1))
-        if len(where):
-            actions[where] = self._decide(views[where], np.zeros(len(where), np.uint64))
-
-    def _decide(self, views: Array, rng: Array) -> Array:
-        actions = np.empty(len(views), np.int64)
-        room = new_thoughts(self._minds)
-        thinker_actions(
-            self._record, self._known, views, rng, 1, False, self._minds, room, actions
-        )  # fmt: skip
-        return actions

@@ -295,27 +295,41 @@ def test_it_thinks_for_a_time_and_stops_when_one_card_is_left() -> None:
     assert player.choose(game.view(game.turn or 0)) in game.view(game.turn or 0).legal()
 
 
-def test_at_the_last_trick_the_champion_plays_as_the_thinker_and_before_it_as_its_network() -> None:
-    champion, thinker = Player(make_agent("champion")), Player(make_agent("thinker:4"))
+@pytest.mark.parametrize(
+    ("name", "as_thinker", "last"),
+    [
+        ("champion", "thinker:16", 2),
+        ("thinker:5,last=4", "thinker:5", 4),
+    ],
+)
+def test_at_the_last_tricks_it_thinks_and_before_them_its_network_plays(
+    name: str, as_thinker: str, last: int
+) -> None:
+    player, thinker = Player(make_agent(name), seed=2), Player(make_agent(as_thinker), seed=2)
     network = Player(NetworkAgent("classic", WEIGHTS))
     apart = 0
     for seed in range(12):
-        for trick in (7, 12):
-            game = at_trick(trick, seed, follow=False)
-            view: View = game.view(game.turn or 0)
-            if trick == 12:
-                assert champion.choose(view) == thinker.choose(view)
-                apart += champion.choose(view) != network.choose(view)
-            else:
-                assert champion.choose(view) == network.choose(view)
-    assert apart > 0
+        for trick in (12 - last, 13 - last, 12, 13):
+            for follow in (False, True):
+                game = at_trick(trick, seed, follow)
+                view: View = game.view(game.turn or 0)
+                chosen, plain = player.choose(view), network.choose(view)
+                late = 13 - last <= trick <= 12
+                assert chosen == (thinker.choose(view) if late else plain)
+                apart += chosen != plain
+    assert apart > 2
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
     [
         ("thinker:0", "thinker:64"),
-        ("thinker:64,luck", "policy=PATH, worth=PATH, beliefs=PATH, and beliefs=voids"),
+        ("thinker:64,last=0", "last is '0': .* from 1 to 13 in classic"),
+        ("thinker:64,last=14", "last is '14': "),
+        (
+            "thinker:64,luck",
+            "last=TRICKS.* policy=PATH, worth=PATH, beliefs=PATH, and beliefs=voids",
+        ),
         (f"thinker:64,worth={WEIGHTS}", "is no network that judges"),
         ("thinker:64,worth=AGENTS/beliefs", "what is wanted is one of worth"),
         ("thinker:64,beliefs=nowhere", "there is no checkpoint"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 
 from german_whist.engine import compiled
 from german_whist.engine.compiled import COMPILED, inlined, jit, machine_code_folder, pasted
+from german_whist.engine.files import locked
 from german_whist.engine.play import suit_of
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="the compiler is off")
@@ -204,3 +206,27 @@ def test_a_first_use_is_told_once_and_a_later_one_is_silent(
     monkeypatch.setattr(compiled, "_warm", set())
     compiled.warm_up("thing", "engine", lambda: calls.append("interpreted"))
     assert calls[-1] == "other"
+
+
+def test_who_comes_second_waits_while_the_first_compiles_and_does_not_tell_of_it_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert home.exists()
+    monkeypatch.setattr(compiled, "COMPILED", True)
+    monkeypatch.setattr(compiled, "_warm", set())
+    folder = machine_code_folder("engine")
+    ran, begun = threading.Event(), threading.Event()
+
+    def second() -> None:
+        begun.set()
+        compiled.warm_up("thing", "engine", ran.set)
+
+    waiting = threading.Thread(target=second)
+    with locked(folder / "thing.lock"):
+        waiting.start()
+        assert begun.wait(60)
+        assert not ran.wait(0.3)
+        (folder / "thing.ready").touch()
+    waiting.join(60)
+    assert ran.is_set()
+    assert capsys.readouterr().err == ""
