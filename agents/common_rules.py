@@ -36,8 +36,13 @@ def rules_of(player: object) -> tuple[Rules, ...] | None:
     return Checkpoint(place, {}, read_card(place)).rules
 
 
-def common_rules(players: Iterable[object]) -> Rules:
-    """Rules that all of these play: the classic ones if they do, else those of their cards."""
+def common_rules(players: Iterable[object], wanted: Any = None) -> Rules:
+    """The rules that are wanted; without any those that all of these play.
+
+    Those are the classic ones if all do, else what their cards have in common.
+    """
+    if wanted is not None:
+        return load_rules(wanted)
     bound = [(_title(player), found) for player in players if (found := rules_of(player))]
     usual = load_rules(_USUAL)
     offered = [usual, *(rules for _, found in bound[:1] for rules in found)]
@@ -57,7 +62,7 @@ def load_agent(player: object, rules: Any = None, *, match: Match | None = None)
     >>> load_agent("flat-mc:64").name
     'flat-mc:64'
     """
-    return as_agent(player, common_rules([player]) if rules is None else rules, match=match)
+    return as_agent(player, common_rules([player], rules), match=match)
 
 
 def _title(player: object) -> str:

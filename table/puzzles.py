@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -152,10 +152,8 @@ class _Found(NamedTuple):
         return int(self.rating // _BAND)
 
 
-def make_puzzles(
-    rules: Rules, seed: int, endgames: int, foreplay: int, tell: Callable[[str, int], None]
-) -> Iterator[Puzzle]:
-    """So many of either kind, from hands of a seed; `tell` hears of each that was found.
+def make_puzzles(rules: Rules, seed: int, endgames: int, foreplay: int) -> Iterator[Puzzle]:
+    """So many of either kind, from hands of a seed, as they are found.
 
     Most positions are easy, and few lie between easy and hard. So that there are puzzles for
     everybody, of several positions the one is kept whose rating is the rarest so far.
@@ -170,7 +168,6 @@ def make_puzzles(
             if found is not None:
                 kept[found.band] += 1
                 left -= 1
-                tell(kind, left)
                 yield _puzzle(kind, found)
 
 

@@ -78,13 +78,6 @@ class Lines(Callback):
         for each in found:
             self.write(f"{each.decisions:>13,} decisions: {each.text()}")
 
-
-class Display(Lines):
-    """What a person sees of a run, until it is closed."""
-
-    def __init__(self, out: IO[str] | None = None) -> None:
-        super().__init__(sys.stdout if out is None else out)
-
     def close(self) -> None:
         """Nothing more will be shown."""
 
@@ -100,11 +93,11 @@ def progress_line(run: Watched, told: Mapping[str, float], pace: Pace) -> str:
     )
 
 
-class LiveDisplay(Display):
-    """A panel that is drawn anew after each iteration; needs rich."""
+class LiveDisplay(Lines):
+    """A panel that is drawn anew after each iteration."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(sys.stdout)
         from rich.live import Live
 
         self._live: Any = Live(refresh_per_second=4)
@@ -153,11 +146,6 @@ def _panel(run: Watched, told: Mapping[str, float], pace: Pace) -> Any:
     return Panel(grid, title=escape(str(run.folder)), expand=False)
 
 
-def display_for() -> Display:
-    """A panel in a terminal that can show one, plain lines elsewhere."""
-    if sys.stdout.isatty():
-        try:
-            return LiveDisplay()
-        except ImportError:
-            pass
-    return Display()
+def display_for() -> Lines:
+    """A panel in a terminal, plain lines elsewhere."""
+    return LiveDisplay() if sys.stdout.isatty() else Lines(sys.stdout)

@@ -11,7 +11,6 @@ import errno
 import mmap
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +23,7 @@ import numpy as np
 
 from ..compiled import warm_up
 from ..files import locked, written_whole
+from ..progress import Progress
 from .generator import fill_high, fill_low
 from .layout import layer_size
 from .store import HEADER_BYTES, Kind, Opened, Part, TablebaseError, header, open_part, parts_of
@@ -75,56 +75,19 @@ def fill_layer(
     return sum(in_chunks(kind, n, threads, work))
 
 
-class Progress:
-    """A line on stderr that grows while a build lasts, once it has lasted a second."""
-
-    def __init__(self, title: str, total: int, patience: float = 1.0) -> None:
-        self._title = title
-        self._total = total
-        self._done = 0
-        self._begun = time.monotonic()
-        self._shown = self._begun + patience
-        self._wide = 0
-
-    def add(self, endings: int) -> None:
-        """Note that so many endings more are known."""
-        self._done += endings
-        now = time.monotonic()
-        if now < self._shown or 100 * self._done < self._total:
-            return
-        self._shown = now + (0.2 if sys.stderr.isatty() else 30)
-        share = self._done / self._total
-        bar = "#" * int(30 * share)
-        left = (now - self._begun) * (1 - share) / share
-        self._write(f"{self._title} [{bar:<30}] {share:4.0%}, {left:.0f} s left")
-
-    def close(self) -> None:
-        """End the line, if one was shown."""
-        if self._wide:
-            seconds = time.monotonic() - self._begun
-            self._write(f"{self._title}: {self._done:,} endings in {seconds:.1f} s")
-            if sys.stderr.isatty():
-                print(file=sys.stderr, flush=True)
-
-    def _write(self, line: str) -> None:
-        end = "\r" if sys.stderr.isatty() else "\n"
-        print(line.ljust(self._wide), end=end, file=sys.stderr, flush=True)
-        self._wide = len(line)
-
-
 def _fill_part(part: Part, below: np.ndarray, data: np.ndarray, threads: int) -> list[int]:
     warm_up("endgame generator", "engine", _compile_generator)
     lay = part.kind.layout
     layers = range(part.first, part.last + 1)
-    progress = Progress(f"building endings ({part.title})", sum(layer_size(lay, n) for n in layers))
     sums = []
     start = 0
-    for n, size in zip(layers, part.layer_sizes, strict=True):
-        out = data[start : start + size]
-        sums.append(fill_layer(part.kind, n, below, out, threads, progress) if n else 0)
-        below = out
-        start += size
-    progress.close()
+    endings = sum(layer_size(lay, n) for n in layers)
+    with Progress(f"building endings ({part.title})", endings) as progress:
+        for n, size in zip(layers, part.layer_sizes, strict=True):
+            out = data[start : start + size]
+            sums.append(fill_layer(part.kind, n, below, out, threads, progress) if n else 0)
+            below = out
+            start += size
     return sums
 
 

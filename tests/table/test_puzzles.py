@@ -82,7 +82,7 @@ def test_the_best_card_of_a_foreplay_puzzle_is_clear_beyond_the_interval() -> No
 
 def test_puzzles_are_made_anew_from_a_seed() -> None:
     def made(seed: int) -> list[Puzzle]:
-        return list(make_puzzles(SMALL, seed, 2, 0, lambda *_: None))
+        return list(make_puzzles(SMALL, seed, 2, 0))
 
     assert made(1) == made(1) != made(2)
     for puzzle in made(1):

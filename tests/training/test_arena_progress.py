@@ -1,10 +1,8 @@
-"""Where a run stands is told truly: in time, in one line, and gone when the report comes."""
+"""Where a run of the arena stands is told truly, when it is time."""
 
 from __future__ import annotations
 
 import io
-import os
-import shutil
 import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -12,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from german_whist.training.arena.progress import Mark, ProgressLine, fraction_done, status_of
+from german_whist.engine.progress import Progress
+from german_whist.training.arena.progress import fraction_done, shown_by, status_of
 from german_whist.training.arena.statistics import Estimate
 
 
@@ -25,9 +24,7 @@ class Run:
     reaches: list[float] = field(default_factory=lambda: [0.02, 0.04, 0.03])
     until: float | None = None
     done: tuple[int, ...] = ()
-    seconds: float = 30.0
     match: str | None = None
-    workers: int = 1
 
     @property
     def courses(self) -> list[Any]:
@@ -70,105 +67,33 @@ def test_what_is_done_is_the_mean_over_the_pairings(run: Any, share: float) -> N
     assert fraction_done(run) == pytest.approx(share)
 
 
-def test_the_line_tells_share_result_hands_and_time_left() -> None:
-    run: Any = Run([50], seconds=30.0)
-    begun = Mark(0.0, 0.0)
-    told = status_of(run, bar=False, since=begun)
-    assert told == " 50 %, a – z 60.0 ± 2.0 %, 100 hands, 30.0 s left"
-    assert status_of(run, bar=True, since=begun).startswith("[######      ]  50 %, a – z")
-    run = Run([25], seconds=30.0, match="to 5")
-    told = status_of(run, bar=False, since=begun)
-    assert told == " 25 %, a – z 60.0 ± 2.0 %, 50 matches, 2 min left"
-
-
-def test_what_came_before_the_mark_is_not_in_the_time_left() -> None:
-    # 28 seconds of compiling and 10 % came first; then 2 seconds brought 10 % more.
-    assert "16.0 s left" in status_of(Run([20], seconds=30.0), bar=False, since=Mark(28.0, 0.1))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("since", [None, Mark(29.5, 0.2), Mark(20.0, 0.5), Mark(20.0, 0.6)])
-def test_no_time_is_told_that_nobody_can_know(since: Mark | None) -> None:
-    assert "left" not in status_of(Run([50]), bar=False, since=since)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("first", "workers", "told"),
-    [
-        ([10, 10], 1, True),
-        ([10, 0], 1, False),  # the second pairing may still have to be compiled
-        ([10, 10], 3, False),  # the third worker too
-        ([20, 10], 3, True),
-    ],
-)
-def test_the_mark_is_set_when_everybody_plays(
-    first: list[int], workers: int, told: bool, clock: list[float]
-) -> None:
-    progress = ProgressLine(out := io.StringIO())
-    progress(Run(first, seconds=28.0, workers=workers))  # type: ignore[arg-type]
-    clock[0] += 30
-    progress(Run([50, 50], seconds=31.0, workers=workers))  # type: ignore[arg-type]
-    assert ("left" in out.getvalue()) == told
+def test_the_line_tells_the_result_and_the_hands() -> None:
+    run: Any = Run([50])
+    assert status_of(run) == "a – z 60.0 ± 2.0 %, 100 hands"
+    run = Run([25], match="to 5")
+    assert status_of(run) == "a – z 60.0 ± 2.0 %, 50 matches"
 
 
 def test_of_several_pairings_the_least_sure_that_still_plays_is_shown() -> None:
     def shown(**how: Any) -> str:
-        told = status_of(Run(**how), bar=False)  # type: ignore[arg-type]
-        return told.split(", ")[1].split(" ")[0]
+        told = status_of(Run(**how))  # type: ignore[arg-type]
+        return told.split(" ")[0]
 
     assert shown(played=[10, 10, 10]) == "b"
     assert shown(played=[10, 10, 10], done=(1,)) == "c"
     assert shown(played=[10, 0, 10]) == "c"
     assert shown(played=[10, 100, 10], done=(0, 1, 2)) == "b"
-    assert status_of(Run([0, 0, 0]), bar=False) == "  0 %, 0 hands"  # type: ignore[arg-type]
+    assert status_of(Run([0, 0, 0])) == "0 hands"  # type: ignore[arg-type]
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def test_a_run_is_shown_when_it_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((41, 24)))
-    return now
-
-
-def test_a_terminal_has_one_line_that_is_cut_padded_and_wiped(clock: list[float]) -> None:
-    out = Terminal()
-    progress = ProgressLine(out)
-    run: Any = Run([50])
-    progress(run)
-    drawn = out.getvalue()
-    assert drawn == "\r" + status_of(run, bar=True)[:40]
-    clock[0] += 0.09
-    progress(run)
-    assert out.getvalue() == drawn
-    clock[0] += 0.02
-    progress(Run([0]))  # type: ignore[arg-type]
-    assert out.getvalue() == drawn + "\r" + "[            ]   0 %, 0 hands".ljust(40)
-    progress.close()
-    assert out.getvalue().endswith("\r" + " " * 40 + "\r")
-
-
-def test_a_file_gets_a_line_now_and_then_and_nothing_is_wiped(clock: list[float]) -> None:
     out = io.StringIO()
-    progress = ProgressLine(out)
-    run: Any = Run([50])
-    clock[0] += 1.9
-    progress(run)
-    assert out.getvalue() == ""
-    for wait, written in ((0.2, 1), (9.9, 1), (0.2, 2)):
-        clock[0] += wait
-        progress(run)
-        assert out.getvalue().count("\n") == written
-    progress.close()
-    assert out.getvalue() == (status_of(run, bar=False) + "\n") * 2
-
-
-def test_what_was_never_drawn_is_not_wiped(clock: list[float]) -> None:
-    out = Terminal()
-    ProgressLine(out).close()
-    assert out.getvalue() == ""
-    assert clock
+    with Progress("playing", out=out) as progress:
+        tell: Any = shown_by(progress)
+        tell(Run([10]))
+        now[0] += 11
+        tell(Run([50]))
+    assert out.getvalue().split(maxsplit=2)[:2] == ["playing", "50%"]
+    assert "a – z 60.0 ± 2.0 %, 100 hands" in out.getvalue()

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from german_whist.training import display
 from german_whist.training.checkpoint import Measured
-from german_whist.training.display import Display, Lines, LiveDisplay, Pace, duration, progress_line
+from german_whist.training.display import Lines, LiveDisplay, Pace, duration, progress_line
 from german_whist.training.measuring import curve_of, past_of
 from german_whist.training.pictures import round_steps, short_number, thinned
 from german_whist.training.presets import load_settings
@@ -96,7 +96,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_lines_come_now_and_then_and_stand_in_the_log_with_their_time(clock: list[float]) -> None:
     out, log = io.StringIO(), io.StringIO()
-    both = (Display(out), Lines(log, stamped=True))
+    both = (Lines(out), Lines(log, stamped=True))
     for shown in both:
         shown.on_text(a_run(), "a sentence")
     for wait in (0, 19.9, 0.2, 1):
@@ -156,7 +156,7 @@ def test_the_panel_shows_the_run_and_its_latest_measurements(
 def test_a_terminal_gets_the_panel_and_everything_else_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert type(display.display_for()) is Display
+    assert type(display.display_for()) is Lines
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     live = display.display_for()
     live.close()

@@ -15,13 +15,14 @@ from typing import Any
 
 from ...engine.files import check_writable, written_whole
 from ...engine.output import debugging
-from ...engine.rules import Match, RulesError
+from ...engine.progress import Progress
+from ...engine.rules import Match, Rules, RulesError
 from .machine import machine_text, package_version
 from .page import as_html
-from .progress import ProgressLine
+from .progress import shown_by
 from .report import as_csv, as_markdown, as_text
 from .results import Result
-from .run import DEFAULT_HANDS, Arena, Records
+from .run import DEFAULT_HANDS, Records
 
 STOPPED = 130
 _FILES = ("json", "csv", "records", "html", "markdown")
@@ -175,26 +176,40 @@ def _show_traces(result: Result) -> None:
 
 
 def play_and_tell(
-    arena: Arena, arguments: argparse.Namespace, command: str, heading: str, about: str = ""
-) -> tuple[Result, int]:
-    """Play a run, write its files and print its report; returns the exit status too."""
-    progress, here = ProgressLine(sys.stderr), Path.cwd()
-    try:
-        result = arena.play(progress)
-    finally:
-        progress.close()
-    command += f" --key {result.key}"
-    result = replace(result, command=command, machine=machine_text(), version=package_version())
-    status = 0 if result.complete else STOPPED if arena.interrupted else 1
+    play: Callable[..., Result], rules: Rules, arguments: argparse.Namespace, command: str,
+    heading: str = "", about: str = "",
+) -> int:  # fmt: skip
+    """Call `evaluate` or `ladder`, write its files and print its report; the exit status."""
+    check_files(arguments)
+    here = Path.cwd()
+    with records_into(arguments.records) as records:
+        with Progress("playing") as progress:
+            options = run_options(arguments, records)
+            result = play(rules=rules, progress=shown_by(progress), **options)
+        command += f" --key {result.key}"
+        result = replace(result, command=command, machine=machine_text(), version=package_version())
+        heading = heading or f"{result.players[0]} in the arena"
+        return _told(result, rules, arguments, here, heading, about)
+
+
+def _told(
+    result: Result,
+    rules: Rules,
+    arguments: argparse.Namespace,
+    here: Path,
+    heading: str,
+    about: str,
+) -> int:
+    status = 0 if result.complete else STOPPED if result.interrupted else 1
     if not result.pairings:
         print("\n".join(result.notes), file=sys.stderr)
-        return result, status
+        return status
     if status == 0 and forfeited_all(result):
         status = 1
     texts: dict[str, Callable[[], str]] = {
         "json": result.text,
         "csv": lambda: as_csv(result),
-        "html": lambda: as_html(result, arena.setting.rules),
+        "html": lambda: as_html(result, rules),
         "markdown": lambda: as_markdown(result, heading, about),
     }
     # Files first: whoever reads what is told may go away.
@@ -210,7 +225,7 @@ def play_and_tell(
         print(line, file=sys.stderr)
     if status == 0 and not all(written for _, written in told):
         status = 1
-    return result, status
+    return status
 
 
 def _written(path: Path, text: str, here: Path) -> tuple[str, bool]:

@@ -187,6 +187,8 @@ class Result:
     ladder: Ladder | None = None
     complete: bool = True
     """False when the run was stopped before its end."""
+    interrupted: bool = False
+    """Whether it was Ctrl-C that stopped it."""
     until: float | None = None
     notes: tuple[str, ...] = ()
     command: str | None = None

@@ -26,7 +26,7 @@ from ...agents.base import Agent
 from ...agents.common_rules import common_rules
 from ...agents.human import HumanAgent
 from ...agents.registry import named_player
-from ...engine.rules import Match, Rules, load_rules
+from ...engine.rules import Match, Rules
 from ...engine.state import SEATS
 from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
 from . import kernels as k
@@ -113,10 +113,8 @@ class Arena:
         play_out: bool = False,
         records: Records | None = None,
     ) -> None:
-        if rules is None:
-            rules = common_rules(players)
         self.setting = Setting(
-            load_rules(rules), match, _whole(seed, "seed", 0, 2**64 - 1),
+            common_rules(players, rules), match, _whole(seed, "seed", 0, 2**64 - 1),
             fresh_secret() if key is None else _key_bytes(key),
             records=records is not None, play_out=play_out,
         )  # fmt: skip
@@ -346,6 +344,7 @@ class Arena:
             pairings=pairings,
             ladder=found,
             complete=self.complete,
+            interrupted=self.interrupted,
             until=self.until,
             notes=tuple(self._notes(pairings, found)),
             seconds=self.seconds,
@@ -448,14 +447,7 @@ def ladder(
     **options: Any,
 ) -> Result:
     """Let everybody play everybody, and rate them; options as of `Arena`."""
-    return ladder_arena(players, rules, **options).play(progress)
-
-
-def ladder_arena(
-    players: Sequence[PlayerSpec], rules: RulesLike | None = None, **options: Any
-) -> Arena:
-    """The run behind `ladder`."""
     if len(players) < 2:
         raise ValueError("a ladder needs two players or more")
     pairings = list(combinations(range(len(players)), 2))
-    return Arena(players, pairings, rules, rated=True, **options)
+    return Arena(players, pairings, rules, rated=True, **options).play(progress)

@@ -11,9 +11,10 @@ import argparse
 import sys
 
 from ...engine.endgame import tables
-from .progress import ProgressLine
+from ...engine.progress import Progress
+from .progress import shown_by
 from .report import percent_with_reach
-from .run import Arena
+from .run import evaluate
 
 OPPONENT = "threshold"
 TRUTHS = {"flat-mc:16": 0.597, "flat-mc:64": 0.667, "flat-mc:256": 0.719}
@@ -37,13 +38,11 @@ def main() -> int:
         )
     wrong = 0
     for player, truth in TRUTHS.items():
-        arena = Arena(
-            [player, OPPONENT], [(0, 1)], hands=given.hands, until=given.until / 100,
-            seed=given.seed, workers=given.workers,
-        )  # fmt: skip
-        progress = ProgressLine(sys.stderr)
-        result = arena.play(progress)
-        progress.close()
+        with Progress("measuring") as progress:
+            result = evaluate(
+                player, OPPONENT, hands=given.hands, until=given.until / 100, seed=given.seed,
+                workers=given.workers, progress=shown_by(progress),
+            )  # fmt: skip
         if not result.complete:
             return 130
         found = result.pairings[0]

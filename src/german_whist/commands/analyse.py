@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, analyse, and tell."""
     from ..engine.files import check_writable, written_whole
+    from ..engine.progress import Progress
     from ..table.accuracy import accuracy
     from ..table.analysis import AnalysisSettings
     from .replay import good_records
@@ -41,15 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json is not None:
         check_writable(arguments.json)
     records = good_records(arguments.file)[: arguments.hands]
-    usual = AnalysisSettings()
-    count = len(records)
-
-    def tell(done: int) -> None:
-        if sys.stderr.isatty():
-            end = "\r\x1b[K" if done == count else ""
-            print(f"\r{done} of {count} hands{end}", end="", file=sys.stderr, flush=True)
-
-    found = accuracy(records, AnalysisSettings(arguments.search or usual.search), tell)
+    settings = AnalysisSettings(arguments.search or AnalysisSettings().search)
+    with Progress("analysing hands", len(records)) as progress:
+        found = accuracy(records, settings, progress.tell)
     if arguments.json is not None:
         with written_whole(arguments.json, "w") as file:
             json.dump(found.to_json(), file, indent=1, ensure_ascii=False)

@@ -9,16 +9,11 @@ number of workers, except for players with a time limit.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
-from ..training.arena.options import (
-    add_run_options,
-    check_files,
-    command_line,
-    play_and_tell,
-    records_into,
-    run_options,
-)
-from ..training.arena.run import Arena
+from ..agents.common_rules import common_rules
+from ..training.arena import evaluate
+from ..training.arena.options import add_run_options, command_line, play_and_tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,11 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
             "the player to measure is missing: name it before --against, which takes every name "
             "after it, as in `evaluate threshold --against random counting`"
         )
-    players = [arguments.player, *arguments.against]
-    pairings = [(0, place) for place in range(1, len(players))]
-    command = command_line("evaluate", arguments, [players[0], "--against", *players[1:]])
-    check_files(arguments)
-    with records_into(arguments.records) as records:
-        options = run_options(arguments, records)
-        arena = Arena(players, pairings, arguments.rules, **options)
-        return play_and_tell(arena, arguments, command, f"{arena.names[0]} in the arena")[1]
+    player, against = arguments.player, arguments.against
+    rules = common_rules([player, *against], arguments.rules)
+    command = command_line("evaluate", arguments, [player, "--against", *against])
+    return play_and_tell(partial(evaluate, player, against), rules, arguments, command)

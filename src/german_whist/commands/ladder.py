@@ -8,18 +8,13 @@ here overrides the config.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
+from ..agents.common_rules import common_rules
 from ..agents.registry import named_player
+from ..training.arena import ladder
 from ..training.arena.config import LadderConfig, load_config
-from ..training.arena.options import (
-    add_run_options,
-    check_files,
-    command_line,
-    play_and_tell,
-    records_into,
-    run_options,
-)
-from ..training.arena.run import ladder_arena
+from ..training.arena.options import add_run_options, command_line, play_and_tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,14 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
             words += [f"--{name}", value]
     command = command_line("ladder", arguments, words)
     players = arguments.players or list(config.players)
-    check_files(arguments)
-    with records_into(arguments.records) as records:
-        options = {**config.options(), **run_options(arguments, records)}
-        anchor = (
-            config.anchor if config.anchor in [named_player(each)[0] for each in players] else None
-        )
-        if arguments.anchor is not None:
-            anchor = arguments.anchor
-        rules = config.rules if arguments.rules is None else arguments.rules
-        arena = ladder_arena(players, rules, anchor=anchor, **options)
-        return play_and_tell(arena, arguments, command, config.title, config.about)[1]
+    anchor = arguments.anchor
+    if anchor is None and config.anchor in [named_player(each)[0] for each in players]:
+        anchor = config.anchor
+    rules = common_rules(players, config.rules if arguments.rules is None else arguments.rules)
+    play = partial(ladder, players, anchor=anchor, **config.options())
+    return play_and_tell(play, rules, arguments, command, config.title, config.about)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..agents.common_rules import common_rules
 from ..engine.files import written_whole
-from ..engine.rules import Match, load_rules
+from ..engine.rules import Match
 from ..table.session import HUMAN, Settings, new_seed
 from ..table.statistics import as_csv, as_records
 from ..table.store import Store
@@ -90,7 +90,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     elif arguments.best_of is not None:
         match = Match(best_of=arguments.best_of)
     return Settings(
-        rules=common_rules(players) if arguments.rules is None else load_rules(arguments.rules),
+        rules=common_rules(players, arguments.rules),
         opponent=opponent,
         player=player,
         match=match,

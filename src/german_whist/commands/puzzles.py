@@ -10,13 +10,13 @@ all puzzles of a file anew, where the players that grade them or their ladder ha
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from ..engine.files import written_whole
+from ..engine.progress import Progress
 from ..engine.rules import named_rules
 from ..table.puzzles import FILE, Puzzle, graded, make_puzzles, read_puzzles
 from ..table.store import data_folder
@@ -57,10 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{out}: {len(before)} puzzles graded")
         return 0
     found = {each.id: each for each in before}
+    wanted = arguments.endgames, arguments.foreplay
     try:
-        made = make_puzzles(rules, arguments.seed, arguments.endgames, arguments.foreplay, _tell)
-        for each in made:
-            found.setdefault(each.id, each)
+        with Progress("looking for puzzles", sum(wanted)) as progress:
+            for each in make_puzzles(rules, arguments.seed, *wanted):
+                found.setdefault(each.id, each)
+                progress.add(1)
     finally:  # what was found until Ctrl-C stays, and another seed finds others
         _write(out, found.values())
     print(f"{out}: {len(found)} puzzles, {len(found) - len(before)} of them new")
@@ -72,8 +74,3 @@ def _write(out: Path, puzzles: Iterable[Puzzle]) -> None:
     with written_whole(out, "w") as file:
         for each in puzzles:
             file.write(msgspec.json.encode(each).decode() + "\n")
-
-
-def _tell(kind: str, left: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{kind}: {left} to find", end="" if left else "\r", file=sys.stderr)

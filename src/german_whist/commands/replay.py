@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..engine.progress import Progress
 from ..engine.records import GameRecord, read_records
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def _listed(records: list[GameRecord]) -> list[str]:
 def _analysis(record: GameRecord, arguments: argparse.Namespace) -> Analysis:
     from ..table.analysis import analyse
 
-    tell = _told if sys.stderr.isatty() else None
-    return analyse(record, _settings(arguments), tell)
+    with Progress("analysing") as progress:
+        return analyse(record, _settings(arguments), progress.tell)
 
 
 def _settings(arguments: argparse.Namespace) -> AnalysisSettings:
@@ -126,8 +127,3 @@ def _settings(arguments: argparse.Namespace) -> AnalysisSettings:
 
     usual = AnalysisSettings()
     return AnalysisSettings(arguments.search or usual.search, arguments.network)
-
-
-def _told(done: float) -> None:
-    end = "\r\x1b[K" if done == 1 else ""
-    print(f"\ranalysing {done:4.0%}{end}", end="", file=sys.stderr, flush=True)
