@@ -1,33 +1,29 @@
-"""What a small transformer makes of all that a player has seen: the compiled pass, without torch.
+"""A small transformer over the events of a hand, to learn with and to play by; needs torch.
 
-The tokens are the flat observation and the events of the hand, in the suits and
-the order in which the flat observation shows them. Every view is computed by
-itself in a fixed order, so that what is played does not depend on how many come
-at once. `training/attention.py` is the same to learn with.
+Its tokens are the flat observation and each event, in the suits in which the flat observation
+shows them; what comes out is what the first of them has found in the others. Its weights are
+named as checkpoints name them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 from ..engine.compiled import jit
 from ..engine.history import HISTORY_COLUMNS, history_rows, write_history
-from ..engine.play import Record, row
+from ..engine.layout import OBSERVATION_SIZE, real_action
+from ..engine.play import row
 from ..engine.rules import Rules
-from ..engine.state import MOST_TRICKS
 from .base import Array
-from .card import NetworkCard
+from .card import COLUMN_STARTS, EVENT_VECTORS, WIDER
+from .checkpoint import Checkpoint
+from .closing import gather
+from .observing import observe_all
 
-# Where each column of an event has its vectors: 8 kinds, 3 for who, 54 cards, the tricks.
-COLUMN_STARTS = (0, 8, 11, 65)
-EVENT_VECTORS = 65 + MOST_TRICKS
 EPSILON = 1e-5
-# The layers between two attentions are so many times as wide.
-WIDER = 2
-
-_STARTS = np.array(COLUMN_STARTS, np.int64)
 
 
 def most_events(rules: Rules, foreplay: bool) -> int:
@@ -45,188 +41,136 @@ def write_events(rules: np.ndarray, views: np.ndarray, orders: np.ndarray, out: 
         write_history(row(rules, 0), row(views, index), orders[index], False, out[index])
 
 
-# -- the pass
+class Block(nn.Module):
+    """Attention, then two layers with a rectifier between, each on what was normed before."""
+
+    def __init__(self, width: int, heads: int, chance: torch.Generator) -> None:
+        super().__init__()
+        self.heads = heads
+        self.before = nn.LayerNorm(width, EPSILON)
+        self.queries = _linear(width, width, chance)
+        self.pairs = _linear(width, 2 * width, chance)
+        """Keys and values."""
+        self.out = _linear(width, width, chance, 0.5)
+        self.between = nn.LayerNorm(width, EPSILON)
+        self.wide = _linear(width, WIDER * width, chance)
+        self.narrow = _linear(WIDER * width, width, chance, 0.5)
+
+    def forward(self, x: Tensor, there: Tensor, rows: int) -> Tensor:
+        """The first so many rows of `(n, tokens, width)`; `there` says which tokens there are."""
+        seen = self.before(x)
+        keys, values = self.pairs(seen).chunk(2, dim=-1)
+        split = [self._split(each) for each in (self.queries(seen[:, :rows]), keys, values)]
+        # On processors its way back is many times slower in bfloat16.
+        with torch.autocast(x.device.type, enabled=False):
+            found = functional.scaled_dot_product_attention(
+                *(each.float() for each in split), attn_mask=there[:, None, None, :]
+            )
+        x = x[:, :rows] + self.out(found.transpose(1, 2).flatten(2))
+        return x + self.narrow(functional.relu(self.wide(self.between(x))))
+
+    def _split(self, x: Tensor) -> Tensor:
+        """With a head in each row."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-@jit
-def _linear(
-    x: np.ndarray, rows: int, weights: np.ndarray, at: int, n: int, m: int, y: np.ndarray
-) -> int:
-    """A layer for each row: `n` rows of weights, then the biases; returns where the next begins."""
-    bias = at + n * m
-    for i in range(rows):
-        for k in range(m):
-            y[i, k] = weights[bias + k]
-        for j in range(n):
-            value = x[i, j]
-            start = at + j * m
-            for k in range(m):
-                y[i, k] += value * weights[start + k]
-    return bias + m
+class Events(nn.Module):
+    """What all events, and the flat observation, come to: a row of `width` for each decision."""
+
+    def __init__(
+        self, inputs: int, layers: int, heads: int, width: int, chance: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.state = _linear(inputs, width, chance)
+        self.events = nn.Parameter(torch.empty(EVENT_VECTORS, width))
+        nn.init.normal_(self.events, 0, 0.5, generator=chance)
+        self.blocks = nn.ModuleList(Block(width, heads, chance) for _ in range(layers))
+        self.last = nn.LayerNorm(width, EPSILON)
+        self.starts: Tensor
+        self.register_buffer("starts", torch.tensor(COLUMN_STARTS), persistent=False)
+
+    def forward(self, x: Tensor, events: Tensor) -> Tensor:
+        """`events` are int8 rows as `write_history` writes them, zeros after the last."""
+        there = events[:, :, 0] > 0
+        most = int(there.any(dim=0).sum())
+        places = events[:, :most].int() + self.starts.int()
+        vectors = functional.embedding_bag(places.flatten(0, 1), self.events, mode="sum")
+        first = self.state(x).float().unsqueeze(1)
+        h = torch.cat([first, vectors.unflatten(0, (len(x), most))], dim=1)
+        there = functional.pad(there[:, :most], (1, 0), value=True)
+        for block in self.blocks[:-1]:
+            h = block(h, there, h.shape[1])
+        return self.last(self.blocks[-1](h, there, 1)[:, 0])
 
 
-@jit
-def _normed(
-    x: np.ndarray, rows: int, weights: np.ndarray, at: int, width: int, y: np.ndarray
-) -> int:
-    """Each row with mean 0 and variance 1, then scaled and moved."""
-    for i in range(rows):
-        mean = 0.0
-        for k in range(width):
-            mean += x[i, k]
-        mean /= width
-        spread = 0.0
-        for k in range(width):
-            spread += (x[i, k] - mean) ** 2
-        scale = 1 / np.sqrt(spread / width + EPSILON)
-        for k in range(width):
-            y[i, k] = np.float32((x[i, k] - mean) * scale) * weights[at + k]
-            y[i, k] += weights[at + width + k]
-    return at + 2 * width
+def _linear(n: int, m: int, chance: torch.Generator, gain: float = 1.0) -> nn.Linear:
+    layer = nn.Linear(n, m)
+    nn.init.orthogonal_(layer.weight, gain, generator=chance)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
-@jit
-def _attend(
-    queries: np.ndarray, rows: int, keys: np.ndarray, values: np.ndarray, count: int,
-    heads: int, width: int, shares: np.ndarray, out: np.ndarray,
-) -> None:  # fmt: skip
-    """What each row finds in all `count` rows; keys stand in columns."""
-    size = width // heads
-    scale = np.float32(1 / np.sqrt(size))
-    for i in range(rows):
-        for head in range(heads):
-            first = head * size
-            for t in range(count):
-                shares[t] = 0
-            for c in range(first, first + size):
-                value = queries[i, c] * scale
-                for t in range(count):
-                    shares[t] += value * keys[c, t]
-            top = shares[0]
-            for t in range(1, count):
-                top = max(top, shares[t])
-            total = np.float32(0)
-            for t in range(count):
-                shares[t] = np.exp(shares[t] - top)
-                total += shares[t]
-            for c in range(first, first + size):
-                out[i, c] = 0
-            for t in range(count):
-                share = shares[t] / total
-                for c in range(first, first + size):
-                    out[i, c] += share * values[t, width + c]
+# -- to play by
 
 
-@jit
-def read_events(
-    shape: np.ndarray, weights: np.ndarray, inputs: int, places: np.ndarray,
-    events: np.ndarray, count: int, out: np.ndarray,
-) -> None:  # fmt: skip
-    """What the transformer makes, in `out`, of an observation whose `places` are one, and events.
+class HistoryPolicy:
+    """The policy of a checkpoint that reads events."""
 
-    `shape` holds its layers, heads and width; `weights` are in the order of `attention_parts`.
-    """
-    layers, heads, width = shape[0], shape[1], shape[2]
-    tokens = count + 1
-    x = np.empty((tokens, width), np.float32)
-    seen = np.empty((tokens, width), np.float32)
-    queries = np.empty((tokens, width), np.float32)
-    pairs = np.empty((tokens, 2 * width), np.float32)
-    keys = np.empty((width, tokens), np.float32)
-    wide = np.empty((tokens, WIDER * width), np.float32)
-    shares = np.empty(tokens, np.float32)
-    at = inputs * width
-    for k in range(width):
-        x[0, k] = weights[at + k]
-    for place in places:
-        for k in range(width):
-            x[0, k] += weights[place * width + k]
-    at += width
-    for t in range(count):
-        for k in range(width):
-            x[t + 1, k] = 0
-        for column in range(HISTORY_COLUMNS):
-            start = at + (_STARTS[column] + np.int64(events[t, column])) * width
-            for k in range(width):
-                x[t + 1, k] += weights[start + k]
-    at += EVENT_VECTORS * width
-    for layer in range(layers):
-        # Of the last layer only the first row is used.
-        rows = 1 if layer == layers - 1 else tokens
-        at = _normed(x, tokens, weights, at, width, seen)
-        at = _linear(seen, rows, weights, at, width, width, queries)
-        at = _linear(seen, tokens, weights, at, width, 2 * width, pairs)
-        for t in range(tokens):
-            for k in range(width):
-                keys[k, t] = pairs[t, k]
-        _attend(queries, rows, keys, pairs, tokens, heads, width, shares, seen)
-        at = _linear(seen, rows, weights, at, width, width, queries)
-        for t in range(rows):
-            for k in range(width):
-                x[t, k] += queries[t, k]
-        at = _normed(x, rows, weights, at, width, seen)
-        at = _linear(seen, rows, weights, at, width, WIDER * width, wide)
-        for t in range(rows):
-            for k in range(WIDER * width):
-                wide[t, k] = max(wide[t, k], np.float32(0))
-        at = _linear(wide, rows, weights, at, WIDER * width, width, queries)
-        for t in range(rows):
-            for k in range(width):
-                x[t, k] += queries[t, k]
-    _normed(x, 1, weights, at, width, seen)
-    out[:] = seen[0]
-
-
-@jit
-def read_view(
-    rules: Record, view: Record, order: np.ndarray, shape: np.ndarray, weights: np.ndarray,
-    inputs: int, places: np.ndarray, events: np.ndarray, out: np.ndarray,
-) -> None:  # fmt: skip
-    """The same of a view, whose suits are in this order; nothing without layers."""
-    if shape[0] > 0:
-        count = write_history(rules, view, order, False, events)
-        read_events(shape, weights, inputs, places, events, count, out)
-
-
-# -- its weights
-
-
-def attention_parts(inputs: int, layers: int, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The names and shapes of the weights, in the order in which the pass reads them."""
-    yield "state.weight", (width, inputs)
-    yield "state.bias", (width,)
-    yield "events", (EVENT_VECTORS, width)
-    for layer in range(layers):
-        for name, n, m in (
-            ("before", 0, width),
-            ("queries", width, width),
-            ("pairs", width, 2 * width),
-            ("out", width, width),
-            ("between", 0, width),
-            ("wide", width, WIDER * width),
-            ("narrow", WIDER * width, width),
-        ):
-            yield f"blocks.{layer}.{name}.weight", (m, n) if n else (m,)
-            yield f"blocks.{layer}.{name}.bias", (m,)
-    yield "last.weight", (width,)
-    yield "last.bias", (width,)
-
-
-class Reading:
-    """The transformer of a checkpoint as compiled code reads it; of no layers if there is none."""
-
-    def __init__(self, network: NetworkCard, weights: Mapping[str, Array]) -> None:
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        card, network = checkpoint.card, checkpoint.card.network
         size = network.attention
-        if size is None:
-            self.width = 0
-            self.shape = np.zeros(3, np.int64)
-            self.weights = np.zeros(0, np.float32)
-            return
-        self.width = size.width
-        self.shape = np.array([size.layers, size.heads, size.width], np.int64)
-        found = []
-        for part, _ in attention_parts(len(network.inputs), size.layers, size.width):
-            array = weights[f"history.{part}"].astype(np.float32)
-            # Of layers, a row for each input; the vectors of events stand as they are.
-            found.append(array.T.ravel() if part.endswith("weight") else array.ravel())
-        self.weights = np.concatenate(found)
+        assert size is not None
+        weights = {
+            name: torch.from_numpy(each.astype(np.float32))
+            for name, each in checkpoint.weights.items()
+        }
+        self._events = Events(
+            len(network.inputs), size.layers, size.heads, size.width, torch.Generator()
+        )
+        self._events.load_state_dict(
+            {name: weights[f"history.{name}"] for name in self._events.state_dict()}
+        )
+        self._layers = [
+            (weights[f"{name}.weight"], weights[f"{name}.bias"])
+            for name in (*(f"hidden.{k}" for k in range(len(network.layers))), "policy")
+        ]
+        self._inputs, self._actions = np.array(network.inputs), card.actions
+        self._trumps_first = card.layout == "trump-first"
+        self._closed = network.ranks == "closed"
+        self._rows = max(map(history_rows, checkpoint.rules))
+
+    def logits(self, rules: Array, views: Array) -> Array:
+        """`(n, actions)`: of the real actions in each view, minus infinity where not legal."""
+        count = len(views)
+        seen = np.zeros((count, OBSERVATION_SIZE), np.int8)
+        legal, masks = np.zeros((2, count, self._actions), np.int8)
+        orders = np.zeros((count, 4), np.uint8)
+        observe_all(rules, views, self._trumps_first, seen, legal, orders)
+        x = np.zeros((count, len(self._inputs)), np.int8)
+        shown = np.zeros((count, self._actions), np.int64)
+        gather(seen, legal, self._inputs, self._closed, x, masks, shown)
+        events = np.zeros((count, self._rows, HISTORY_COLUMNS), np.int8)
+        write_events(rules, views, orders, events)
+        found = np.full((count, self._actions), -np.inf, np.float32)
+        _place_logits(self._placed(x, events) if count else found, masks, shown, orders, found)
+        return found
+
+    @torch.no_grad()
+    def _placed(self, x: Array, events: Array) -> Array:
+        """Logits as the network places them."""
+        seen = torch.from_numpy(x).float()
+        h = torch.cat([seen, self._events(seen, torch.from_numpy(events))], 1)
+        for k, (weight, bias) in enumerate(self._layers):
+            h = functional.linear(h if k == 0 else functional.relu(h), weight, bias)
+        return h.numpy()
+
+
+@jit
+def _place_logits(
+    placed: np.ndarray, masks: np.ndarray, shown: np.ndarray, orders: np.ndarray, out: np.ndarray
+) -> None:
+    for index in range(len(placed)):
+        for place in range(masks.shape[1]):
+            if masks[index, place]:
+                action = real_action(shown[index, place], orders[index])
+                out[index, action] = placed[index, place]

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.history import HISTORY_VERSION
 from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from ..engine.state import MOST_TRICKS
 
 FORMAT = 1
 # What an oracle critic sees beyond the player: four sets of cards.
@@ -29,6 +30,12 @@ Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
 Place = Annotated[int, Meta(ge=0, lt=OBSERVATION_SIZE)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+
+# Where each column of an event has its vectors: 8 kinds, 3 for who, 54 cards, the tricks.
+COLUMN_STARTS = (0, 8, 11, 65)
+EVENT_VECTORS = 65 + MOST_TRICKS
+# The layers between two attentions are so many times as wide.
+WIDER = 2
 
 NETWORKS: tuple[str, ...] = get_args(Kind)
 CRITICS: tuple[str, ...] = get_args(Critic)

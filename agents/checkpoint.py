@@ -25,8 +25,7 @@ from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION
 from ..engine.rules import Rules, rules_from_mapping, under_its_own_name
-from .attention import attention_parts
-from .card import FORMAT, HIDDEN_SIZE, Card, NetworkCard, WeightsFile
+from .card import EVENT_VECTORS, FORMAT, HIDDEN_SIZE, WIDER, Card, NetworkCard, WeightsFile
 
 WEIGHTS, CARD = ".safetensors", ".json"
 FOLDER = "checkpoints"
@@ -222,7 +221,7 @@ def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Sha
     """The names and shapes of all weights that a card speaks of."""
     seen, size = len(network.inputs), network.attention
     if size is not None:
-        for name, shape in attention_parts(seen, size.layers, size.width):
+        for name, shape in _attention_parts(seen, size.layers, size.width):
             yield f"history.{name}", shape
         seen += size.width
     yield from _layers("hidden", [seen, *network.layers])
@@ -233,6 +232,27 @@ def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Sha
         seen += HIDDEN_SIZE if network.critic == "oracle" else 0
         yield from _layers("critic", [seen, *network.layers])
     yield from _layer("value", network.layers[-1] if network.layers else seen, 1)
+
+
+def _attention_parts(inputs: int, layers: int, width: int) -> Iterator[tuple[str, Shape]]:
+    """The names and shapes of the weights of a transformer."""
+    yield "state.weight", (width, inputs)
+    yield "state.bias", (width,)
+    yield "events", (EVENT_VECTORS, width)
+    for layer in range(layers):
+        for name, n, m in (
+            ("before", 0, width),
+            ("queries", width, width),
+            ("pairs", width, 2 * width),
+            ("out", width, width),
+            ("between", 0, width),
+            ("wide", width, WIDER * width),
+            ("narrow", WIDER * width, width),
+        ):
+            yield f"blocks.{layer}.{name}.weight", (m, n) if n else (m,)
+            yield f"blocks.{layer}.{name}.bias", (m,)
+    yield "last.weight", (width,)
+    yield "last.bias", (width,)
 
 
 def _layers(name: str, widths: list[int]) -> Iterator[tuple[str, Shape]]:

@@ -2,7 +2,7 @@
 
 A ten that is the highest card left of its suit takes the tricks that its ace would
 have taken. With closed ranks it stands where the ace stood, so that what a network
-learns of one holds for the other.
+learns of one holds for the other. `gather` takes what a network reads out of many.
 """
 
 from __future__ import annotations
@@ -57,3 +57,31 @@ def closed_actions(actions: np.uint64, shown: np.ndarray) -> np.uint64:
         if shown[place] >= 0 and (actions >> np.uint64(shown[place])) & ONE:
             found |= ONE << np.uint64(place)
     return found
+
+
+@jit
+def gather(
+    observations: np.ndarray,
+    masks: np.ndarray,
+    inputs: np.ndarray,
+    closed: bool,
+    out: np.ndarray,
+    masks_out: np.ndarray,
+    shown: np.ndarray,
+) -> None:
+    """The network's inputs and masks out of what the games show.
+
+    `shown` becomes the action that stands in each of the network's places, -1 for none.
+    """
+    observation = np.empty(observations.shape[1], np.int8)
+    for index in range(len(observations)):
+        observation[:] = observations[index]
+        if closed:
+            close_ranks(observation, shown[index])
+        else:
+            keep_ranks(shown[index])
+        for k in range(len(inputs)):
+            out[index, k] = observation[inputs[k]]
+        for place in range(masks.shape[1]):
+            action = shown[index, place]
+            masks_out[index, place] = masks[index, action] if action >= 0 else 0

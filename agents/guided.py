@@ -31,8 +31,8 @@ from .checkpoint import read_checkpoint
 from .endgame import is_open
 from .endings import ending_worth, is_ending
 from .layers import new_rows, pass_rows
-from .network import Policy, check_rules
-from .replies import ask, new_desk, policy_net
+from .network import check_rules, policy_net
+from .replies import ask, new_desk
 from .rollouts import play_out, thumb_in_game
 from .thinker import PRIOR, UNLIKELY, check_playable, pays_of
 from .worth import MOST_PLACES, paid_on_average, read_worth, write_game_places
@@ -96,7 +96,7 @@ def network_prior(path: str | Path, rules: Rules) -> Prior:
     """The policy of a checkpoint."""
     checkpoint = read_checkpoint(path)
     check_rules(checkpoint, rules, str(path))
-    net = policy_net(Policy(checkpoint))
+    net = policy_net(checkpoint)
     return Prior(_by_policy, (net, new_desk(net)))
 
 

@@ -1,5 +1,7 @@
 """A trained network as a player: a compiled forward pass from its safetensors, without torch.
 
+Networks that read the events of a hand are the exception: torch plays those.
+
 Every row is computed by itself in a fixed order, so that what is played does not
 depend on how many views come at once. The first layer adds up the weights of the
 places that are set, since an observation is ones and zeros, few of them ones.
@@ -8,13 +10,12 @@ places that are set, since an observation is ones and zeros, few of them ones.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.compiled import jit, warm_up
-from ..engine.history import HISTORY_COLUMNS, history_rows
 from ..engine.layout import (
     OBSERVATION_SIZE,
     encode,
@@ -27,7 +28,6 @@ from ..engine.play import Record, row
 from ..engine.rules import Match, Rules
 from ..engine.streams import fraction
 from ..engine.view import legal_in_view
-from .attention import Reading, read_view
 from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import Checkpoint, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
@@ -42,13 +42,12 @@ ENDGAMES = ("exact", "network")
 
 @jit
 def forward(
-    sizes: np.ndarray, weights: np.ndarray, places: np.ndarray, more: np.ndarray, h: np.ndarray,
-    out: np.ndarray,
-) -> None:  # fmt: skip
+    sizes: np.ndarray, weights: np.ndarray, places: np.ndarray, h: np.ndarray, out: np.ndarray
+) -> None:
     """The last layer's values, in `out`, for an observation whose `places` are one.
 
-    `more` are inputs of any value, behind those of the observation. `weights` holds layer
-    after layer: a row for each input, then the biases. `h` is room for two hidden layers.
+    `weights` holds layer after layer: a row for each input, then the biases. `h` is room for
+    two hidden layers.
     """
     at = 0
     last = len(sizes) - 2
@@ -63,10 +62,6 @@ def forward(
                 start = at + place * m
                 for k in range(m):
                     y[k] += weights[start + k]
-            for j in range(len(more)):
-                start = bias - (len(more) - j) * m
-                for k in range(m):
-                    y[k] += more[j] * weights[start + k]
         else:
             x = h[(layer - 1) & 1]
             for j in range(n):
@@ -154,9 +149,6 @@ def network_actions(
     inputs: np.ndarray,
     sizes: np.ndarray,
     weights: np.ndarray,
-    shape: np.ndarray,
-    reading: np.ndarray,
-    rows: int,
     sample: bool,
     skip_open: bool,
     rng: np.ndarray,
@@ -167,8 +159,6 @@ def network_actions(
     shown = np.empty(sizes[-1], np.int64)
     observation = np.empty(OBSERVATION_SIZE, np.int8)
     places = np.empty(len(inputs), np.int64)
-    events = np.empty((rows, HISTORY_COLUMNS), np.int8)
-    more = np.empty(shape[2], np.float32)
     h = np.empty((2, sizes.max()), np.float32)
     logits = np.empty(sizes[-1], np.float32)
     for index in range(len(views)):
@@ -181,8 +171,7 @@ def network_actions(
             actions[index] = -1
             continue
         ones = places[: ones_of(observation, inputs, places)]
-        read_view(row(rules, 0), view, order, shape, reading, len(inputs), ones, events, more)
-        forward(sizes, weights, ones, more, h, logits)
+        forward(sizes, weights, ones, h, logits)
         if sample:
             place = sampled(logits, legal, rng[index : index + 1])
         else:
@@ -199,9 +188,6 @@ def network_logits(
     inputs: np.ndarray,
     sizes: np.ndarray,
     weights: np.ndarray,
-    shape: np.ndarray,
-    reading: np.ndarray,
-    rows: int,
     out: np.ndarray,
 ) -> None:
     """The logits of all real actions in each view; minus infinity where not legal."""
@@ -209,50 +195,80 @@ def network_logits(
     shown = np.empty(sizes[-1], np.int64)
     observation = np.empty(OBSERVATION_SIZE, np.int8)
     places = np.empty(len(inputs), np.int64)
-    events = np.empty((rows, HISTORY_COLUMNS), np.int8)
-    more = np.empty(shape[2], np.float32)
     h = np.empty((2, sizes.max()), np.float32)
     logits = np.empty(sizes[-1], np.float32)
     for index in range(len(views)):
         view = row(views, index)
         legal = look(row(rules, 0), view, trumps_first, closed, order, shown, observation)
         ones = places[: ones_of(observation, inputs, places)]
-        read_view(row(rules, 0), view, order, shape, reading, len(inputs), ones, events, more)
-        forward(sizes, weights, ones, more, h, logits)
+        forward(sizes, weights, ones, h, logits)
         out[index] = -np.inf
         for place in range(len(logits)):
             if (legal >> np.uint64(place)) & ONE:
                 out[index, real_action(shown[place], order)] = logits[place]
 
 
-class Policy:
-    """A checkpoint's policy as compiled code reads it."""
+@jit
+def logits_actions(logits: np.ndarray, sample: bool, rng: np.ndarray, actions: np.ndarray) -> None:
+    """What is played by the logits of real actions, minus infinity where not legal."""
+    for index in range(len(logits)):
+        legal = NO_CARDS
+        for action in range(logits.shape[1]):
+            if logits[index, action] > -np.inf:
+                legal |= ONE << np.uint64(action)
+        if legal == NO_CARDS:
+            actions[index] = -1
+        elif sample:
+            actions[index] = sampled(logits[index], legal, rng[index : index + 1])
+        else:
+            actions[index] = most_likely(logits[index], legal)
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        card, weights = checkpoint.card, checkpoint.weights
-        network = card.network
-        reading = Reading(network, weights)
-        names = [f"hidden.{k}" for k in range(len(network.layers))] + ["policy"]
-        parts = [
-            weights[f"{name}.{part}"].astype(np.float32).T.ravel()
-            for name in names
-            for part in ("weight", "bias")
-        ]
-        self.inputs = np.array(network.inputs, np.int64)
-        self.sizes = np.array(
-            [len(network.inputs) + reading.width, *network.layers, card.actions], np.int64
+
+class PolicyNet(NamedTuple):
+    """A policy's numbers, as compiled code reads them."""
+
+    trumps_first: bool
+    closed: bool
+    inputs: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray
+
+
+def policy_net(checkpoint: Checkpoint) -> PolicyNet:
+    """The numbers of a policy that reads one observation."""
+    card, network = checkpoint.card, checkpoint.card.network
+    if network.kind != "mlp":
+        raise CannotPlay(
+            f"{checkpoint.path}: its network is of the kind {network.kind!r}, which reads the "
+            "events of a hand; what is wanted is one of the kind 'mlp', which reads one observation"
         )
-        self.weights = np.concatenate(parts)
-        self.trumps_first = card.layout == "trump-first"
-        self.closed = network.ranks == "closed"
-        self.reads_events = network.kind == "attention"
-        self._reading = reading.shape, reading.weights, max(map(history_rows, checkpoint.rules))
+    names = [*(f"hidden.{k}" for k in range(len(network.layers))), "policy"]
+    parts = [
+        checkpoint.weights[f"{name}.{part}"].astype(np.float32).T.ravel()
+        for name in names
+        for part in ("weight", "bias")
+    ]
+    return PolicyNet(
+        card.layout == "trump-first",
+        network.ranks == "closed",
+        np.array(network.inputs, np.int64),
+        np.array([len(network.inputs), *network.layers, card.actions], np.int64),
+        np.concatenate(parts),
+    )
 
-    @property
-    def arrays(self) -> tuple[bool, bool, Array, Array, Array, Array, Array, int]:
-        """What the compiled functions take between views and choices."""
-        seen = self.trumps_first, self.closed, self.inputs
-        return *seen, self.sizes, self.weights, *self._reading
+
+def _history_policy(checkpoint: Checkpoint) -> Any:
+    """The policy of a checkpoint that torch plays."""
+    try:
+        from .attention import HistoryPolicy
+    except ImportError as error:
+        if error.name != "torch":
+            raise
+        raise CannotPlay(
+            f"{checkpoint.path}: its network reads the events of a hand, which torch alone plays, "
+            "and that is not installed: pip install 'german-whist[train]'"
+        ) from None
+    return HistoryPolicy(checkpoint)
 
 
 class NetworkAgent(Agent):
@@ -275,8 +291,9 @@ class NetworkAgent(Agent):
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
         self.card = checkpoint.card
         check_rules(checkpoint, self.rules, self.name)
-        self.policy = Policy(checkpoint)
-        self.reads_tricks = self.policy.reads_events
+        kind = checkpoint.card.network.kind
+        self.policy = policy_net(checkpoint) if kind == "mlp" else _history_policy(checkpoint)
+        self.reads_tricks = kind != "mlp"
         endgame = EndgamePlayer(self.rules)
         if not exact and endgame.perfect and checkpoint.card.horizon == "foreplay":
             raise CannotPlay(
@@ -284,13 +301,17 @@ class NetworkAgent(Agent):
                 "'foreplay' and never saw an ending: use endgame=exact, or train with horizon=hand"
             )
         self._endgame = endgame if exact else None
-        warm_up("network player", "agents", lambda: NetworkAgent.act(self, no_views(), no_rng()))
+        warm_up(f"network player ({kind})", "agents",
+                lambda: NetworkAgent.act(self, no_views(), no_rng()))  # fmt: skip
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""
         actions = np.empty(len(views), np.int64)
-        skip = self.perfect_endgame
-        network_actions(self.record, views, *self.policy.arrays, self.sample, skip, rng, actions)
+        if isinstance(self.policy, PolicyNet):
+            skip = self.perfect_endgame
+            network_actions(self.record, views, *self.policy, self.sample, skip, rng, actions)
+        else:
+            logits_actions(self.policy.logits(self.record, views), self.sample, rng, actions)
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions
@@ -311,8 +332,11 @@ class NetworkAgent(Agent):
 
     def likelihoods(self, views: Array) -> Array:
         """`(n, actions)`: what the network alone makes of each legal action, 1 in all."""
-        logits = np.empty((len(views), self.rules.actions), np.float32)
-        network_logits(self.record, views, *self.policy.arrays, logits)
+        if isinstance(self.policy, PolicyNet):
+            logits = np.empty((len(views), self.rules.actions), np.float32)
+            network_logits(self.record, views, *self.policy, logits)
+        else:
+            logits = self.policy.logits(self.record, views)
         shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
 

@@ -30,10 +30,11 @@ from ..engine.view import View, legal_in_view
 
 
 @jit
-def _observe_all(
+def observe_all(
     rules: np.ndarray, views: np.ndarray, trumps_first: bool, observations: np.ndarray,
     masks: np.ndarray, orders: np.ndarray,
 ) -> None:  # fmt: skip
+    """Write what each view shows, and the order of its suits."""
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
@@ -98,7 +99,7 @@ def observe(
         np.zeros((count, loaded.actions), np.int8),
         np.zeros((count, 4), np.uint8),
     )
-    _observe_all(
+    observe_all(
         loaded.record(match), views, trumps_first, seen.observations, seen.masks, seen.orders
     )
     return seen

@@ -16,18 +16,7 @@ from ..engine.layout import OBSERVATION_SIZE, real_action
 from ..engine.play import Record, row
 from ..engine.state import VIEW
 from ..engine.view import write_position
-from .base import CannotPlay
-from .network import Policy, forward, look, ones_of
-
-
-class PolicyNet(NamedTuple):
-    """A policy's numbers."""
-
-    trumps_first: bool
-    closed: bool
-    inputs: np.ndarray
-    sizes: np.ndarray
-    weights: np.ndarray
+from .network import PolicyNet, forward, look, ones_of
 
 
 class Desk(NamedTuple):
@@ -38,22 +27,11 @@ class Desk(NamedTuple):
     shown: np.ndarray
     observation: np.ndarray
     places: np.ndarray
-    more: np.ndarray
     hidden: np.ndarray
     placed: np.ndarray
     """Logits as the network places them."""
     logits: np.ndarray
     """Logits of the real actions, minus infinity where not legal."""
-
-
-def policy_net(policy: Policy) -> PolicyNet:
-    """The numbers of a policy that reads one observation."""
-    if policy.reads_events:
-        raise CannotPlay(
-            "a search asks its policy of many situations that nobody has seen: it takes a network "
-            "of the kind 'mlp', which reads one observation, and not one that reads events"
-        )
-    return PolicyNet(*policy.arrays[:5])
 
 
 def new_desk(net: PolicyNet) -> Desk:
@@ -64,7 +42,6 @@ def new_desk(net: PolicyNet) -> Desk:
         np.zeros(net.sizes[-1], np.int64),
         np.zeros(OBSERVATION_SIZE, np.int8),
         np.zeros(len(net.inputs), np.int64),
-        np.zeros(0, np.float32),
         np.zeros((2, net.sizes.max()), np.float32),
         np.zeros(net.sizes[-1], np.float32),
         np.zeros(net.sizes[-1], np.float32),
@@ -78,7 +55,7 @@ def ask(rules: Record, view: Record, net: PolicyNet, desk: Desk) -> None:
         rules, view, net.trumps_first, net.closed, desk.order, desk.shown, desk.observation
     )
     ones = desk.places[: ones_of(desk.observation, net.inputs, desk.places)]
-    forward(net.sizes, net.weights, ones, desk.more, desk.hidden, desk.placed)
+    forward(net.sizes, net.weights, ones, desk.hidden, desk.placed)
     for action in range(len(desk.logits)):
         desk.logits[action] = -np.inf
     for place in range(len(desk.placed)):

@@ -49,8 +49,8 @@ from .endgame import is_open
 from .endings import ending_worth
 from .judges import check_judged, read_judge_card
 from .layers import Layers, Rows, new_rows, pass_rows
-from .network import NetworkAgent, Policy, check_rules, look, ones_of
-from .replies import Desk, PolicyNet, ask, new_desk, policy_net
+from .network import NetworkAgent, PolicyNet, check_rules, look, ones_of, policy_net
+from .replies import Desk, ask, new_desk
 from .searching import SearchAgent
 from .worth import MOST_PLACES, OUTCOMES, paid_on_average, read_worth, write_game_places
 
@@ -576,7 +576,7 @@ def minds_of(
     """Networks by their paths, refused where they were not made for these rules."""
     checkpoint = read_checkpoint(policy)
     check_rules(checkpoint, rules, str(policy))
-    net = policy_net(Policy(checkpoint))
+    net = policy_net(checkpoint)
     none = Layers(np.array([1, 1]), np.zeros(2, np.float32))
     guesses = str(beliefs) != VOIDS
     return Minds(

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from ..agents.card import HIDDEN_SIZE
+from ..agents.closing import gather
 from ..engine.history import HISTORY_COLUMNS
 from ..envs.self_play import Round
-from .kernels import gather
 
 Array = np.ndarray[Any, Any]
 

@@ -1,4 +1,4 @@
-"""The compiled inside of the trainer: gathering inputs, choosing actions, advantages."""
+"""The compiled inside of the trainer: choosing actions, advantages, what critics see."""
 
 from __future__ import annotations
 
@@ -6,41 +6,13 @@ import numpy as np
 
 from ..agents.attention import write_events
 from ..agents.card import HIDDEN_SIZE
-from ..agents.closing import close_ranks, keep_ranks
+from ..agents.closing import gather
 from ..engine.bits import ONE
 from ..engine.compiled import jit
 from ..engine.history import HISTORY_COLUMNS
 from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
 from ..engine.play import row
 from ..engine.state import GAME, VIEW
-
-
-@jit
-def gather(
-    observations: np.ndarray,
-    masks: np.ndarray,
-    inputs: np.ndarray,
-    closed: bool,
-    out: np.ndarray,
-    masks_out: np.ndarray,
-    shown: np.ndarray,
-) -> None:
-    """The network's inputs and masks out of what the games show.
-
-    `shown` becomes the action that stands in each of the network's places, -1 for none.
-    """
-    observation = np.empty(observations.shape[1], np.int8)
-    for index in range(len(observations)):
-        observation[:] = observations[index]
-        if closed:
-            close_ranks(observation, shown[index])
-        else:
-            keep_ranks(shown[index])
-        for k in range(len(inputs)):
-            out[index, k] = observation[inputs[k]]
-        for place in range(masks.shape[1]):
-            action = shown[index, place]
-            masks_out[index, place] = masks[index, action] if action >= 0 else 0
 
 
 @jit

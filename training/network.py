@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .attention import Events
+from ..agents.attention import Events
 
 
 class Layers(nn.Module):

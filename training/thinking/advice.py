@@ -18,8 +18,8 @@ from torch.nn import functional
 from ...agents.base import Agent
 from ...agents.endings import ending_worth
 from ...agents.layers import Layers
-from ...agents.network import Policy, look
-from ...agents.replies import Desk, PolicyNet, new_desk, policy_net
+from ...agents.network import PolicyNet, look
+from ...agents.replies import Desk, new_desk
 from ...agents.thinker import open_last_trick, pays_of
 from ...agents.worth import INPUTS, MOST_PLACES, write_game_places
 from ...engine.bits import NO_CARDS, ONE, lowest
@@ -146,7 +146,7 @@ class Adviser:
     """Plays hands of a policy, and says at each decision what every card comes to."""
 
     def __init__(
-        self, rules: Rules, policy: Policy, worth: Layers, count: int,
+        self, rules: Rules, policy: PolicyNet, worth: Layers, count: int,
         late: Agent | None = None, tricks: int = 0,
     ) -> None:  # fmt: skip
         """The last `tricks` for the stock are played by the agent `late`, if there is one."""
@@ -259,10 +259,10 @@ class PolicyStudy:
 
     kind = "mlp"
 
-    def __init__(self, rules: Rules, policy: Policy, pull: float) -> None:
+    def __init__(self, rules: Rules, policy: PolicyNet, pull: float) -> None:
         """`pull` is what a unit of relative entropy to the old policy costs, in pay."""
         self.rules, self.pull = rules.record(), pull
-        self.net = policy_net(policy)
+        self.net = policy
         self.old = BatchLayers(Layers(self.net.sizes, self.net.weights))
         self.inputs, self.outputs = len(self.net.inputs), int(self.net.sizes[-1])
         self.desk = new_desk(self.net)

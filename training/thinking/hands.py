@@ -21,8 +21,8 @@ from torch.nn import functional
 
 from ...agents.base import Agent
 from ...agents.layers import Layers
-from ...agents.network import Policy, look
-from ...agents.replies import Desk, PolicyNet, new_desk, policy_net
+from ...agents.network import PolicyNet, look
+from ...agents.replies import Desk, new_desk
 from ...engine.bits import ONE, nth_lowest, popcount
 from ...engine.compiled import jit
 from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
@@ -163,14 +163,19 @@ class Players:
     """Two seats of one policy, playing many hands in lockstep."""
 
     def __init__(
-        self, rules: Rules, policy: Policy, count: int, late: Agent | None = None, tricks: int = 0
+        self,
+        rules: Rules,
+        policy: PolicyNet,
+        count: int,
+        late: Agent | None = None,
+        tricks: int = 0,
     ) -> None:
         """The last `tricks` for the stock are played by the agent `late`, if there is one."""
         self.rules = rules.record()
         self.late, self.from_play = late, rules.stock_cards - 2 * tricks
         self.views = np.zeros(count if late else 0, VIEW)
         self.thoughts, self.cards = np.zeros(count, np.uint64), np.zeros(count, np.int64)
-        self.net = net = policy_net(policy)
+        self.net = net = policy
         self.policy = BatchLayers(Layers(net.sizes, net.weights))
         self.desk = new_desk(net)
         self.known, self.scratch = tables(), new_scratch()

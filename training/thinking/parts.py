@@ -22,7 +22,7 @@ from ...agents.checkpoint import (
     write_checkpoint,
 )
 from ...agents.judges import read_judge_card
-from ...agents.network import Policy, check_rules
+from ...agents.network import check_rules, policy_net
 from ...agents.registry import make_agent
 from ...agents.worth import read_worth
 from ...engine.rules import load_rules
@@ -63,7 +63,7 @@ class Parts:
         self.rules = load_rules(course.rules)
         self.checkpoint = read_checkpoint(course.policy or WEIGHTS)
         check_rules(self.checkpoint, self.rules, str(course.policy or WEIGHTS))
-        self.policy = Policy(self.checkpoint)
+        self.policy = policy_net(self.checkpoint)
         late = make_agent(course.late, self.rules) if course.late else None
         self.late = late, min(course.late_tricks, self.rules.foreplay_tricks)
 
