@@ -7,9 +7,10 @@ trained in, picks its inputs itself and closes ranks where its network wants tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,12 @@ import msgspec
 import numpy as np
 
 from ..agents.checkpoint import Checkpoint, policy_weights, read_checkpoint, write_checkpoint
-from ..agents.closing import SETS_IN_PLAY, close_ranks
 from ..engine.files import written_whole
-from ..engine.layout import LAYOUT, OBSERVATION_SIZE
+from ..engine.layout import OBSERVATION_SIZE
 
 Array = np.ndarray[Any, Any]
 
 OPSET = 17
-NOT_LEGAL = -1e9
 _TOLERANCE = 1e-4
 
 
@@ -67,152 +66,62 @@ def warning_of(checkpoint: Checkpoint) -> str:
     )
 
 
-def graph_of(checkpoint: Checkpoint) -> Any:
-    """The ONNX model of a checkpoint."""
-    from onnx import TensorProto, helper, numpy_helper
+def graph_of(checkpoint: Checkpoint) -> tuple[Any, float]:
+    """The ONNX model of a checkpoint, and how far its logits are from torch's; refused if too far.
 
-    card = checkpoint.card
-    network, actions = card.network, card.actions
-    kept: list[Any] = []
-
-    def constant(name: str, array: Array) -> str:
-        kept.append(numpy_helper.from_array(array, name))
-        return name
-
-    def node(kind: str, inputs: list[str], outputs: str | list[str], **options: Any) -> str:
-        several = [outputs] if isinstance(outputs, str) else outputs
-        nodes.append(helper.make_node(kind, inputs, several, **options))
-        return several[0]
-
-    nodes: list[Any] = []
-    closed = network.ranks == "closed"
-    seen = node("Cast", ["observation"], "seen", to=TensorProto.FLOAT)
-    if closed:
-        seen = _closing(node, constant)
-    node("Gather", [seen, constant("places", np.array(network.inputs))], "x0", axis=1)
-    layers = len(network.layers)
-    for k, name in enumerate([*(f"hidden.{k}" for k in range(layers)), "policy"]):
-        parts = [
-            constant(f"{name}.{part}", checkpoint.weights[f"{name}.{part}"].astype(np.float32))
-            for part in ("weight", "bias")
-        ]
-        out = node("Gemm", [f"x{k}", *parts], "policy" if k == layers else f"y{k}", transB=1)
-        if k < layers:
-            node("Relu", [out], f"x{k + 1}")
-    of_all = _opening(node, constant, actions) if closed else "policy"
-    low = constant("not_legal", np.array(NOT_LEGAL, np.float32))
-    node("Cast", ["action_mask"], "legal", to=TensorProto.BOOL)
-    node("Where", ["legal", of_all, low], "logits")
-    node("ArgMax", ["logits"], "action", axis=1, keepdims=0)
-    graph = helper.make_graph(
-        nodes,
-        "german_whist",
-        [
-            helper.make_tensor_value_info(
-                "observation", TensorProto.INT8, ["batch", OBSERVATION_SIZE]
-            ),
-            helper.make_tensor_value_info("action_mask", TensorProto.INT8, ["batch", actions]),
-        ],
-        [
-            helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", actions]),
-            helper.make_tensor_value_info("action", TensorProto.INT64, ["batch"]),
-        ],
-        kept,
-    )
-    model = helper.make_model(
-        graph, producer_name="german-whist", opset_imports=[helper.make_opsetid("", OPSET)]
-    )
-    model.ir_version = 8
-    helper.set_model_props(model, metadata_of(checkpoint))
-    return model
-
-
-def _closing(node: Callable[..., str], constant: Callable[[str, Array], str]) -> str:
-    """Nodes that do what `close_ranks` does; `moves` says where each card in play goes.
-
-    `moves[suit, rank, place]` is one where a card in play has as many cards in play above it
-    as the place has places.
+    Written by torch's own exporter, the one that needs no other package than onnx.
     """
-    from onnx import TensorProto
+    import onnx
+    import torch
 
-    in_suits = constant("in_suits", np.array([-1, 4, 13]))
-    one_row = constant("one_row", np.array([2]))
-    one_column = constant("one_column", np.array([3]))
-    flat = constant("flat", np.array([-1, 52]))
-    rows: dict[str, str] = {}
-    sizes = [group.size for group in LAYOUT.groups]
-    pieces = [f"seen_{group.name}" for group in LAYOUT.groups]
-    node("Split", ["seen", constant("sizes", np.array(sizes))], pieces, axis=1)
-    for name in SETS_IN_PLAY:
-        rows[name] = node("Reshape", [f"seen_{name}", in_suits], f"{name}_in_suits")
-    node("Max", list(rows.values()), "in_play")
-    above = np.tril(np.ones((13, 13), np.float32), -1)
-    node("MatMul", ["in_play", constant("higher", above)], "cards_above")
-    node("Unsqueeze", ["cards_above", one_column], "cards_above_each")
-    places = constant("places_above", np.arange(12, -1, -1, dtype=np.float32))
-    node("Equal", ["cards_above_each", places], "goes")
-    node("Cast", ["goes"], "goes_there", to=TensorProto.FLOAT)
-    node("Unsqueeze", ["in_play", one_column], "in_play_each")
-    node("Mul", ["goes_there", "in_play_each"], "moves")
-    for name, row in rows.items():
-        node("Unsqueeze", [row, one_row], f"{name}_rows")
-        node("MatMul", [f"{name}_rows", "moves"], f"{name}_moved")
-        node("Reshape", [f"{name}_moved", flat], f"closed_{name}")
-    moved = [piece.replace("seen_", "closed_") if piece.removeprefix("seen_") in rows else piece
-             for piece in pieces]  # fmt: skip
-    return node("Concat", moved, "closed", axis=1)
+    from .onnx_policy import OnnxPolicy
+
+    policy = OnnxPolicy(checkpoint)
+    fed = _random_rows(checkpoint.card.actions)
+    written = BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it tells that another exporter is newer
+        torch.onnx.export(
+            policy, tuple(fed.values()), written, dynamo=False, opset_version=OPSET,  # type: ignore[arg-type]
+            input_names=[*INPUTS], output_names=[*OUTPUTS],
+            dynamic_axes={name: {0: "batch"} for name in (*INPUTS, *OUTPUTS)},
+        )  # fmt: skip
+    model = onnx.load_from_string(written.getvalue())
+    model.producer_name = "german-whist"
+    onnx.helper.set_model_props(model, metadata_of(checkpoint))
+    return model, _distance(model, policy, fed)
 
 
-def _opening(node: Callable[..., str], constant: Callable[[str, Array], str], actions: int) -> str:
-    """Nodes that take the logits of moved cards back to the cards."""
-    parts = ["policy_cards", "policy_others"] if actions > 52 else ["policy_cards"]
-    sizes = constant("kinds", np.array([52, actions - 52][: len(parts)]))
-    node("Split", ["policy", sizes], parts, axis=1)
-    columns = constant("columns", np.array([-1, 4, 13, 1]))
-    node("Reshape", ["policy_cards", columns], "policy_columns")
-    node("MatMul", ["moves", "policy_columns"], "policy_back")
-    node("Reshape", ["policy_back", "flat"], "policy_of_cards")
-    return node("Concat", ["policy_of_cards", *parts[1:]], "policy_of_all", axis=1)
+def _random_rows(actions: int, rows: int = 256) -> dict[str, Any]:
+    """Observations and masks by the names of a graph's inputs, as tensors."""
+    import torch
+
+    chance = np.random.default_rng(0)
+    masks = chance.random((rows, actions)) < 0.25
+    masks[:, 0] |= ~masks.any(axis=1)
+    seen = chance.random((rows, OBSERVATION_SIZE)) < 0.15
+    return {
+        name: torch.from_numpy(each.astype(np.int8))
+        for name, each in zip(INPUTS, (seen, masks), strict=True)
+    }
 
 
-def check_graph(model: Any, checkpoint: Checkpoint, rows: int = 256) -> float:
-    """How far the graph's logits are from torch's, at most, on random rows; refused if too far."""
+def _distance(model: Any, policy: Any, fed: dict[str, Any]) -> float:
+    """How far a graph's logits are from those of the module that it was made of."""
     import torch
     from onnx import checker
     from onnx.reference import ReferenceEvaluator
 
     checker.check_model(model, full_check=True)
-    chance = np.random.default_rng(0)
-    actions = checkpoint.card.actions
-    observations = (chance.random((rows, OBSERVATION_SIZE)) < 0.15).astype(np.int8)
-    masks = (chance.random((rows, actions)) < 0.25).astype(np.int8)
-    shown = np.tile(np.arange(actions), (rows, 1))
-    seen = observations.copy()
-    if checkpoint.card.network.ranks == "closed":
-        for row in range(rows):
-            close_ranks(seen[row], shown[row])
-        # Only cards in play have a logit.
-        for row in range(rows):
-            masks[row, np.setdiff1d(np.arange(actions), shown[row])] = 0
-    masks[np.arange(rows), shown.max(axis=1)] = 1
-    fed = {"observation": observations, "action_mask": masks}
-    logits, best = map(np.asarray, ReferenceEvaluator(model).run(None, fed))
-    weights = {name: torch.tensor(array).float() for name, array in checkpoint.weights.items()}
-    x = torch.tensor(seen)[:, list(checkpoint.card.network.inputs)].float()
-    for k in range(len(checkpoint.card.network.layers)):
-        layer = torch.nn.functional.linear(
-            x, weights[f"hidden.{k}.weight"], weights[f"hidden.{k}.bias"]
-        )
-        x = torch.relu(layer)
-    placed = torch.nn.functional.linear(x, weights["policy.weight"], weights["policy.bias"])
-    wanted = np.full((rows, actions), NOT_LEGAL, np.float32)
-    for row, place in zip(*np.nonzero(shown >= 0), strict=True):
-        if masks[row, shown[row, place]]:
-            wanted[row, shown[row, place]] = placed[row, place]
+    arrays = {name: each.numpy() for name, each in fed.items()}
+    logits, best = map(np.asarray, ReferenceEvaluator(model).run(None, arrays))
+    with torch.no_grad():
+        wanted = policy(*fed.values())[0].numpy()
+    masks = arrays["action_mask"]
     apart = float(np.abs(logits - wanted).max())
     if apart > _TOLERANCE * max(1.0, float(np.abs(wanted[masks == 1]).max())):
         raise ArithmeticError(f"the graph's logits are {apart:.3g} away from torch's")
-    if not masks[np.arange(rows), best].all():
+    if not masks[np.arange(len(masks)), best].all():
         raise ArithmeticError("the graph chose an action that its mask does not allow")
     return apart
 
@@ -252,8 +161,7 @@ def export_onnx(source: str | Path, target: Path) -> Exported:
             "hand as well; only networks of the kind 'mlp', which read one observation, are "
             "written as ONNX"
         )
-    model = graph_of(checkpoint)
-    apart = check_graph(model, checkpoint)
+    model, apart = graph_of(checkpoint)
     with written_whole(target) as file:
         file.write(model.SerializeToString())
     return Exported(apart, metadata_of(checkpoint))
