@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.history import HISTORY_VERSION
 from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from ..engine.rule_features import RULE_LAYOUT
 from ..engine.state import MOST_TRICKS
 
 FORMAT = 1
@@ -29,6 +30,7 @@ Critic = Literal["shared", "own", "oracle"]
 Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
 Place = Annotated[int, Meta(ge=0, lt=OBSERVATION_SIZE)]
+RulePlace = Annotated[int, Meta(ge=0, lt=RULE_LAYOUT.size)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 # Where each column of an event has its vectors: 8 kinds, 3 for who, 54 cards, the tricks.
@@ -84,6 +86,8 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     ranks: Ranks = "real"
     """Whether gaps in suits are closed in what it reads."""
     attention: AttentionSize | None = None
+    rule_features: tuple[RulePlace, ...] = ()
+    """The places of `RULE_LAYOUT` that tell its rule sets apart, read behind the observation's."""
     critic: Critic | None = None
     """The critic whose weights are there as well, to train on with; players do without."""
 
@@ -101,7 +105,7 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
             )
 
 
-class Measurement(Struct, forbid_unknown_fields=True, frozen=True):
+class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """A match against a yardstick."""
 
     opponent: str
@@ -109,6 +113,13 @@ class Measurement(Struct, forbid_unknown_fields=True, frozen=True):
     half_width: Share
     margin: float
     hands: Count
+    rules: str = ""
+    """Which rule set was played, where there are several."""
+
+    @property
+    def title(self) -> str:
+        """The yardstick, and the rules where there are several."""
+        return f"{self.opponent} ({self.rules})" if self.rules else self.opponent
 
 
 class Origin(Struct, forbid_unknown_fields=True, frozen=True):

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.rules import Match, Rules
-from .base import Array, CannotPlay
-from .checkpoint import Checkpoint, read_card
-from .network import NetworkAgent, check_rules
+from ..engine.rules import Match
+from .base import Array
+from .network import NetworkAgent
 from .thinker import POLICY, ThinkerAgent, is_late
 
 NAME, FIRST_NAME = "champion", "champion-1"
@@ -43,11 +42,6 @@ class Champion(NetworkAgent):
         actions[late] = self._thinker.act(views[late], rng[late])
         return actions
 
-    @staticmethod
-    def plays(rules: Rules) -> bool:
-        """Whether it plays these rules, as its card says: nothing is compiled to know it."""
-        return _plays(WEIGHTS, NAME, rules)
-
 
 class FirstChampion(NetworkAgent):
     """The first champion, which has no strength but its network's."""
@@ -55,16 +49,3 @@ class FirstChampion(NetworkAgent):
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy` or `sample`."""
         super().__init__(rules, FIRST_WEIGHTS, *words, match=match, name=FIRST_NAME)
-
-    @staticmethod
-    def plays(rules: Rules) -> bool:
-        """Whether it plays these rules, as its card says: nothing is compiled to know it."""
-        return _plays(FIRST_WEIGHTS, FIRST_NAME, rules)
-
-
-def _plays(weights: Path, name: str, rules: Rules) -> bool:
-    try:
-        check_rules(Checkpoint(weights, {}, read_card(weights)), rules, name)
-    except CannotPlay:
-        return False
-    return True

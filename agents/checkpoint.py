@@ -24,7 +24,9 @@ from safetensors.numpy import load, save
 from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION
+from ..engine.rule_features import rule_features
 from ..engine.rules import Rules, rules_from_mapping, under_its_own_name
+from .base import CannotPlay
 from .card import EVENT_VECTORS, FORMAT, HIDDEN_SIZE, WIDER, Card, NetworkCard, WeightsFile
 
 WEIGHTS, CARD = ".safetensors", ".json"
@@ -157,12 +159,12 @@ def read_card(path: Path) -> Card:
         rules = rules_of(card.rules, "rules")
     except (ValueError, TypeError) as error:
         raise CheckpointError(f"{place}: {error}; {_REMEDY}") from None
-    for each in rules:
-        if each.actions != card.actions:
-            raise CheckpointError(
-                f"{place}: actions is {card.actions}, and its rules {each.name} have "
-                f"{each.actions}; {_REMEDY}"
-            )
+    most = max(rules, key=lambda each: each.actions)
+    if most.actions != card.actions:
+        raise CheckpointError(
+            f"{place}: actions is {card.actions}, and its rules {most.name} have {most.actions}; "
+            f"{_REMEDY}"
+        )
     return card
 
 
@@ -219,7 +221,7 @@ def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None
 
 def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Shape]]:
     """The names and shapes of all weights that a card speaks of."""
-    seen, size = len(network.inputs), network.attention
+    seen, size = len(network.inputs) + len(network.rule_features), network.attention
     if size is not None:
         for name, shape in _attention_parts(seen, size.layers, size.width):
             yield f"history.{name}", shape
@@ -265,8 +267,43 @@ def _layer(name: str, n: int, m: int) -> Iterator[tuple[str, Shape]]:
     yield f"{name}.bias", (m,)
 
 
-def policy_weights(checkpoint: Checkpoint) -> dict[str, Array]:
-    """What a player needs of the weights: all but the critic's."""
-    alone = msgspec.structs.replace(checkpoint.card.network, critic=None)
-    names = [name for name, _ in weight_shapes(alone, checkpoint.card.actions)]
-    return {name: checkpoint.weights[name] for name in names}
+def policy_alone(checkpoint: Checkpoint) -> Checkpoint:
+    """What a player needs of a checkpoint: all but the critic."""
+    card = checkpoint.card
+    network = msgspec.structs.replace(card.network, critic=None)
+    names = [name for name, _ in weight_shapes(network, card.actions)]
+    return Checkpoint(
+        checkpoint.path,
+        {name: checkpoint.weights[name] for name in names},
+        msgspec.structs.replace(card, network=network),
+    )
+
+
+def checkpoint_for(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Checkpoint:
+    """The player of one rule set: what tells it from others is in the weights, and no input.
+
+    Rules that the card does not list are refused; `name` is the player's.
+    """
+    if not any(map(rules.same_game, checkpoint.rules)):
+        names = ", ".join(each.name for each in checkpoint.rules)
+        raise CannotPlay(f"{name or checkpoint.path} plays {names}, and not {rules.name}")
+    if len(checkpoint.rules) == 1:
+        return checkpoint
+    checkpoint = policy_alone(checkpoint)
+    network = checkpoint.card.network
+    first = len(network.inputs)
+    told = slice(first, first + len(network.rule_features))
+    ones = rule_features(rules)[list(network.rule_features)] == 1
+    weights = dict(checkpoint.weights)
+    for layer in ("history.state", "hidden.0" if network.layers else "policy"):
+        if f"{layer}.weight" in weights:
+            weight = weights[f"{layer}.weight"].astype(np.float32)
+            weights[f"{layer}.weight"] = np.delete(weight, told, axis=1)
+            weights[f"{layer}.bias"] = weights[f"{layer}.bias"] + weight[:, told][:, ones].sum(1)
+    for part in ("policy.weight", "policy.bias"):
+        weights[part] = weights[part][: rules.actions]
+    network = msgspec.structs.replace(network, rule_features=())
+    card = msgspec.structs.replace(
+        checkpoint.card, network=network, rules=(rules.as_mapping(),), actions=rules.actions
+    )
+    return Checkpoint(checkpoint.path, weights, card)

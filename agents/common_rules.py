@@ -47,7 +47,7 @@ def common_rules(players: Iterable[object], wanted: Any = None) -> Rules:
     usual = load_rules(_USUAL)
     offered = [usual, *(rules for _, found in bound[:1] for rules in found)]
     for rules in offered:
-        if all(_among(rules, found) for _, found in bound):
+        if all(any(map(rules.same_game, found)) for _, found in bound):
             return rules
     each = "; ".join(dict.fromkeys(f"{title} plays {_names(found)}" for title, found in bound))
     raise CannotPlay(f"there are no rules that all of these play: {each}")
@@ -71,12 +71,3 @@ def _title(player: object) -> str:
 
 def _names(found: Sequence[Rules]) -> str:
     return ", ".join(rules.name for rules in found)
-
-
-def _among(rules: Rules, found: Sequence[Rules]) -> bool:
-    return _unnamed(rules) in [_unnamed(each) for each in found]
-
-
-def _unnamed(rules: Rules) -> dict[str, Any]:
-    """What a rule set is, whatever it is called."""
-    return {**rules.as_mapping(), "name": ""}

@@ -27,11 +27,11 @@ from ..engine.state import CHOOSE, GAME, LEAD, OVER, VIEW
 from ..engine.view import legal_in_view, write_position
 from ..engine.worlds import PLAN, draw_world, plan_worlds
 from .base import Array
-from .checkpoint import read_checkpoint
+from .checkpoint import checkpoint_for, read_checkpoint
 from .endgame import is_open
 from .endings import ending_worth, is_ending
 from .layers import new_rows, pass_rows
-from .network import check_rules, policy_net
+from .network import policy_net
 from .replies import ask, new_desk
 from .rollouts import play_out, thumb_in_game
 from .thinker import PRIOR, UNLIKELY, check_playable, pays_of
@@ -94,9 +94,7 @@ def _by_worth(rules: Record, game: Record, data: Any) -> float:
 
 def network_prior(path: str | Path, rules: Rules) -> Prior:
     """The policy of a checkpoint."""
-    checkpoint = read_checkpoint(path)
-    check_rules(checkpoint, rules, str(path))
-    net = policy_net(checkpoint)
+    net = policy_net(checkpoint_for(read_checkpoint(path), rules))
     return Prior(_by_policy, (net, new_desk(net)))
 
 

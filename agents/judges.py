@@ -80,8 +80,7 @@ def read_judge_card(path: Path) -> JudgeCard:
 def check_judged(card: JudgeCard, path: Path, rules: Rules) -> None:
     """Refuse rules that a card does not list."""
     known = rules_of(card.rules, path)
-    wanted = {**rules.as_mapping(), "name": ""}
-    if not any({**each.as_mapping(), "name": ""} == wanted for each in known):
+    if not any(map(rules.same_game, known)):
         names = ", ".join(each.name for each in known)
         raise CannotPlay(f"{path}: judges the rules {names}, and not {rules.name}")
 

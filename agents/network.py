@@ -25,11 +25,11 @@ from ..engine.layout import (
     trump_first,
 )
 from ..engine.play import Record, row
-from ..engine.rules import Match, Rules
+from ..engine.rules import Match
 from ..engine.streams import fraction
 from ..engine.view import legal_in_view
 from .base import Agent, Array, CannotPlay, no_rng, no_views
-from .checkpoint import Checkpoint, read_checkpoint
+from .checkpoint import Checkpoint, checkpoint_for, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
 
@@ -289,8 +289,8 @@ class NetworkAgent(Agent):
         self.name = name or str(source.path if isinstance(source, Checkpoint) else source)
         self.sample, exact = _options(words)
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
+        checkpoint = checkpoint_for(checkpoint, self.rules, self.name)
         self.card = checkpoint.card
-        check_rules(checkpoint, self.rules, self.name)
         kind = checkpoint.card.network.kind
         self.policy = policy_net(checkpoint) if kind == "mlp" else _history_policy(checkpoint)
         self.reads_tricks = kind != "mlp"
@@ -355,11 +355,3 @@ def _options(words: tuple[str, ...]) -> tuple[bool, bool]:
                 "endgame=network"
             )
     return sample, exact
-
-
-def check_rules(checkpoint: Checkpoint, rules: Rules, name: str) -> None:
-    """Refuse rules that the checkpoint's card does not list; `name` is the player's."""
-    played = {**rules.as_mapping(), "name": ""}
-    if all({**each.as_mapping(), "name": ""} != played for each in checkpoint.rules):
-        names = ", ".join(each.name for each in checkpoint.rules)
-        raise CannotPlay(f"{name} plays {names}, and not {rules.name}")

@@ -44,12 +44,12 @@ from .beliefs import (
     read_beliefs,
     write_known,
 )
-from .checkpoint import Checkpoint, read_card, read_checkpoint
+from .checkpoint import checkpoint_for, read_card, read_checkpoint, rules_of
 from .endgame import is_open
 from .endings import ending_worth
 from .judges import check_judged, read_judge_card
 from .layers import Layers, Rows, new_rows, pass_rows
-from .network import NetworkAgent, PolicyNet, check_rules, look, ones_of, policy_net
+from .network import NetworkAgent, PolicyNet, look, ones_of, policy_net
 from .replies import Desk, ask, new_desk
 from .searching import SearchAgent
 from .worth import MOST_PLACES, OUTCOMES, paid_on_average, read_worth, write_game_places
@@ -574,9 +574,7 @@ def minds_of(
     rules: Rules, policy: Path, worth: Path | None, beliefs: str | Path
 ) -> Minds:  # fmt: skip
     """Networks by their paths, refused where they were not made for these rules."""
-    checkpoint = read_checkpoint(policy)
-    check_rules(checkpoint, rules, str(policy))
-    net = policy_net(checkpoint)
+    net = policy_net(checkpoint_for(read_checkpoint(policy), rules))
     none = Layers(np.array([1, 1]), np.zeros(2, np.float32))
     guesses = str(beliefs) != VOIDS
     return Minds(
@@ -672,12 +670,11 @@ class ThinkerAgent(SearchAgent):
         """Whether it plays these rules with the package's networks: nothing is compiled for it."""
         try:
             check_playable(rules)
-            check_rules(Checkpoint(POLICY, {}, read_card(POLICY)), rules, "champion")
             for path in (WORTH, BELIEFS):
                 check_judged(read_judge_card(path), path, rules)
         except CannotPlay:
             return False
-        return True
+        return any(map(rules.same_game, rules_of(read_card(POLICY).rules, POLICY)))
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from german_whist.engine.describe import chapters
 from german_whist.engine.history import HISTORY_ABOUT, HISTORY_VERSION
 from german_whist.engine.layout import LAYOUT, LAYOUT_VERSION
+from german_whist.engine.rule_features import RULE_LAYOUT
 from german_whist.engine.rules import named_rules
 from german_whist.training.settings import Settings, described, written
 from german_whist.training.trainers import own_settings
@@ -26,6 +27,13 @@ side suits in an order that depends on the player's own cards, and actions and m
 suits clubs, diamonds, hearts, spades, ranks two to ace.
 
 {LAYOUT.table()}
+
+## The rules
+
+A network that plays several rule sets is told beside the vector what differs between them, by some
+of these {RULE_LAYOUT.size} places (`german_whist.engine.rule_features`):
+
+{RULE_LAYOUT.table()}
 
 ## The history
 

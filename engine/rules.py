@@ -8,7 +8,7 @@ the compiled engine reads them from one small record.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -219,6 +219,10 @@ class Rules:
         if self.set_aside == 0:
             kept.pop("stock", None)
         return {"name": self.name, **kept}
+
+    def same_game(self, other: Rules) -> bool:
+        """Whether another rule set is the same but for its name."""
+        return replace(other, name=self.name) == self
 
     # -- checks, each with a sentence
 

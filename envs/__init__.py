@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from . import german_whist_v0 as german_whist_v0
     from .gym_env import GermanWhistEnv as GermanWhistEnv
     from .gym_env import GermanWhistVectorEnv as GermanWhistVectorEnv
+    from .mixed import MixedSelfPlayEnv as MixedSelfPlayEnv
     from .sb3 import GermanWhistVecEnv as GermanWhistVecEnv
     from .self_play import SelfPlayEnv as SelfPlayEnv
 
@@ -16,6 +17,7 @@ _HOME_OF = {
     "GermanWhistEnv": "gym_env",
     "GermanWhistVecEnv": "sb3",
     "GermanWhistVectorEnv": "gym_env",
+    "MixedSelfPlayEnv": "mixed",
     "SelfPlayEnv": "self_play",
 }
 

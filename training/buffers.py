@@ -44,15 +44,17 @@ class Buffers:
     """Room for the decisions of one iteration: `(steps, games)` rows, observations as int8."""
 
     def __init__(
-        self, steps: int, games: int, inputs: Array, actions: int, *, closed: bool, oracle: bool,
-        events: int,
+        self, steps: int, games: int, inputs: Array, actions: int, *, told: Array, closed: bool,
+        oracle: bool, events: int,
     ) -> None:  # fmt: skip
-        shape = (steps, games)
+        """`told` is what stands behind the inputs of each game: features of its rules."""
+        shape, seen = (steps, games), len(inputs) + told.shape[1]
         self.all = np.arange(games)
-        self.observations = np.zeros((*shape, len(inputs)), np.int8)
+        self.observations = np.zeros((*shape, seen), np.int8)
+        self.observations[..., len(inputs) :] = told
         self.events = np.zeros((*shape, events, HISTORY_COLUMNS), np.int8)
         self.hidden = np.zeros((*shape, HIDDEN_SIZE if oracle else 0), np.int8)
-        self.beyond = np.zeros((games, len(inputs)), np.int8)
+        self.beyond = self.observations[0].copy()
         self.beyond_events = np.zeros((games, events, HISTORY_COLUMNS), np.int8)
         self.beyond_hidden = np.zeros((games, HIDDEN_SIZE if oracle else 0), np.int8)
         self.beyond_masks = np.zeros((games, actions), np.int8)

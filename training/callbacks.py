@@ -115,7 +115,12 @@ class EarlyStopping(Callback):
     def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
         """See when the best was."""
         opponent = self.opponent or run.settings.yardsticks[0]
-        rates = [each.win_rate for each in run.measured if each.opponent == opponent]
+        by_time: dict[int, list[float]] = {}
+        for each in run.measured:
+            if each.opponent == opponent:
+                by_time.setdefault(each.decisions, []).append(each.win_rate)
+        # Of several rule sets the mean.
+        rates = [sum(some) / len(some) for some in by_time.values()]
         if not rates:
             return
         since = len(rates) - 1 - rates.index(max(rates))

@@ -37,7 +37,7 @@ class Measured(Measurement, frozen=True, kw_only=True):
     def text(self) -> str:
         """In words."""
         rate, reach = 100 * self.win_rate, 100 * self.half_width
-        return f"{rate:.1f} ± {reach:.1f} % against {self.opponent}"
+        return f"{rate:.1f} ± {reach:.1f} % against {self.title}"
 
 
 class RunState(Struct, forbid_unknown_fields=True):
@@ -95,9 +95,9 @@ def card_of(settings: Settings, network: NetworkCard, **told: Any) -> Card:
     options = settings.options
     return Card(
         network=network,
-        actions=options.rules.actions,
+        actions=max(each.rules.actions for each in settings.all_options),
         layout=options.layout,  # type: ignore[arg-type]
-        rules=(options.rules.as_mapping(),),
+        rules=tuple(each.rules.as_mapping() for each in settings.all_options),
         horizon=options.horizon,  # type: ignore[arg-type]
         reward=options.reward,  # type: ignore[arg-type]
         settings=settings.as_mapping(),

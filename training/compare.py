@@ -22,7 +22,7 @@ from ..engine.files import read_yaml_mapping
 from . import pictures
 from .arena.statistics import quantile
 from .frames import frame_of
-from .measuring import ITSELF, curve_of
+from .measuring import ITSELF
 from .report import LEARNING
 from .run import SETTINGS
 from .tables import MEASURED, TABLE
@@ -205,11 +205,10 @@ def _over_seeds(lines: Sequence[Sequence[Point]]) -> list[Point]:
 def _measured(folder: Path) -> dict[str, list[Point]]:
     found: dict[str, list[Point]] = {}
     for row in _rows(folder / MEASURED):
-        if curve_of(row["opponent"]) != ITSELF:
+        if not row["opponent"].startswith(f"{ITSELF}@"):
+            title = f"{row['opponent']} ({row['rules']})" if row.get("rules") else row["opponent"]
             rate, reach = float(row["win_rate"]), float(row["half_width"])
-            found.setdefault(row["opponent"], []).append(
-                Point(float(row["decisions"]), rate, reach)
-            )
+            found.setdefault(title, []).append(Point(float(row["decisions"]), rate, reach))
     return found
 
 

@@ -137,11 +137,11 @@ def _panel(run: Watched, told: Mapping[str, float], pace: Pace) -> Any:
     for name in ("entropy", "explained", "divergence"):
         if name in told:
             grid.add_row(name, f"{told[name]:.3f}")
-    latest = {curve_of(each.opponent): each for each in run.measured}
+    latest = {curve_of(each.title): each for each in run.measured}
     for each in latest.values():
         rate, reach = 100 * each.win_rate, 100 * each.half_width
         grid.add_row(
-            f"against {escape(each.opponent)}", f"{rate:.1f} ± {reach:.1f} % at {each.decisions:,}"
+            f"against {escape(each.title)}", f"{rate:.1f} ± {reach:.1f} % at {each.decisions:,}"
         )
     return Panel(grid, title=escape(str(run.folder)), expand=False)
 

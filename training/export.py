@@ -14,12 +14,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
-from ..agents.checkpoint import Checkpoint, policy_weights, read_checkpoint, write_checkpoint
+from ..agents.checkpoint import (
+    Checkpoint,
+    checkpoint_for,
+    policy_alone,
+    read_checkpoint,
+    write_checkpoint,
+)
 from ..engine.files import written_whole
 from ..engine.layout import OBSERVATION_SIZE
+from ..engine.rules import load_rules
 
 Array = np.ndarray[Any, Any]
 
@@ -145,8 +151,8 @@ class Exported:
         return "\n".join(lines)
 
 
-def export_onnx(source: str | Path, target: Path) -> Exported:
-    """Write a checkpoint as ONNX, checked against torch."""
+def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported:
+    """Write a checkpoint as ONNX, checked against torch; of several rule sets the named one."""
     for package, extra in (("onnx", "onnx"), ("torch", "train")):
         if find_spec(package) is None:
             raise ValueError(
@@ -161,6 +167,13 @@ def export_onnx(source: str | Path, target: Path) -> Exported:
             "hand as well; only networks of the kind 'mlp', which read one observation, are "
             "written as ONNX"
         )
+    wanted, *others = checkpoint.rules if rules is None else [load_rules(rules)]
+    if others:
+        names = ", ".join(each.name for each in checkpoint.rules)
+        raise ValueError(
+            f"{checkpoint.path} plays {names}, and a graph is told no rules: choose one by --rules"
+        )
+    checkpoint = checkpoint_for(checkpoint, wanted)
     model, apart = graph_of(checkpoint)
     with written_whole(target) as file:
         file.write(model.SerializeToString())
@@ -172,15 +185,12 @@ def export_half(source: str | Path, target: Path) -> int:
     checkpoint = read_checkpoint(source)
     if target.resolve() == checkpoint.path.resolve():
         raise ValueError(f"{target} is the checkpoint itself: name another file")
+    alone = policy_alone(checkpoint)
     with np.errstate(over="ignore"):
-        weights = {
-            name: each.astype(np.float16) for name, each in policy_weights(checkpoint).items()
-        }
+        weights = {name: each.astype(np.float16) for name, each in alone.weights.items()}
     for name, each in weights.items():
         if not np.isfinite(each).all():
             raise ValueError(
                 f"{checkpoint.path}: {name} holds numbers that are too large for half precision"
             )
-    network = msgspec.structs.replace(checkpoint.card.network, critic=None)
-    card = msgspec.structs.replace(checkpoint.card, network=network)
-    return write_checkpoint(target.with_suffix(""), weights, card).stat().st_size
+    return write_checkpoint(target.with_suffix(""), weights, alone.card).stat().st_size

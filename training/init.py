@@ -17,7 +17,7 @@ import numpy as np
 from ..agents.card import Card, NetworkCard, Origin
 from ..agents.champion import NAME as CHAMPION
 from ..agents.champion import WEIGHTS as CHAMPIONS_WEIGHTS
-from ..agents.checkpoint import Checkpoint, policy_weights, read_checkpoint
+from ..agents.checkpoint import Checkpoint, policy_alone, read_checkpoint
 from .presets import words_of
 from .settings import Settings, SettingsError
 
@@ -48,7 +48,7 @@ def beginning_of(settings: Settings, network: NetworkCard) -> Beginning:
     assert card.weights is not None
     origin = Origin(settings.init, card.weights.sha256, card.decisions, card.commands)
     missing = _no_critic(settings, network, card)
-    weights = policy_weights(found) if missing else found.weights
+    weights = policy_alone(found).weights if missing else found.weights
     about = f"begun with the weights of {settings.init}"
     if missing:
         about += f"; the critic begins anew: {missing}"
@@ -59,12 +59,10 @@ def beginning_of(settings: Settings, network: NetworkCard) -> Beginning:
 def _games_apart(settings: Settings, found: Checkpoint) -> list[str]:
     """How the games of a checkpoint differ from those of a training."""
     different = []
-    played = {**settings.options.rules.as_mapping(), "name": ""}
-    if all({**each.as_mapping(), "name": ""} != played for each in found.rules):
-        names = ", ".join(each.name for each in found.rules)
-        different.append(
-            f"plays {names}, and this training {settings.options.rules.name}: give the same rules"
-        )
+    mine = [each.rules for each in settings.all_options]
+    if not all(any(map(each.same_game, found.rules)) for each in mine):
+        theirs, wanted = (", ".join(each.name for each in some) for some in (found.rules, mine))
+        different.append(f"plays {theirs}, and this training {wanted}: give the same rules")
     if found.card.layout != settings.layout:
         different.append(
             f"reads the layout {found.card.layout}, and this training {settings.layout}: give "
@@ -90,6 +88,8 @@ def _networks_apart(network: NetworkCard, card: Card) -> list[str]:
         size.pop("history_version")
         words = " ".join(f"attention_{name}={value}" for name, value in size.items())
         different.append(f"has a transformer of another size: give {words}")
+    if not different and theirs.rule_features != network.rule_features:
+        different.append("was told other rule sets apart: give the same rules")
     if not different and theirs.inputs != network.inputs:
         different.append(
             f"reads {len(theirs.inputs)} places of the observation that are not the "

@@ -7,6 +7,7 @@ places by a sum, is left out of the network and of the trainer's buffers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,22 @@ import numpy as np
 from ..agents.closing import SETS_IN_PLAY
 from ..engine.layout import LAYOUT
 from ..engine.options import Options
+from ..engine.rule_features import rule_features
 
 Array = np.ndarray[Any, Any]
 
 _SETS = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known")
+
+
+def features_of(options: Sequence[Options]) -> Array:
+    """The places of the rule features that differ between the rule sets, in order."""
+    features = np.array([rule_features(each.rules) for each in options])
+    return np.flatnonzero((features != features[0]).any(axis=0))
+
+
+def inputs_of_all(options: Sequence[Options], closed: bool = False) -> Array:
+    """The places that a network reads of which there is something to see in any of the games."""
+    return np.unique(np.concatenate([inputs_of(each, closed) for each in options]))
 
 
 def inputs_of(options: Options, closed: bool = False) -> Array:

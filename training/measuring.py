@@ -32,12 +32,13 @@ ITSELF = "itself"
 def check_yardsticks(settings: Settings) -> None:
     """Refuse names of yardsticks that are no players; some may be unable to play these rules."""
     for name in dict.fromkeys((*settings.yardsticks, *settings.final_yardsticks)):
-        try:
-            make_agent(name, settings.options.rules)
-        except CannotPlay:
-            continue
-        except ValueError as error:
-            raise ValueError(f"yardsticks: {error}") from None
+        for options in settings.all_options:
+            try:
+                make_agent(name, options.rules)
+            except CannotPlay:
+                continue
+            except ValueError as error:
+                raise ValueError(f"yardsticks: {error}") from None
 
 
 class Found(Struct):
@@ -48,16 +49,28 @@ class Found(Struct):
 
 
 def measure(path: Path, yardsticks: Iterable[str], hands: int) -> Found:
-    """Let a checkpoint play the yardsticks and its own past, on the same deals each time."""
-    checkpoint = read_checkpoint(path)
-    rules = checkpoint.rules[0]
-    player = NetworkAgent(rules, checkpoint)
-    opponents: list[tuple[str, Any]] = [(name, name) for name in dict.fromkeys(yardsticks)]
-    past = past_of(path)
-    if past is not None:
-        name = f"{ITSELF}@{int(past.stem):,}"
-        opponents.append((name, NetworkAgent(rules, read_checkpoint(past))))
+    """Let a checkpoint play the yardsticks and its own past by each of its rule sets.
+
+    It is on the same deals each time.
+    """
+    checkpoint, past = read_checkpoint(path), past_of(path)
     found = Found([], [])
+    for rules in checkpoint.rules:
+        player = NetworkAgent(rules, checkpoint)
+        opponents: list[tuple[str, Any]] = [(name, name) for name in dict.fromkeys(yardsticks)]
+        if past is not None:
+            name = f"{ITSELF}@{int(past.stem):,}"
+            opponents.append((name, NetworkAgent(rules, read_checkpoint(past))))
+        title = rules.name if len(checkpoint.rules) > 1 else ""
+        _measure(found, int(path.stem), player, opponents, hands, title)
+    return found
+
+
+def _measure(
+    found: Found, decisions: int, player: NetworkAgent, opponents: list[tuple[str, Any]],
+    hands: int, title: str,
+) -> None:  # fmt: skip
+    rules = player.rules
     for name, opponent in opponents:
         try:
             result = evaluate(
@@ -69,15 +82,15 @@ def measure(path: Path, yardsticks: Iterable[str], hands: int) -> Found:
         pairing = result.pairings[0]
         found.measured.append(
             Measured(
-                decisions=int(path.stem),
+                decisions=decisions,
                 opponent=name,
                 win_rate=pairing.win_rate.value,
                 half_width=pairing.win_rate.half_width,
                 margin=pairing.margin.value,
                 hands=pairing.hands,
+                rules=title,
             )
         )
-    return found
 
 
 def past_of(path: Path) -> Path | None:
@@ -87,19 +100,22 @@ def past_of(path: Path) -> Path | None:
     return min(earlier, key=lambda each: abs(int(each.stem) - trained / 2), default=None)
 
 
-def curve_of(opponent: str) -> str:
-    """Which curve a measurement belongs to: all against one's own past are one."""
-    return ITSELF if opponent.startswith(f"{ITSELF}@") else opponent
+def curve_of(title: str) -> str:
+    """Which curve a measurement belongs to by its title: all against one's own past are one."""
+    if not title.startswith(f"{ITSELF}@"):
+        return title
+    _, mark, rules = title.partition(" ")
+    return f"{ITSELF}{mark}{rules}"
 
 
 def strength_table(path: Path) -> str:
     """What a checkpoint was measured at, as lines of text."""
     measured = read_card(path).measured
-    width = max([16, *(len(each.opponent) + 2 for each in measured)])
+    width = max([16, *(len(each.title) + 2 for each in measured)])
     lines = [f"{'against':<{width}}{'wins':>16}{'margin':>9}{'hands':>9}"]
     for each in measured:
         rate = f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %"
-        lines.append(f"{each.opponent:<{width}}{rate:>16}{each.margin:>+9.2f}{each.hands:>9,}")
+        lines.append(f"{each.title:<{width}}{rate:>16}{each.margin:>+9.2f}{each.hands:>9,}")
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..agents.card import NetworkCard
 from ..agents.checkpoint import Checkpoint
 from ..agents.network import NetworkAgent
+from ..engine.rules import Rules
 from .checkpoint import card_of
 from .settings import Settings
 
@@ -20,7 +21,11 @@ def player_of(
     weights: Mapping[str, np.ndarray[Any, Any]],
     network: NetworkCard,
     *words: str,
+    rules: Rules | None = None,
 ) -> NetworkAgent:
-    """The player that a checkpoint with these weights would be; `words` as for the agent."""
+    """The player that a checkpoint with these weights would be; `words` as for the agent.
+
+    Of several rule sets it plays the first, or the one that is given.
+    """
     checkpoint = Checkpoint(Path("training"), dict(weights), card_of(settings, network))
-    return NetworkAgent(settings.options.rules, checkpoint, *words)
+    return NetworkAgent(rules or settings.options.rules, checkpoint, *words)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +30,11 @@ from ..agents.registry import make_agent
 from ..engine.checking import converted
 from ..engine.compiled import warm_up
 from ..engine.history import HISTORY_VERSION
+from ..envs.mixed import MixedSelfPlayEnv
 from ..envs.opponents import legal_answer
 from ..envs.self_play import Round, SelfPlayEnv
 from .buffers import Buffers, Decisions
-from .inputs import inputs_of
+from .inputs import features_of, inputs_of_all
 from .kernels import (
     advantages,
     choose,
@@ -55,26 +56,13 @@ class Diverged(ArithmeticError):
     """A number that is none came up in training."""
 
 
-class Tables(SelfPlayEnv):
-    """The games that the trainer plays, with what a critic sees besides, and room for others."""
-
-    def hidden(self, seats: Array, shown: Array, out: Array) -> None:
-        """What the seats to move do not see, its cards placed as `shown`."""
-        batch = self.batch
-        write_hidden(self.options.rules_record, batch.records, seats, batch.orders, shown, out)
-
-    def events(self, seats: Array, out: Array) -> None:
-        """All that the seats to move have seen, in order, its suits as they are shown now."""
-        batch = self.batch
-        write_events(self.options.rules_record, batch.views(seats), batch.orders, out)
-
-    def actions_of(self, agent: Agent, where: Array) -> Array:
-        """What an agent plays in some of the games, as it is shown there."""
-        batch, views = self.batch, self.views()[where]
-        rng = decision_streams(agent_key(batch.seed), batch.records["number"][where], views)
-        actions = legal_answer(batch, agent, views, rng, where)
-        show_actions(actions, batch.orders[where])
-        return actions
+def actions_of(agent: Agent, games: SelfPlayEnv, where: Array) -> Array:
+    """What an agent plays in some of the games, as it is shown there."""
+    batch, views = games.batch, games.views()[where]
+    rng = decision_streams(agent_key(batch.seed), batch.records["number"][where], views)
+    actions = legal_answer(batch, agent, views, rng, where)
+    show_actions(actions, batch.orders[where])
+    return actions
 
 
 @dataclass
@@ -105,23 +93,26 @@ class PPO(Trainer):
     def __init__(self, settings: PPOSettings, device: str = "cpu") -> None:
         super().__init__(settings)
         self.device = torch.device(device)
-        options = settings.options
-        self.games = Tables(
+        options = settings.all_options
+        self.games = MixedSelfPlayEnv(
             settings.games,
-            options.rules,
+            [each.rules for each in options],
             reward=settings.reward,
             layout=settings.layout,
             horizon=settings.horizon,
             copy=False,
         )
-        self.inputs = inputs_of(options, settings.ranks == "closed")
-        self.actions = options.rules.actions
-        self.scale = max(1.0, 0.4 * options.worst)
+        self.inputs = inputs_of_all(options, settings.ranks == "closed")
+        self.features = features_of(options)
+        self.actions = self.games.actions
+        self.scales = np.ones((settings.games, 1), np.float32)
+        for (_, span), each in zip(self.games.parts(), options, strict=True):
+            self.scales[span] = max(1.0, 0.4 * each.worst)
         self.random = np.random.default_rng(settings.seed)
         reads = settings.network == "attention"
         size = settings.attention_layers, settings.attention_heads, settings.attention_width
         self.network = Network(
-            len(self.inputs),
+            len(self.inputs) + len(self.features),
             settings.layers,
             self.actions,
             {"shared": None, "own": 0, "oracle": HIDDEN_SIZE}[settings.critic],
@@ -132,18 +123,24 @@ class PPO(Trainer):
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=settings.learning_rate, eps=1e-5
         )
-        self.opponents = [Named(make_agent(name, options.rules)) for name in settings.opponents]
+        self.opponents = [
+            [Named(make_agent(name, each.rules)) for each in options] for name in settings.opponents
+        ]
         self.pool: list[dict[str, Tensor]] = []
         self.earlier = copy.deepcopy(self.average)
-        self.other: Agent | None = None
+        self.other: Sequence[Agent] | None = None
+        """Who of the opponents plays the other seats, for each rule set."""
         self.seconds = Seconds()
         self.steps = settings.steps or settings.episode
         self._buffers = Buffers(
             self.steps, settings.games, self.inputs, self.actions,
+            told=self.games.rule_features[:, self.features],
             closed=settings.ranks == "closed", oracle=settings.critic == "oracle",
-            events=most_events(options.rules, settings.horizon == "foreplay") if reads else 0,
+            events=max(most_events(each.rules, settings.horizon == "foreplay") for each in options)
+            if reads
+            else 0,
         )  # fmt: skip
-        warm_up("trainer", "training", lambda: compile_all(options.rules_record))
+        warm_up("trainer", "training", lambda: compile_all(options[0].rules_record))
         self.games.reset(settings.seed)
 
     @classmethod
@@ -221,7 +218,7 @@ class PPO(Trainer):
         else:
             self._take(-1, now)
             last_values = self._answers(-1)[1]
-        buffers.rewards[:steps] /= self.scale
+        buffers.rewards[:steps] /= self.scales
         advantages(
             buffers.seats[:steps], buffers.rewards[:steps], buffers.ended[:steps],
             buffers.values[:steps], now.seats, last_values,
@@ -235,10 +232,13 @@ class PPO(Trainer):
         """Keep what is seen at a step, and what is not; -1 for what lies beyond the last."""
         self._buffers.take(step, now)
         _, events, hidden = self._buffers.at(step)
-        if self.settings.network == "attention":
-            self.games.events(now.seats, events)
-        if self.settings.critic == "oracle":
-            self.games.hidden(now.seats, self._buffers.shown, hidden)
+        for games, span in self.games.parts():
+            rules, batch, seats = games.options.rules_record, games.batch, now.seats[span]
+            if self.settings.network == "attention":
+                write_events(rules, batch.views(seats), batch.orders, events[span])
+            if self.settings.critic == "oracle":
+                shown = self._buffers.shown[span]
+                write_hidden(rules, batch.records, seats, batch.orders, shown, hidden[span])
 
     def _answers(self, step: int) -> tuple[Array, Array]:
         """Logits and values of all games; step -1 is what lies beyond the last."""
@@ -263,42 +263,50 @@ class PPO(Trainer):
     def _seats_of_others(self) -> Array:
         """Draw one of the pool, and say in which seat of each game it plays; 2 for none."""
         seats = np.full(self.settings.games, 2, np.uint8)
-        count = self._games_with_others()
         self.other = None
-        if not count:
+        if not self._games_with_others():
             return seats
-        seats[:count] = 0
-        seats[:count:2] = 1
+        for games, span in self.games.parts():
+            count = self._shared(games)
+            seats[span.start : span.start + count] = 0
+            seats[span.start : span.start + count : 2] = 1
         drawn = int(self.random.integers(len(self.opponents) + len(self.pool)))
         self.other = self.opponents[drawn] if drawn < len(self.opponents) else None
         if self.other is None:
             self.earlier.load_state_dict(self.pool[drawn - len(self.opponents)])
         else:
             # Whatever it remembers is of games that others have gone on with.
-            tell_of_hands(self.other, self._buffers.all[:count])
+            for agent, (games, _) in zip(self.other, self.games.parts(), strict=True):
+                tell_of_hands(agent, games.batch.all[: self._shared(games)])
         return seats
 
     def _games_with_others(self) -> int:
         """In how many games another plays; in none as long as there is nobody."""
-        settings = self.settings
-        there = self.opponents or self.pool
-        return int(settings.pool_games * settings.games) if there else 0
+        if not self.opponents and not self.pool:
+            return 0
+        return sum(self._shared(games) for games, _ in self.games.parts())
+
+    def _shared(self, games: SelfPlayEnv) -> int:
+        """In how many of these games another plays: the first of them."""
+        return int(self.settings.pool_games * games.num_envs)
 
     def _tell_other(self, others: Array) -> None:
         """Tell who plays the other seats of the hands that the last step has begun."""
-        if self.other is not None:
-            begun = self.games.begun
-            tell_of_hands(self.other, begun[others[begun] != 2])
+        for agent, (games, span) in zip(self.other or (), self.games.parts(), strict=False):
+            begun = games.begun
+            tell_of_hands(agent, begun[others[span][begun] != 2])
 
     def _let_other_play(self, step: int) -> None:
         """Replace the actions where another plays."""
         buffers = self._buffers
-        where = np.flatnonzero(~buffers.learns[step])
         if self.other is not None:
-            actions = self.games.actions_of(self.other, where)
-            place_actions(actions, buffers.shown[where])
-            buffers.actions[step, where] = actions
+            for agent, (games, span) in zip(self.other, self.games.parts(), strict=True):
+                where = np.flatnonzero(~buffers.learns[step, span])
+                actions = actions_of(agent, games, where)
+                place_actions(actions, buffers.shown[span][where])
+                buffers.actions[step, span][where] = actions
             return
+        where = np.flatnonzero(~buffers.learns[step])
         with self._mixed():
             seen, events, _ = (
                 torch.from_numpy(rows[where]).to(self.device) for rows in buffers.at(step)
@@ -425,6 +433,7 @@ class PPO(Trainer):
         return NetworkCard(
             kind=settings.network,
             inputs=tuple(self.inputs.tolist()),
+            rule_features=tuple(self.features.tolist()),
             layers=settings.layers,
             ranks=settings.ranks,
             attention=size if settings.network == "attention" else None,
@@ -464,7 +473,11 @@ class PPO(Trainer):
             if f"optimizer.{place}.step" in arrays
         }
         self.optimizer.load_state_dict(kept)
-        self.games.restore({name: arrays[f"games.{name}"] for name in ("records", "seed")})
+        self.games.restore({
+            name.removeprefix("games."): array
+            for name, array in arrays.items()
+            if name.startswith("games.")
+        })  # fmt: skip
         self.random.bit_generator.state = told.random
         self.decisions, self.hands = told.decisions, told.hands
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from ..agents.card import Critic, Kind, Ranks
+from ..engine.rules import Rules
 from .settings import (
     AboveNothing,
     AtLeastNothing,
@@ -43,6 +44,8 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         *("ranks", "critic", "network"),
         *("attention_layers", "attention_heads", "attention_width"),
     )
+
+    several_rules: ClassVar[bool] = True
 
     trainer: str = "ppo"
     # The network.
@@ -107,13 +110,19 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
                 f"with epochs {self.epochs} and a minibatch of {self.minibatch} decisions there "
                 "is one step an iteration; give more epochs, or leave it out",
             )
+        if self.games < len(self.all_options):
+            raise SettingsError(
+                f"games is {self.games}: of {len(self.all_options)} rule sets each needs one"
+            )
         self._check_attention()
         self._check_pool()
 
     @property
     def episode(self) -> int:
-        """The decisions of one episode, both players'; of a race, the most there can be."""
-        rules = self.options.rules
+        """The decisions of the longest episode, both players'; of a race, the most there can be."""
+        return max(self._episode(each.rules) for each in self.all_options)
+
+    def _episode(self, rules: Rules) -> int:
         foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
         return foreplay if self.horizon == "foreplay" else foreplay + 2 * rules.hand
 

@@ -51,10 +51,10 @@ def write_report(
 
 
 def _strength(measured: Sequence[Measured]) -> str:
-    names = list(dict.fromkeys(curve_of(each.opponent) for each in measured))
+    names = list(dict.fromkeys(curve_of(each.title) for each in measured))
     lines: dict[str, pictures.Curve] = {}
     for name in names:
-        mine = [each for each in measured if curve_of(each.opponent) == name]
+        mine = [each for each in measured if curve_of(each.title) == name]
         lines[name] = pictures.Curve(
             [(each.decisions, 100 * each.win_rate) for each in mine],
             [100 * each.half_width for each in mine],
@@ -69,7 +69,7 @@ def _table(measured: Sequence[Measured]) -> str:
         [
             (
                 f"{each.decisions:,}",
-                each.opponent,
+                each.title,
                 f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %",
                 f"{each.margin:+.2f}",
                 f"{each.hands:,}",

@@ -307,8 +307,8 @@ class Run:
 
     def _keep(self, found: Sequence[Measured]) -> None:
         """Add measurements; what was measured of the same player before gives way."""
-        new = {(each.decisions, each.opponent) for each in found}
-        kept = [each for each in self.measured if (each.decisions, each.opponent) not in new]
+        new = {(each.decisions, each.title) for each in found}
+        kept = [each for each in self.measured if (each.decisions, each.title) not in new]
         self.measured = [*kept, *found]
 
     def _note(self, told: Mapping[str, float]) -> None:

@@ -46,6 +46,8 @@ class Settings(Struct, frozen=True, kw_only=True, dict=True):
         *("trainer", "rules", "horizon", "layout", "seed", "layers", "games", "steps", "init"),
     )
     """What can not change in a run under way."""
+    several_rules: ClassVar[bool] = False
+    """Whether the trainer knows what to do with more than one rule set."""
 
     trainer: Annotated[str, says("Who trains: by name, or as `package.module:object`.")]
     about: Annotated[str, says("What the training is for, in a line.")] = ""
@@ -54,7 +56,10 @@ class Settings(Struct, frozen=True, kw_only=True, dict=True):
         says("A checkpoint whose weights it begins with: its path, a run's, or `champion`."),
     ] = ""
     # What is played and paid.
-    rules: Annotated[Any, says("A rule set: its name, a YAML file, or a mapping.")] = "classic"
+    rules: Annotated[
+        Any,
+        says("A rule set: its name, a YAML file, or a mapping; of our own trainer a list of them."),
+    ] = "classic"
     reward: Annotated[
         str,
         says("What an episode pays: `win` (±1), `margin`, `tricks`, or the rules' own `points`."),
@@ -112,21 +117,48 @@ class Settings(Struct, frozen=True, kw_only=True, dict=True):
         if self.patience and not self.yardsticks:
             raise SettingsError("patience waits for the first yardstick, and yardsticks is empty")
         try:
-            _ = self.options
+            _ = self.all_options
         except ValueError as error:
             raise SettingsError(str(error)) from None
 
-    @cached_property
+    @property
     def options(self) -> Options:
-        """The same for environments: rules, reward, horizon, layout."""
-        return options_from(
-            load_rules(self.rules), reward=self.reward, horizon=self.horizon, layout=self.layout
-        )
+        """The same for environments: rules, reward, horizon, layout; those of the first rules."""
+        return self.all_options[0]
+
+    @cached_property
+    def all_options(self) -> tuple[Options, ...]:
+        """The same for each rule set."""
+        listed = _listed(self.rules)
+        if not listed:
+            raise SettingsError("rules is empty: name a rule set")
+        if len(listed) > 1 and not self.several_rules:
+            raise SettingsError(
+                f"rules is {listed!r}: the trainer {self.trainer} takes one rule set"
+            )
+        found = [
+            options_from(
+                load_rules(each), reward=self.reward, horizon=self.horizon, layout=self.layout
+            )
+            for each in listed
+        ]
+        for k, one in enumerate(found):
+            for other in found[:k]:
+                if one.rules.name == other.rules.name or one.rules.same_game(other.rules):
+                    raise SettingsError(
+                        f"rules: {other.rules.name} and {one.rules.name} are the same game, or are "
+                        "called the same: give each once, under a name of its own"
+                    )
+        return tuple(found)
 
     def as_mapping(self) -> dict[str, Any]:
         """Every setting, as a YAML file gives it."""
         plain = {name: getattr(self, name) for name in self.__struct_fields__}
-        plain["rules"] = self.options.rules.as_mapping() if not _named(self.rules) else self.rules
+        told = [
+            each if _named(each) else options.rules.as_mapping()
+            for each, options in zip(_listed(self.rules), self.all_options, strict=True)
+        ]
+        plain["rules"] = told if len(told) > 1 else told[0]
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in plain.items()
@@ -213,6 +245,10 @@ def _about(kind: Any) -> str:
     told = msgspec.inspect.type_info(kind)
     extra = getattr(told, "extra_json_schema", None) or {}
     return extra.get("description", "")
+
+
+def _listed(rules: Any) -> list[Any]:
+    return list(rules) if isinstance(rules, (list, tuple)) else [rules]
 
 
 def _named(rules: Any) -> bool:

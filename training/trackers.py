@@ -32,7 +32,7 @@ class Tracker(Callback):
     def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
         """How strong it is, each under its opponent's name."""
         for each in found:
-            self.write({f"eval/{curve_of(each.opponent)}": each.win_rate}, each.decisions)
+            self.write({f"eval/{curve_of(each.title)}": each.win_rate}, each.decisions)
 
 
 class TensorBoard(Tracker):

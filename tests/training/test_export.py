@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 from onnx.reference import ReferenceEvaluator
 
 from german_whist.agents.champion import WEIGHTS
-from german_whist.agents.checkpoint import policy_weights, read_checkpoint
+from german_whist.agents.checkpoint import policy_alone, read_checkpoint
 from german_whist.agents.network import NetworkAgent
 from german_whist.cli import main
 from german_whist.engine.games import Games
@@ -132,7 +132,9 @@ def test_half_precision_plays_as_the_whole_does(
     assert f"{half.stat().st_size:,} bytes" in capsys.readouterr().out
     assert half.stat().st_size < 0.6 * path.stat().st_size
     assert read_checkpoint(half).card.decisions == 7
-    assert read_checkpoint(half).weights.keys() == policy_weights(read_checkpoint(path)).keys()
+    assert (
+        read_checkpoint(half).weights.keys() == policy_alone(read_checkpoint(path)).weights.keys()
+    )
     views = Games("classic", 200, seed=2).views()
     rng = np.zeros(200, np.uint64)
     whole, halved = (NetworkAgent("classic", each).act(views, rng) for each in (path, half))

@@ -17,7 +17,7 @@ import torch
 
 from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.checkpoint import (
-    policy_weights,
+    policy_alone,
     read_checkpoint,
     write_checkpoint,
 )
@@ -118,7 +118,7 @@ def test_without_a_critic_in_the_checkpoint_a_new_one_begins(tmp_path: Path) -> 
     found = read_checkpoint(checkpoint(tmp_path))
     network = msgspec.structs.replace(found.card.network, critic=None)
     card = msgspec.structs.replace(found.card, network=network)
-    path = write_checkpoint(tmp_path / "bare", policy_weights(found), card)
+    path = write_checkpoint(tmp_path / "bare", policy_alone(found).weights, card)
     trainer, about = begun(path)
     assert "the critic begins anew: its weights are not in the checkpoint" in about
     assert np.array_equal(trainer.player()["policy.weight"], found.weights["policy.weight"])
@@ -212,7 +212,7 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     found = read_checkpoint(path)
     for name, each in run.trainer.player().items():
         assert np.array_equal(each, found.weights[name]), name
-    assert run.trainer.player().keys() == policy_weights(found).keys()
+    assert run.trainer.player().keys() == policy_alone(found).weights.keys()
     run.go(Display(io.StringIO()))
     again = start(
         tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]), make_trainer

@@ -16,13 +16,14 @@ from ...agents.card import Origin
 from ...agents.champion import WEIGHTS
 from ...agents.checkpoint import (
     Checkpoint,
+    checkpoint_for,
     find_checkpoint,
     read_checkpoint,
     read_weights,
     write_checkpoint,
 )
 from ...agents.judges import read_judge_card
-from ...agents.network import check_rules, policy_net
+from ...agents.network import policy_net
 from ...agents.registry import make_agent
 from ...agents.worth import read_worth
 from ...engine.rules import load_rules
@@ -61,8 +62,7 @@ class Parts:
         torch.set_num_threads(1)
         self.folder, self.course, self.tell = folder, course, tell
         self.rules = load_rules(course.rules)
-        self.checkpoint = read_checkpoint(course.policy or WEIGHTS)
-        check_rules(self.checkpoint, self.rules, str(course.policy or WEIGHTS))
+        self.checkpoint = checkpoint_for(read_checkpoint(course.policy or WEIGHTS), self.rules)
         self.policy = policy_net(self.checkpoint)
         late = make_agent(course.late, self.rules) if course.late else None
         self.late = late, min(course.late_tricks, self.rules.foreplay_tricks)

@@ -22,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         *("-o", "--output"), type=Path, metavar="FILE.onnx|FILE.safetensors",
         help="(default: ONNX beside the checkpoint; of the champion, here)",
     )  # fmt: skip
+    parser.add_argument(
+        "--rules", metavar="NAME", help="as ONNX: which of the rule sets that the checkpoint plays"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         size = export_half(source, target)
         print(f"{target}: {size:,} bytes, with its card {target.with_suffix('.json').name}")
     elif target.suffix == ".onnx":
-        exported = export_onnx(source, target)
+        exported = export_onnx(source, target, arguments.rules)
         print(f"{target}: logits within {exported.apart:.1e} of torch's\n{exported.text()}")
     else:
         raise ValueError(

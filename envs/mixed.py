@@ -1,0 +1,115 @@
+"""Self-play by several rule sets at once: each has its share of the games, all step together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..engine.batch import Array, checked_count
+from ..engine.options import GameOptions, RulesLike, named_options
+from ..engine.rule_features import rule_features
+from ..engine.rules import load_rules
+from ..engine.streams import secret_of_seed
+from .self_play import Round, SelfPlayEnv
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class MixedSelfPlayEnv:
+    """`n` games in which a learner plays both seats, as many of each rule set as of the others.
+
+    What tells the rule sets apart is in `rule_features`, a row for each game. Actions and masks
+    are as wide as the widest rule set has them.
+
+    >>> env = MixedSelfPlayEnv(1024, ["classic", "all-tricks"])
+    >>> now = env.reset(seed=1)
+    >>> seen = np.concatenate([now.observations, env.rule_features], axis=1)
+    """
+
+    @named_options
+    def __init__(
+        self,
+        num_envs: int,
+        rules: Sequence[RulesLike],
+        *,
+        copy: bool = True,
+        threads: int = 1,
+        **options: Unpack[GameOptions],
+    ) -> None:
+        """The options are those of `SelfPlayEnv`, for every rule set alike."""
+        self.num_envs: int = checked_count(num_envs, "num_envs")
+        loaded = [load_rules(each) for each in rules]
+        if not 0 < len(loaded) <= self.num_envs:
+            raise ValueError(
+                f"num_envs is {num_envs}, and there are {len(loaded)} rule sets: every rule set "
+                "needs a game, and there has to be one"
+            )
+        ends = [self.num_envs * k // len(loaded) for k in range(len(loaded) + 1)]
+        self._spans = [slice(*ends) for ends in pairwise(ends)]
+        self._parts = [
+            SelfPlayEnv(span.stop - span.start, each, copy=copy, threads=threads, **options)
+            for each, span in zip(loaded, self._spans, strict=True)
+        ]
+        self.actions: int = max(each.actions for each in loaded)
+        self.rule_features: npt.NDArray[np.int8] = np.repeat(
+            np.array([rule_features(each) for each in loaded]), np.diff(ends), axis=0
+        )
+        """`(n, places)`: of the rule set of each game."""
+
+    def parts(self) -> Iterator[tuple[SelfPlayEnv, slice]]:
+        """The games of each rule set, and where they stand among all."""
+        return zip(self._parts, self._spans, strict=True)
+
+    def reset(self, seed: int | None = None) -> Round:
+        """Deal every game; the first rule set gets the deals of the seed, the others' follow it."""
+        return self._together([
+            part.reset(seed if k == 0 or seed is None else _following(seed, k))
+            for k, part in enumerate(self._parts)
+        ])  # fmt: skip
+
+    def look(self) -> Round:
+        """What the seats to move see now, as if nothing had just been paid or ended."""
+        return self._together([part.look() for part in self._parts])
+
+    def step(self, actions: Any) -> Round:
+        """Play an action in every game, for the seat to move; what ended is dealt anew."""
+        chosen = np.asarray(actions)
+        return self._together([part.step(chosen[span]) for part, span in self.parts()])
+
+    def _together(self, rounds: list[Round]) -> Round:
+        if len(rounds) == 1:
+            return rounds[0]
+        wide = [each._replace(masks=self._widened(each.masks)) for each in rounds]
+        return Round(*map(np.concatenate, zip(*wide, strict=True)))
+
+    def _widened(self, masks: Array) -> Array:
+        return np.pad(masks, ((0, 0), (0, self.actions - masks.shape[1])))
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays."""
+        return {
+            f"{name}{_ending(k)}": array
+            for k, part in enumerate(self._parts)
+            for name, array in part.state().items()
+        }
+
+    def restore(self, state: Mapping[str, Array]) -> Round:
+        """Go on from what `state` gave, in an environment of the same options."""
+        return self._together([
+            part.restore({name: state[f"{name}{_ending(k)}"] for name in part.state()})
+            for k, part in enumerate(self._parts)
+        ])  # fmt: skip
+
+
+def _following(seed: int, k: int) -> int:
+    """The seed of one more rule set, whose deals are other ones."""
+    return int.from_bytes(secret_of_seed(seed, f"rules {k}")[:7], "little")
+
+
+def _ending(k: int) -> str:
+    return f".{k}" if k else ""

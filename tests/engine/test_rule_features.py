@@ -1,0 +1,69 @@
+"""What tells rule sets apart for a network: told of every field, each in its place, for good."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from rule_parameters import parameters
+
+from german_whist import Rules, RulesError, named_rules
+from german_whist.engine.rule_features import RULE_LAYOUT, rule_features
+from german_whist.engine.rules import load_rules
+
+
+def told(rules: Rules, name: str) -> list[int]:
+    return rule_features(rules)[RULE_LAYOUT.slice(name)].tolist()
+
+
+def test_every_named_rule_set_has_a_vector_of_its_own() -> None:
+    for one, other in combinations(named_rules().values(), 2):
+        assert rule_features(one).tolist() != rule_features(other).tolist(), (one.name, other.name)
+
+
+@given(parameters(), parameters())
+def test_vectors_differ_exactly_where_games_do(one: dict[str, Any], other: dict[str, Any]) -> None:
+    try:
+        first, second = load_rules(one), load_rules(other)
+    except RulesError:
+        return
+    # A book that is not told is half of the tricks.
+    alike = first.same_game(second) or first.record() == second.record()
+    assert (rule_features(first).tolist() == rule_features(second).tolist()) == bool(alike)
+
+
+@pytest.mark.parametrize(
+    ("rules", "name", "wanted"),
+    [
+        ("classic", "suits", [1, 1, 1, 1]),
+        ("quick", "ranks", [1] * 8 + [0] * 5),
+        ("quick", "hand", [1] * 10 + [0] * 16),
+        ("quick", "stock", [1] * 6 + [0] * 20),
+        ("classic", "trumps", [1]),
+        ("no-trump", "trumps", [0]),
+        ("colour", "contract", [0, 0, 1]),
+        ("all-tricks", "counts_all", [1]),
+        ("club-last", "pay", [0, 0, 1]),
+        ("club-last", "book", [1] * 6 + [0] * 20),
+        ("classic", "book", [0] * 26),
+        ("club-last", "slam_pay", [0, 1, 0, 1] + [0] * 10),
+        ("open-stock", "two_faced", [1]),
+        ("no-trump", "faced", [0, 1, 0]),
+        ("draft", "choice", [1]),
+        ("race-7", "race", [1] * 7 + [0] * 19),
+    ],
+)
+def test_each_figure_stands_in_its_place(rules: str, name: str, wanted: list[int]) -> None:
+    assert told(load_rules(rules), name) == wanted
+
+
+def test_places_are_kept_for_networks_that_read_them() -> None:
+    starts = {group.name: group.start for group in RULE_LAYOUT.groups}
+    assert starts == {
+        "suits": 0, "ranks": 4, "hand": 17, "stock": 43, "set_aside": 69, "trumps": 70,
+        "contract": 71, "counts_all": 74, "pay": 75, "book": 78, "slam_pay": 104, "two_faced": 118,
+        "faced": 119, "choice": 122, "race": 123,
+    }  # fmt: skip
+    assert RULE_LAYOUT.size == 149

@@ -1,0 +1,76 @@
+"""Games of several rule sets step side by side, each as it would by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from walks import picks
+
+from german_whist.engine.rule_features import rule_features
+from german_whist.engine.rules import load_rules
+from german_whist.envs import MixedSelfPlayEnv, SelfPlayEnv
+
+RULES = ["all-tricks", "draft", "small-last"]
+
+
+def test_each_rule_set_plays_as_it_does_alone() -> None:
+    env = MixedSelfPlayEnv(8, RULES, layout="trump-first")
+    rng = np.random.default_rng(1)
+    now = env.reset(seed=5)
+    spans = [span for _, span in env.parts()]
+    assert [span.stop - span.start for span in spans] == [2, 3, 3]
+    alone = [
+        SelfPlayEnv(part.num_envs, part.rules, layout="trump-first") for part, _ in env.parts()
+    ]
+    mine = [
+        each.reset(seed=part.batch.seed) for each, (part, _) in zip(alone, env.parts(), strict=True)
+    ]
+    first = SelfPlayEnv(2, "all-tricks", layout="trump-first").reset(seed=5)
+    assert mine[0].observations.tolist() == first.observations.tolist()
+    ended = 0
+    for _ in range(120):
+        assert now.masks.shape == (8, 53)
+        for span, each in zip(spans, mine, strict=True):
+            wide = each.masks.shape[1]
+            assert not now.masks[span, wide:].any()
+            for name, array in each._asdict().items():
+                there = getattr(now, name)[span]
+                assert (there[:, :wide] if name == "masks" else there).tolist() == array.tolist()
+        actions = picks(now.masks, rng)
+        mine = [each.step(actions[span]) for each, span in zip(alone, spans, strict=True)]
+        now = env.step(actions)
+        ended += int(now.ended.sum())
+    assert ended > 10
+
+
+def test_rule_sets_are_told_apart_by_their_features() -> None:
+    env = MixedSelfPlayEnv(5, ["classic", "quick"])
+    for game, name in enumerate(["classic", "classic", "quick", "quick", "quick"]):
+        assert env.rule_features[game].tolist() == rule_features(load_rules(name)).tolist()
+
+
+def test_rule_sets_do_not_share_their_deals() -> None:
+    env = MixedSelfPlayEnv(2, ["classic", "all-tricks"])
+    for again in (env.reset(seed=3), env.reset(seed=3)):
+        classic, other = again.observations
+        assert classic.tolist() != other.tolist()
+    assert env.reset(seed=3).observations.tolist() == again.observations.tolist()
+
+
+def test_what_goes_on_is_kept_and_restored() -> None:
+    env, other = (MixedSelfPlayEnv(6, RULES) for _ in range(2))
+    now = env.reset(seed=2)
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        now = env.step(picks(now.masks, rng))
+    restored = other.restore(env.state())
+    assert restored.observations.tolist() == env.look().observations.tolist()
+    actions = picks(now.masks, rng)
+    for one, two in zip(env.step(actions), other.step(actions), strict=True):
+        assert one.tolist() == two.tolist()
+
+
+@pytest.mark.parametrize(("count", "rules"), [(1, ["classic", "quick"]), (4, [])])
+def test_every_rule_set_needs_a_game(count: int, rules: list[str]) -> None:
+    with pytest.raises(ValueError, match=f"num_envs is {count}, and there are {len(rules)} rule"):
+        MixedSelfPlayEnv(count, rules)

@@ -1,0 +1,233 @@
+"""One network plays several rule sets, told which: trained, resumed, measured, played by each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+import german_whist
+from german_whist.agents.base import CannotPlay
+from german_whist.agents.checkpoint import read_checkpoint
+from german_whist.agents.network import NetworkAgent
+from german_whist.cli import main
+from german_whist.engine.layout import real_action
+from german_whist.engine.rule_features import RULE_LAYOUT
+from german_whist.training.checkpoint import write_player
+from german_whist.training.network import weights_of
+from german_whist.training.players import player_of
+from german_whist.training.ppo import PPO
+from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.presets import load_settings
+from german_whist.training.settings import SettingsError
+
+# The same cards; of one the stock's tricks count as well, and in one fewer tricks win.
+HIGH = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
+ALL = {**HIGH, "name": "tiny-all", "counts": "all"}
+LOW = {**HIGH, "name": "tiny-low", "contract": "low"}
+SMALL: dict[str, Any] = {"horizon": "hand", "games": 11, "minibatch": 32, "layers": (16,)}
+OPPONENTS: dict[str, Any] = {"opponents": ("random",), "pool_games": 0.5, "pool_every": 200}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def settings_of(*rules: Any, **more: Any) -> PPOSettings:
+    return PPOSettings(**{**SMALL, "rules": list(rules), **more})
+
+
+def shaken(trainer: PPO) -> PPO:
+    """Weights far from where they begin, so that nothing that is read goes unseen."""
+    chance = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for each in trainer.network.parameters():
+            each.add_(0.3 * torch.randn(each.shape, generator=chance))
+    return trainer
+
+
+def test_the_input_tells_what_differs_and_nothing_else() -> None:
+    trainer = PPO(settings_of(HIGH, ALL))
+    assert trainer.features.tolist() == [RULE_LAYOUT.group("counts_all").start]
+    trainer.iterate()
+    seen = trainer._buffers.observations
+    assert not seen[:, :5, -1].any()
+    assert seen[:, 5:, -1].all()
+    assert trainer._buffers.beyond[:, -1].tolist() == [0] * 5 + [1] * 6
+    assert PPO(settings_of(HIGH)).features.tolist() == []
+
+
+@pytest.mark.parametrize("network", ["mlp", "attention"])
+@pytest.mark.parametrize("rules", [(HIGH, LOW, ALL), ("draft", "small-all")])
+def test_the_player_of_each_rule_set_plays_as_torch_does(
+    rules: tuple[Any, ...], network: str
+) -> None:
+    size = {} if network == "mlp" else {"attention_heads": 2, "attention_width": 8}
+    trainer = shaken(PPO(settings_of(*rules, network=network, **size)))
+    agents = [
+        player_of(trainer.settings, weights_of(trainer.network), trainer.network_card(),
+                  "sample", "endgame=network", rules=each.rules)
+        for each in trainer.settings.all_options
+    ]  # fmt: skip
+    chance, now = np.random.default_rng(1), trainer.games.look()
+    for _ in range(30):
+        trainer._take(0, now)
+        with torch.no_grad():
+            logits, masks = trainer._answers(0)[0], trainer._buffers.masks[0]
+        for agent, (games, span) in zip(agents, trainer.games.parts(), strict=True):
+            mine = agent.likelihoods(games.views())
+            for game, at in enumerate(range(span.start, span.stop)):
+                places = np.flatnonzero(masks[at])
+                shares = np.exp(logits[at, places] - logits[at, places].max())
+                shown = trainer._buffers.shown[at, places]
+                real = [real_action(int(each), games.batch.orders[game]) for each in shown]
+                assert mine[game, real] == pytest.approx(shares / shares.sum(), abs=1e-5)
+        now = trainer.games.step((now.masks * chance.random(now.masks.shape)).argmax(axis=1))
+
+
+def test_a_situation_is_played_differently_by_other_rules() -> None:
+    trainer = shaken(PPO(settings_of(HIGH, LOW)))
+    views = [games.views() for games, _ in trainer.games.parts()]
+    told = trainer.settings, weights_of(trainer.network), trainer.network_card(), "sample"
+    high, low = (player_of(*told, rules=each.rules) for each in trainer.settings.all_options)
+    views[0]["low"] = 1  # seen alike in all but the rules
+    assert not np.allclose(high.likelihoods(views[0]), low.likelihoods(views[0]), atol=1e-3)
+
+
+def test_a_resumed_training_comes_to_the_same_weights() -> None:
+    settings = settings_of(HIGH, ALL, **OPPONENTS)
+    whole, first, second = (PPO(settings) for _ in range(3))
+    for _ in range(6):
+        whole.iterate()
+    for _ in range(3):
+        first.iterate()
+    second.restore(*first.state())
+    for _ in range(3):
+        second.iterate()
+    one, other = whole.state()[0], second.state()[0]
+    assert one.keys() == other.keys() >= {"games.records", "games.records.1"}
+    for name, array in one.items():
+        assert np.array_equal(array, other[name]), name
+
+
+def test_others_play_their_share_of_every_rule_set() -> None:
+    trainer = PPO(settings_of(HIGH, ALL, opponents=("random",), pool_games=0.5, pool_size=0))
+    trainer.iterate()
+    others = trainer._seats_of_others()
+    assert [(others[span] != 2).sum() for _, span in trainer.games.parts()] == [2, 3]
+    assert len({id(agent) for agent in trainer.other or ()}) == 2
+
+
+def test_opposite_rules_are_learnt_by_one_network() -> None:
+    words = [
+        f"rules=[{json.dumps(HIGH)}, {json.dumps(LOW)}]",
+        *("decisions=120000", "games=256", "minibatch=256", "learning_rate=3e-3", "layers=32"),
+    ]
+    settings = load_settings("tiny", words)
+    assert isinstance(settings, PPOSettings)
+    trainer = PPO(settings)
+    while trainer.decisions < settings.decisions:
+        trainer.iterate()
+    for each in settings.all_options:
+        player = player_of(settings, trainer.player(), trainer.network_card(), "endgame=network",
+                           rules=each.rules)  # fmt: skip
+        result = german_whist.evaluate(player, "random", each.rules, hands=4000, key="00" * 16)
+        assert result.pairings[0].win_rate.value > 0.56, each.rules.name
+
+
+def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trained = german_whist.train(
+        "tiny", folder="both", quiet=True, rules=[HIGH, ALL], games=64, layers=[8], threads=1,
+        decisions=2000, minibatch=128, measure_hands=40, final_hands=40, measure_every=1000,
+    )  # fmt: skip
+    assert {(each.opponent, each.rules) for each in trained.measured} >= {
+        ("random", "tiny"), ("random", "tiny-all"),
+    }  # fmt: skip
+    assert "random (tiny-all)" in trained.text()
+    assert "random (tiny-all)" in Path("both", "report.html").read_text(encoding="utf-8")
+    on = german_whist.train_on("both", quiet=True, decisions=3000)
+    assert on.decisions >= 3000
+    assert [each.name for each in read_checkpoint("both").rules] == ["tiny", "tiny-all"]
+    for rules in (HIGH, ALL):
+        found = german_whist.evaluate("both", "random", rules, hands=20)
+        assert found.rules == rules["name"]
+    assert german_whist.load_agent("both").rules.name == "tiny"
+    with pytest.raises(CannotPlay, match="both plays tiny, tiny-all, and not classic"):
+        NetworkAgent("classic", "both")
+    more = german_whist.train(
+        "tiny", folder="more", quiet=True, rules=[HIGH, ALL], games=64, layers=[8], threads=1,
+        decisions=500, minibatch=128, final_hands=20, init="both",
+    )  # fmt: skip
+    assert more.decisions >= 500
+    with pytest.raises(SettingsError, match="both plays tiny, tiny-all, and this training tiny, t"):
+        german_whist.train("tiny", rules=[HIGH, LOW], layers=[8], init="both", quiet=True)
+    assert main(["compare", "both", "more"]) == 0
+    assert "random (tiny-all)" in capsys.readouterr().out
+
+
+def test_a_graph_is_of_one_rule_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    trainer = shaken(PPO(settings_of("draft", "small-all")))
+    weights = weights_of(trainer.network)
+    path = write_player(tmp_path / "1", weights, trainer.settings, trainer.network_card())
+    assert main(["export", str(path)]) == 2
+    assert "plays draft, small-all, and a graph is told no rules" in capsys.readouterr().err
+    for games, _ in trainer.games.parts():
+        assert main(["export", str(path), "--rules", games.rules.name]) == 0
+        session = onnxruntime.InferenceSession(str(path.with_suffix(".onnx")))
+        assert session.get_modelmeta().custom_metadata_map["rules"] == games.rules.name
+        now = games.look()
+        fed = {"observation": now.observations, "action_mask": now.masks}
+        agent = NetworkAgent(games.rules, path, "endgame=network")
+        played = agent.act(games.views(), np.zeros(games.num_envs, np.uint64))
+        shown = session.run(["action"], fed)[0]
+        real = [real_action(int(a), order)
+                for a, order in zip(shown, games.batch.orders, strict=True)]  # fmt: skip
+        assert played.tolist() == real
+
+
+@pytest.mark.parametrize(
+    ("rules", "more", "told"),
+    [
+        ([], {}, "rules is empty: name a rule set"),
+        (["classic", "classic"], {}, "classic and classic are the same game"),
+        ([HIGH, {**ALL, "name": "tiny"}], {}, "tiny and tiny are the same game, or are called the"),
+        (["classic", "race-7"], {"horizon": "foreplay"}, "the rules race-7 are a race"),
+        ([HIGH, ALL], {"games": 1}, "games is 1: of 2 rule sets each needs one"),
+        (["classic", "clasic"], {}, "did you mean 'classic'"),
+    ],
+)
+def test_rule_sets_that_do_not_go_together_are_refused(
+    rules: list[Any], more: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(SettingsError, match=told):
+        settings_of(*rules, **more)
+
+
+def test_a_trainer_of_one_rule_set_says_so() -> None:
+    with pytest.raises(SettingsError, match="the trainer sb3 takes one rule set"):
+        load_settings("sb3", ["rules=classic,all-tricks"])
+
+
+def test_the_words_of_the_command_name_several() -> None:
+    for word in ("rules=[classic, all-tricks]", "rules=classic,all-tricks"):
+        settings = load_settings("quick", [word])
+        assert [each.rules.name for each in settings.all_options] == ["classic", "all-tricks"]
+        again = load_settings(None, [f"rules={settings.as_mapping()['rules']}"])
+        assert again.all_options[1].rules == settings.all_options[1].rules
