@@ -133,7 +133,7 @@ def test_others_play_their_share_of_every_rule_set() -> None:
 def test_opposite_rules_are_learnt_by_one_network() -> None:
     words = [
         f"rules=[{json.dumps(HIGH)}, {json.dumps(LOW)}]",
-        *("decisions=120000", "games=256", "minibatch=256", "learning_rate=3e-3", "layers=32"),
+        *("decisions=240000", "games=256", "minibatch=256", "learning_rate=3e-3", "layers=64,64"),
     ]
     settings = load_settings("tiny", words)
     assert isinstance(settings, PPOSettings)
