@@ -20,7 +20,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from german_whist.training.callbacks import Watched
-from german_whist.training.display import Display
+from german_whist.training.display import Lines
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
 from german_whist.training.settings import Settings
@@ -44,8 +44,8 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def quiet() -> Display:
-    return Display(io.StringIO())
+def quiet() -> Lines:
+    return Lines(io.StringIO())
 
 
 def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
@@ -109,7 +109,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     start(tmp_path / "whole", ours(), make_trainer).go(quiet())
     folder = tmp_path / "run"
 
-    class Pressing(Display):
+    class Pressing(Lines):
         def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
             if len(run.rows) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -140,7 +140,7 @@ def test_without_tensorboard_a_run_says_so_once_and_works(
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     words = OURS if preset == "tiny" else SB3
     told = io.StringIO()
-    start(tmp_path / "run", load_settings(preset, words), make_trainer).go(Display(told))
+    start(tmp_path / "run", load_settings(preset, words), make_trainer).go(Lines(told))
     assert told.getvalue().count("TensorBoard is not installed") == 1
     assert not (tmp_path / "run" / "tensorboard").exists()
     assert (tmp_path / "run" / "progress.csv").exists()

@@ -31,7 +31,7 @@ from german_whist.cli import main
 from german_whist.envs import GermanWhistVecEnv
 from german_whist.training.callbacks import Callback, EarlyStopping, Watched
 from german_whist.training.checkpoint import Measured, load_state
-from german_whist.training.display import Display
+from german_whist.training.display import Lines
 from german_whist.training.ppo_settings import SB3Settings
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
@@ -74,7 +74,7 @@ def trained(folder: Path, *callbacks: BaseCallback, **changes: object) -> tuple[
     """A run of some callbacks, and what it said."""
     told = io.StringIO()
     run = start(folder, settings(**changes), callbacks=callbacks)
-    run.go(Display(told))
+    run.go(Lines(told))
     assert isinstance(run.trainer, SB3Trainer)
     return run.trainer, told.getvalue()
 
@@ -142,7 +142,7 @@ def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
 def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
-    class Pressing(Display):
+    class Pressing(Lines):
         def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
             if run.trainer.decisions > 700:
                 os.kill(os.getpid(), signal.SIGINT)
@@ -154,7 +154,7 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     assert isinstance(run.trainer, SB3Trainer)
     assert run.trainer.callbacks.callbacks[0].events[-1] == "end"
     run = resume(folder, make_trainer)
-    run.go(Display(io.StringIO()))
+    run.go(Lines(io.StringIO()))
     assert isinstance(run.trainer, SB3Trainer)
     assert run.trainer.callbacks.calls == [94]
 
@@ -236,7 +236,7 @@ def test_a_callback_is_told_of_a_run_from_its_start_to_its_end(
     trainer: str, tmp_path: Path
 ) -> None:
     telling = Telling()
-    start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(Display(io.StringIO()))
+    start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(Lines(io.StringIO()))
     iterations = telling.events.count("iteration")
     assert iterations == 6
     assert telling.events == [
@@ -249,7 +249,7 @@ def test_a_callback_is_told_of_a_run_from_its_start_to_its_end(
 def test_a_callback_stops_a_run_with_a_last_checkpoint(trainer: str, tmp_path: Path) -> None:
     telling, told = Telling(), io.StringIO()
     telling.stop_after = 512
-    path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(Display(told))
+    path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(Lines(told))
     assert int(path.stem) == 512
     assert telling.events[-3:] == ["checkpoint", "measured", "end"]
     assert "ended after 512 decisions: enough" in told.getvalue()
@@ -258,7 +258,7 @@ def test_a_callback_stops_a_run_with_a_last_checkpoint(trainer: str, tmp_path: P
 @pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_measured", "on_end"])
 def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_path: Path) -> None:
     whole = start(tmp_path / "whole", wanted_of("ppo"))
-    whole.go(Display(io.StringIO()))
+    whole.go(Lines(io.StringIO()))
 
     def raising(*_: object) -> None:
         raise KeyError("no such thing")
@@ -269,8 +269,8 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_p
     where = rf"\(test_callbacks.py:\d+\) in {event}; .*--resume"
     told = f"the callback Telling raised KeyError: 'no such thing' {where}"
     with pytest.raises(Stopped, match=told):
-        run.go(Display(io.StringIO()))
-    resume(tmp_path / "run").go(Display(io.StringIO()))
+        run.go(Lines(io.StringIO()))
+    resume(tmp_path / "run").go(Lines(io.StringIO()))
     one, other = (load_state(tmp_path / name / "state.safetensors")[0] for name in ("whole", "run"))
     assert all(np.array_equal(one[name], other[name]) for name in one)
 
@@ -301,7 +301,7 @@ def test_patience_is_a_setting_of_every_run(tmp_path: Path) -> None:
         "ppo", "patience=1", "measure_every=256", "decisions=1e5", "learning_rate=1e-9"
     )
     run, told = start(tmp_path / "run", wanted), io.StringIO()
-    run.go(Display(told))
+    run.go(Lines(told))
     assert run.trainer.decisions < 20_000
     assert "nothing was better in 1 measurements" in told.getvalue()
     with pytest.raises(SettingsError, match="patience waits for the first yardstick"):

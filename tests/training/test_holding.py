@@ -23,7 +23,7 @@ from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
 from german_whist.training import run as runs
 from german_whist.training.claim import HOLDER, LOCK, Claim, claim_new, claim_numbered
-from german_whist.training.display import Display, Pace
+from german_whist.training.display import Lines, Pace
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
 from german_whist.training.settings import Settings
@@ -52,8 +52,8 @@ def settings(*words: str) -> Settings:
     return load_settings("tiny", [*SMALL, *words])
 
 
-def quiet() -> Display:
-    return Display(io.StringIO())
+def quiet() -> Lines:
+    return Lines(io.StringIO())
 
 
 # -- folders
@@ -182,7 +182,7 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     decisions = [line.split(",")[:2] for line in before["measured.csv"].decode().splitlines()]
     assert len({tuple(each) for each in decisions}) == len(decisions)
     told = io.StringIO()
-    path = resume(folder, make_trainer).go(Display(told))
+    path = resume(folder, make_trainer).go(Lines(told))
     assert path == checkpoints_in(folder / "checkpoints")[-1]
     assert "this run has come to its end, after 640 decisions" in told.getvalue()
     assert f"german-whist train --resume {folder} decisions=1280" in told.getvalue()
@@ -281,7 +281,7 @@ def test_the_time_that_is_left_is_not_told_by_the_iteration_that_compiles(tmp_pa
     assert pace.left(9_000) == "0:03"
     assert pace.left(5_000) == "0:00"
 
-    class Telling(Display):
+    class Telling(Lines):
         every = 0.0
 
     told = io.StringIO()

@@ -22,7 +22,7 @@ from german_whist.agents.checkpoint import (
     write_checkpoint,
 )
 from german_whist.training.checkpoint import write_player
-from german_whist.training.display import Display
+from german_whist.training.display import Lines
 from german_whist.training.init import beginning_of
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
@@ -129,7 +129,7 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
     told = io.StringIO()
     wanted = settings(init=str(path), final_hands=20)
     run = start(tmp_path / "run", wanted, make_trainer)
-    run.go(Display(told))
+    run.go(Lines(told))
     assert f"begun with the weights of {path}" in told.getvalue()
     card = read_checkpoint(tmp_path / "run").card
     first = read_checkpoint(path).card
@@ -213,7 +213,7 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     for name, each in run.trainer.player().items():
         assert np.array_equal(each, found.weights[name]), name
     assert run.trainer.player().keys() == policy_alone(found).weights.keys()
-    run.go(Display(io.StringIO()))
+    run.go(Lines(io.StringIO()))
     again = start(
         tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]), make_trainer
     )

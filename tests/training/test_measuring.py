@@ -17,7 +17,7 @@ import torch
 from german_whist.agents.checkpoint import checkpoints_in, read_card
 from german_whist.training.callbacks import Callback, Watched
 from german_whist.training.checkpoint import Measured, load_state
-from german_whist.training.display import Display
+from german_whist.training.display import Lines
 from german_whist.training.measuring import Measuring, measure
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, resume, start
@@ -40,8 +40,8 @@ def settings(*words: str) -> Settings:
     return load_settings("tiny", [*SMALL, *words])
 
 
-def quiet() -> Display:
-    return Display(io.StringIO())
+def quiet() -> Lines:
+    return Lines(io.StringIO())
 
 
 class Watching(Callback):
@@ -80,7 +80,7 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
 def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
     waited: Path, tmp_path: Path
 ) -> None:
-    class Pressing(Display):
+    class Pressing(Lines):
         def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
             if run.trainer.decisions >= 1800:
                 os.kill(os.getpid(), signal.SIGINT)

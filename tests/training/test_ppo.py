@@ -18,7 +18,7 @@ from german_whist import named_rules
 from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
 from german_whist.engine.options import options_from
 from german_whist.envs import SelfPlayEnv
-from german_whist.training.display import Display
+from german_whist.training.display import Lines
 from german_whist.training.inputs import inputs_of
 from german_whist.training.kernels import advantages, choose
 from german_whist.training.players import player_of
@@ -226,5 +226,5 @@ def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
         learning_rate=2e-3, yardsticks=("random-exact",), measure_every=10**9, threads=1,
     )  # fmt: skip
     run = start(tmp_path / "run", settings, make_trainer)
-    run.go(Display(io.StringIO()))
+    run.go(Lines(io.StringIO()))
     assert run.measured[-1].win_rate > 0.62

@@ -26,7 +26,7 @@ from german_whist.cli import main
 from german_whist.training import run as runs
 from german_whist.training.callbacks import Watched
 from german_whist.training.checkpoint import load_state
-from german_whist.training.display import Display
+from german_whist.training.display import Lines
 from german_whist.training.ppo import PPO
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
@@ -56,8 +56,8 @@ def settings(*words: str) -> Settings:
     return load_settings("tiny", [*SMALL, *words])
 
 
-def quiet() -> Display:
-    return Display(io.StringIO())
+def quiet() -> Lines:
+    return Lines(io.StringIO())
 
 
 def weights(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
@@ -133,7 +133,7 @@ def test_a_killed_run_comes_to_the_same_weights(
 def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
-    class Pressing(Display):
+    class Pressing(Lines):
         def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
             if len(run.rows) == 3:
                 os.kill(os.getpid(), signal.SIGINT)

@@ -19,7 +19,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.training.checkpoint import load_state
-from german_whist.training.display import Display
+from german_whist.training.display import Lines
 from german_whist.training.exploit import Tree, best_response, strategy, value
 from german_whist.training.players import player_of
 from german_whist.training.ppo import Diverged
@@ -67,7 +67,7 @@ def settings(**changes: object) -> Settings:
 def test_a_stopped_run_comes_to_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quiet = Display(io.StringIO())
+    quiet = Lines(io.StringIO())
     start(tmp_path / "whole", settings(), make_trainer).go(quiet)
 
     class Killed(BaseException):

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from german_whist.training.display import Display
+from german_whist.training.display import Lines
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
 
@@ -30,7 +30,7 @@ def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     folder = tmp_path / "run"
     words = [*SMALL, *MEASURED, "callbacks=mlflow"]
     run = start(folder, load_settings("tiny", words))
-    run.go(Display(io.StringIO()))
+    run.go(Lines(io.StringIO()))
     client = mlflow.MlflowClient(store)
     place = client.get_experiment_by_name("german-whist").experiment_id
     (kept,) = client.search_runs([place])
@@ -42,7 +42,7 @@ def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     assert [each.value for each in rates] == pytest.approx(
         [each.win_rate for each in run.measured if each.opponent == "random"]
     )
-    resume(folder, words=["decisions=2048"]).go(Display(io.StringIO()))
+    resume(folder, words=["decisions=2048"]).go(Lines(io.StringIO()))
     (kept,) = client.search_runs([place])
     assert kept.data.metrics["train/entropy"] is not None
     points = client.get_metric_history(kept.info.run_id, "train/entropy")
@@ -73,14 +73,14 @@ def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
     monkeypatch.setitem(sys.modules, "wandb", fake)
     folder = tmp_path / "run"
     run = start(folder, load_settings("tiny", [*SMALL, *MEASURED, "callbacks=wandb"]))
-    run.go(Display(io.StringIO()))
+    run.go(Lines(io.StringIO()))
     assert fake.begun[0]["config"] == run.settings.as_mapping()
     entropies = [each["train/entropy"] for each in fake.told if "train/entropy" in each]
     assert entropies == pytest.approx([row["entropy"] for row in run.rows], rel=1e-4)
     rates = {each["decisions"]: each["eval/random"] for each in fake.told if "eval/random" in each}
     assert rates == {each.decisions: each.win_rate for each in run.measured
                      if each.opponent == "random"}  # fmt: skip
-    resume(folder, words=["decisions=1536"]).go(Display(io.StringIO()))
+    resume(folder, words=["decisions=1536"]).go(Lines(io.StringIO()))
     assert fake.begun[0]["id"] == fake.begun[1]["id"]
     assert fake.finished == 2
 
