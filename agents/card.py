@@ -6,7 +6,7 @@ Every field is declared here, and checked once, where a card is read.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -26,6 +26,7 @@ LayoutName = Literal["raw", "trump-first"]
 Horizon = Literal["hand", "foreplay", "match"]
 Reward = Literal["points", "win", "margin", "tricks"]
 Critic = Literal["shared", "own", "oracle"]
+Judges = Literal["worth", "beliefs"]
 
 Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
@@ -38,10 +39,6 @@ COLUMN_STARTS = (0, 8, 11, 65)
 EVENT_VECTORS = 65 + MOST_TRICKS
 # The layers between two attentions are so many times as wide.
 WIDER = 2
-
-NETWORKS: tuple[str, ...] = get_args(Kind)
-CRITICS: tuple[str, ...] = get_args(Critic)
-RANKS: tuple[str, ...] = get_args(Ranks)
 
 
 class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
@@ -161,3 +158,18 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
                 f"the network reads place {beyond[0]} of observations that have "
                 f"{self.observation_size} places: one of the two figures is wrong"
             )
+
+class JudgeCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is known of a network that judges for the searches."""
+
+    format: int = FORMAT
+    judges: Judges
+    weights: WeightsFile | None = None
+    inputs: Size
+    layers: tuple[Size, ...]
+    outputs: Size
+    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    hands: Count = 0
+    """Of how many hands it has learnt."""
+    settings: dict[str, Any] = {}
+    commands: tuple[str, ...] = ()

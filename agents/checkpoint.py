@@ -27,12 +27,21 @@ from ..engine.layout import LAYOUT_VERSION
 from ..engine.rule_features import rule_features
 from ..engine.rules import Rules, rules_from_mapping, under_its_own_name
 from .base import CannotPlay
-from .card import EVENT_VECTORS, FORMAT, HIDDEN_SIZE, WIDER, Card, NetworkCard, WeightsFile
+from .card import (
+    EVENT_VECTORS,
+    FORMAT,
+    HIDDEN_SIZE,
+    WIDER,
+    Card,
+    JudgeCard,
+    NetworkCard,
+    WeightsFile,
+)
 
 WEIGHTS, CARD = ".safetensors", ".json"
 FOLDER = "checkpoints"
 
-_REMEDY = "copy both files again from where they were made, or train anew"
+REMEDY = "copy both files again from where they were made, or train anew"
 _OTHER_VERSION = "use the version that wrote it, or train anew"
 
 Array = np.ndarray[Any, Any]
@@ -67,7 +76,7 @@ def rules_of(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules, .
 # -- writing
 
 
-def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Card) -> Path:
+def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Card | JudgeCard) -> Path:
     """Write the weights, then the card; `path` is the name that both share, without an ending."""
     data = save({name: np.ascontiguousarray(each) for name, each in weights.items()})
     told = WeightsFile(path.name + WEIGHTS, len(data), hashlib.sha256(data).hexdigest())
@@ -78,7 +87,7 @@ def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Card) -> Pa
     return weights_path
 
 
-def write_card(path: Path, card: Card) -> None:
+def write_card(path: Path, card: Card | JudgeCard) -> None:
     """Write a card anew, as when a strength was measured."""
     told = {name: each for name, each in msgspec.to_builtins(card).items() if each is not None}
     with written_whole(path.with_name(path.name + CARD), "w") as file:
@@ -134,14 +143,7 @@ def find_checkpoint(wanted: str | Path) -> Path:
 
 def read_card(path: Path) -> Card:
     """The card beside some weights, checked."""
-    place = path.with_suffix(CARD)
-    try:
-        data = place.read_bytes()
-    except OSError as error:
-        raise CheckpointError(
-            f"{path}: its card {place.name} can not be read ({error.strerror or error})"
-        ) from None
-    told = read_json(data, place, _REMEDY, CheckpointError)
+    place, told = path.with_suffix(CARD), _told_by_card(path)
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         found = shown(told.get("format") if isinstance(told, dict) else told)
         raise CheckpointError(
@@ -154,18 +156,39 @@ def read_card(path: Path) -> Card:
             f"{place}: was trained on observation layout {shown(version)}, and this version has "
             f"layout {LAYOUT_VERSION}: {_OTHER_VERSION}"
         )
-    card = converted(told, Card, place, _REMEDY, CheckpointError)
+    card = converted(told, Card, place, REMEDY, CheckpointError)
     try:
         rules = rules_of(card.rules, "rules")
     except (ValueError, TypeError) as error:
-        raise CheckpointError(f"{place}: {error}; {_REMEDY}") from None
+        raise CheckpointError(f"{place}: {error}; {REMEDY}") from None
     most = max(rules, key=lambda each: each.actions)
     if most.actions != card.actions:
         raise CheckpointError(
             f"{place}: actions is {card.actions}, and its rules {most.name} have {most.actions}; "
-            f"{_REMEDY}"
+            f"{REMEDY}"
         )
     return card
+
+
+def read_judge_card(path: Path) -> JudgeCard:
+    """The card beside the weights of a network that judges, checked."""
+    told = _told_by_card(path)
+    if not isinstance(told, dict) or "judges" not in told:
+        raise CheckpointError(
+            f"{path}: is no network that judges, whose card would name what it 'judges'"
+        )
+    return converted(told, JudgeCard, path.with_suffix(CARD), REMEDY, CheckpointError)
+
+
+def _told_by_card(path: Path) -> Any:
+    place = path.with_suffix(CARD)
+    try:
+        data = place.read_bytes()
+    except OSError as error:
+        raise CheckpointError(
+            f"{path}: its card {place.name} can not be read ({error.strerror or error})"
+        ) from None
+    return read_json(data, place, REMEDY, CheckpointError)
 
 
 def read_checkpoint(wanted: str | Path) -> Checkpoint:
@@ -180,7 +203,7 @@ def read_checkpoint(wanted: str | Path) -> Checkpoint:
 def read_weights(path: Path, told: WeightsFile | None) -> dict[str, Array]:
     """The weights at a path, if they are those that a card tells of."""
     if told is None:
-        raise CheckpointError(f"{path.with_suffix(CARD)}: has no 'weights'; {_REMEDY}")
+        raise CheckpointError(f"{path.with_suffix(CARD)}: has no 'weights'; {REMEDY}")
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -196,7 +219,7 @@ def read_weights(path: Path, told: WeightsFile | None) -> dict[str, Array]:
     try:
         return load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path}: is no safetensors file ({error}); {_REMEDY}") from None
+        raise CheckpointError(f"{path}: is no safetensors file ({error}); {REMEDY}") from None
 
 
 def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None:
@@ -205,18 +228,18 @@ def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None
         found = weights.get(name)
         if found is None or found.shape != shape:
             told = "missing" if found is None else found.shape
-            raise CheckpointError(f"{path}: {name} is {told}, and its card says {shape}; {_REMEDY}")
+            raise CheckpointError(f"{path}: {name} is {told}, and its card says {shape}; {REMEDY}")
         if found.dtype.kind != "f":
             raise CheckpointError(
                 f"{path}: {name} holds {found.dtype} numbers: weights have to be float16, "
-                f"float32 or float64; {_REMEDY}"
+                f"float32 or float64; {REMEDY}"
             )
         if not np.isfinite(found).all():
-            raise CheckpointError(f"{path}: {name} holds numbers that are not finite; {_REMEDY}")
+            raise CheckpointError(f"{path}: {name} holds numbers that are not finite; {REMEDY}")
         wanted.add(name)
     for name in weights:
         if name not in wanted:
-            raise CheckpointError(f"{path}: holds {name}, which its card does not tell; {_REMEDY}")
+            raise CheckpointError(f"{path}: holds {name}, which its card does not tell; {REMEDY}")
 
 
 def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Shape]]:
@@ -279,14 +302,20 @@ def policy_alone(checkpoint: Checkpoint) -> Checkpoint:
     )
 
 
+def check_listed(listed: Iterable[Rules], rules: Rules, told: str) -> None:
+    """Refuse rules that a card does not list, by whatever name; `told` begins the sentence."""
+    known = [*listed]
+    if not any(map(rules.same_game, known)):
+        names = ", ".join(each.name for each in known)
+        raise CannotPlay(f"{told} {names}, and not {rules.name}")
+
+
 def checkpoint_for(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Checkpoint:
     """The player of one rule set: what tells it from others is in the weights, and no input.
 
     Rules that the card does not list are refused; `name` is the player's.
     """
-    if not any(map(rules.same_game, checkpoint.rules)):
-        names = ", ".join(each.name for each in checkpoint.rules)
-        raise CannotPlay(f"{name or checkpoint.path} plays {names}, and not {rules.name}")
+    check_listed(checkpoint.rules, rules, f"{name or checkpoint.path} plays")
     if len(checkpoint.rules) == 1:
         return checkpoint
     checkpoint = policy_alone(checkpoint)

@@ -44,10 +44,16 @@ from .beliefs import (
     read_beliefs,
     write_known,
 )
-from .checkpoint import checkpoint_for, read_card, read_checkpoint, rules_of
+from .checkpoint import (
+    check_listed,
+    checkpoint_for,
+    read_card,
+    read_checkpoint,
+    read_judge_card,
+    rules_of,
+)
 from .endgame import is_open
 from .endings import ending_worth
-from .judges import check_judged, read_judge_card
 from .layers import Layers, Rows, new_rows, pass_rows
 from .network import NetworkAgent, PolicyNet, look, ones_of, policy_net
 from .replies import Desk, ask, new_desk
@@ -670,11 +676,13 @@ class ThinkerAgent(SearchAgent):
         """Whether it plays these rules with the package's networks: nothing is compiled for it."""
         try:
             check_playable(rules)
-            for path in (WORTH, BELIEFS):
-                check_judged(read_judge_card(path), path, rules)
+            for path, read in (
+                (POLICY, read_card), (WORTH, read_judge_card), (BELIEFS, read_judge_card)
+            ):  # fmt: skip
+                check_listed(rules_of(read(path).rules, path), rules, "")
         except CannotPlay:
             return False
-        return any(map(rules.same_game, rules_of(read_card(POLICY).rules, POLICY)))
+        return True
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""

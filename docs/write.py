@@ -9,7 +9,9 @@ from german_whist.engine.history import HISTORY_ABOUT, HISTORY_VERSION
 from german_whist.engine.layout import LAYOUT, LAYOUT_VERSION
 from german_whist.engine.rule_features import RULE_LAYOUT
 from german_whist.engine.rules import named_rules
-from german_whist.training.settings import Settings, described, written
+from german_whist.training.arena.config import LadderConfig
+from german_whist.training.settings import Checked, Settings, described, written
+from german_whist.training.thinking.course import Course
 from german_whist.training.trainers import own_settings
 
 OBSERVATION = f"""\
@@ -68,10 +70,12 @@ def _settings_page() -> str:
     for name, kind in own_settings().items():
         parts.append(f"## `trainer: {name}`\n\n{(kind.__doc__ or '').strip()}")
         parts.append(_settings_table(kind, everywhere))
+    for title, kind in (("Courses of `study`", Course), ("Ladders of `--config`", LadderConfig)):
+        parts.append(f"## {title}\n\n{_settings_table(kind, ())}")
     return "\n\n".join(parts) + "\n"
 
 
-def _settings_table(kind: type[Settings], but: tuple[str, ...]) -> str:
+def _settings_table(kind: type[Checked], but: tuple[str, ...]) -> str:
     lines = ["| setting | usually | what it does | what it takes |", "|---|---|---|---|"]
     for each in described(kind):
         if each.name not in but:

@@ -39,7 +39,27 @@ class SettingsError(ValueError):
     """A setting that is not known, or a value that does not fit."""
 
 
-class Settings(Struct, frozen=True, kw_only=True, dict=True):
+class Checked(Struct, frozen=True, kw_only=True, dict=True):
+    """Settings of which each is what its type says."""
+
+    def __post_init__(self) -> None:
+        for name, kind in _types(type(self)).items():
+            check_value(name, getattr(self, name), kind)
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Every setting, as a YAML file gives it."""
+        plain = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in plain.items()
+        }
+
+    def as_yaml(self) -> str:
+        """The resolved settings as a file."""
+        return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
+
+
+class Settings(Checked, frozen=True, kw_only=True):
     """What every trainer is told: what is played, for how long, and where it runs."""
 
     fixed: ClassVar[tuple[str, ...]] = (
@@ -112,8 +132,7 @@ class Settings(Struct, frozen=True, kw_only=True, dict=True):
     ] = "float32"
 
     def __post_init__(self) -> None:
-        for name, kind in _types(type(self)).items():
-            check_value(name, getattr(self, name), kind)
+        super().__post_init__()
         if self.patience and not self.yardsticks:
             raise SettingsError("patience waits for the first yardstick, and yardsticks is empty")
         try:
@@ -153,20 +172,11 @@ class Settings(Struct, frozen=True, kw_only=True, dict=True):
 
     def as_mapping(self) -> dict[str, Any]:
         """Every setting, as a YAML file gives it."""
-        plain = {name: getattr(self, name) for name in self.__struct_fields__}
         told = [
             each if _named(each) else options.rules.as_mapping()
             for each, options in zip(_listed(self.rules), self.all_options, strict=True)
         ]
-        plain["rules"] = told if len(told) > 1 else told[0]
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in plain.items()
-        }
-
-    def as_yaml(self) -> str:
-        """The resolved settings as a file."""
-        return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
+        return {**super().as_mapping(), "rules": told if len(told) > 1 else told[0]}
 
     def refuse_idle(self, names: Iterable[str], why: str) -> None:
         """Refuse settings that were given a value of their own and have no effect."""
@@ -187,7 +197,7 @@ class Setting(Struct, frozen=True):
     takes: str
 
 
-def described(kind: type[Settings]) -> list[Setting]:
+def described(kind: type[Checked]) -> list[Setting]:
     """What can be set for a trainer, in the order of its declaration."""
     usual = _types(Settings)
     return [
@@ -201,7 +211,7 @@ def described(kind: type[Settings]) -> list[Setting]:
     ]
 
 
-def as_help(settings: Settings) -> str:
+def as_help(settings: Checked) -> str:
     """The resolved settings as a YAML file in which every line says what it sets."""
     about = {each.name: each.about for each in described(type(settings))}
     lines = [
@@ -237,7 +247,7 @@ def misfit(name: str, value: Any, kind: Any) -> str:
 
 
 @cache
-def _types(kind: type[Settings]) -> dict[str, Any]:
+def _types(kind: type[Checked]) -> dict[str, Any]:
     return {each.name: each.type for each in msgspec.structs.fields(kind)}
 
 

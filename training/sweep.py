@@ -22,7 +22,7 @@ from ..engine.words import meant
 from .callbacks import Callback, Watched
 from .checkpoint import Measured
 from .frames import frame_of
-from .presets import preset_values, settings_from, words_of
+from .presets import PRESETS, settings_from, words_of
 from .settings import Settings, SettingsError, written
 from .stopping import Stopped
 
@@ -116,7 +116,7 @@ def _base(sweep: Sweep, folder: Path) -> Settings:
         "yardsticks": list(sweep.against), "final_yardsticks": [], "about": "a trial of a sweep",
         "measuring": "here",
     }  # fmt: skip
-    values, source = preset_values(preset)
+    values, source = PRESETS.values(preset)
     return settings_from({**values, **measured, **sweep.settings}, source)
 
 

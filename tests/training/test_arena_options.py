@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from german_whist.engine.rules import Match
 from german_whist.training.arena import machine
-from german_whist.training.arena.config import config_from_mapping
+from german_whist.training.arena.config import ladder_from
 from german_whist.training.arena.options import (
     add_run_options,
     command_line,
@@ -159,7 +159,7 @@ def test_the_machine_is_told_by_its_processor(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_ladder_config_gives_its_options_in_their_units() -> None:
-    config = config_from_mapping(
+    config = ladder_from(
         {"players": ["a", "b"], "until": 0.5, "best_of": 3, "hands": 10, "seed": 0}, "a file"
     )
     assert config.options() == {
@@ -170,7 +170,7 @@ def test_a_ladder_config_gives_its_options_in_their_units() -> None:
     }
     assert config.players == ("a", "b")
     assert (config.title, config.rules, config.about) == ("Ladder", None, "")
-    assert config_from_mapping({"match": 25}, "a file").options() == {"match": Match(target=25)}
-    for wrong in ({"players": "a"}, {"players": [1]}, {"hands": True}, {"until": "1"}):
-        with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} (is|are) "):
-            config_from_mapping(wrong, "a file")
+    assert ladder_from({"match": 25}, "a file").options() == {"match": Match(target=25)}
+    for wrong in ({"players": {"a": 1}}, {"players": [1]}, {"hands": True}, {"until": "1"}):
+        with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} is "):
+            ladder_from(wrong, "a file")

@@ -19,7 +19,7 @@ from german_whist.agents.champion import WEIGHTS
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena import Arena, Result, evaluate, ladder
-from german_whist.training.arena.config import config_from_mapping, config_names, load_config
+from german_whist.training.arena.config import LADDERS, ladder_from, load_ladder
 from german_whist.training.arena.options import match_of, precision_of
 from german_whist.training.arena.page import as_html
 from german_whist.training.arena.plots import parts_of_margin, round_steps
@@ -247,9 +247,9 @@ def test_words_on_the_command_line() -> None:
 
 
 def test_every_config_is_a_ladder() -> None:
-    assert "ladder" in config_names()
-    for name in config_names():
-        config = load_config(name)
+    assert "ladder" in LADDERS.names()
+    for name in LADDERS.names():
+        config = load_ladder(name)
         assert len(config.players) >= 2
         assert config.anchor in config.players
 
@@ -258,13 +258,13 @@ def test_every_config_is_a_ladder() -> None:
     ("values", "words"),
     [
         ({"player": ["random"]}, "did you mean 'players'"),
-        ({"players": "random"}, "a list of names"),
-        ({"hands": "many"}, "it has to be int"),
+        ({"players": [1]}, "a list of which each is a text"),
+        ({"hands": "many"}, "it has to be a whole number"),
     ],
 )
 def test_configs_are_checked(values: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        config_from_mapping(values, "a.yaml")
+        ladder_from(values, "a.yaml")
 
 
 def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:

@@ -108,14 +108,15 @@ def test_the_player_plays_as_torch_does(rules: str, ranks: str) -> None:
     for now in steps_of(trainer, 50):
         with torch.no_grad():
             logits, masks = trainer._answers(0)[0], trainer._buffers.masks[0]
-        mine = agent.likelihoods(trainer.games.views())
+        games, _ = next(trainer.games.parts())
+        mine = agent.likelihoods(games.views())
         found = np.zeros_like(mine)
         logits[masks == 0] = -np.inf
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         for game, place in zip(*np.nonzero(masks), strict=True):
             action = int(trainer._buffers.shown[game, place])
-            found[game, real_action(action, trainer.games.batch.orders[game])] = shares[game, place]
+            found[game, real_action(action, games.batch.orders[game])] = shares[game, place]
         apart = max(apart, float(np.abs(mine - found).max()))
         assert (now.masks.sum(axis=1) == (mine > 0).sum(axis=1)).all()
     assert apart < 1e-5
@@ -204,7 +205,7 @@ def test_it_is_written_in_half_precision_and_not_as_onnx(tmp_path: Path) -> None
     with pytest.raises(ValueError, match=re.escape("kind 'attention', which reads the events")):
         export_onnx(path, tmp_path / "1.onnx")
     export_half(path, tmp_path / "half.safetensors")
-    views = trainer.games.views()
+    views = next(trainer.games.parts())[0].views()
     whole, half = (
         NetworkAgent("classic", each, "sample").likelihoods(views)
         for each in (path, tmp_path / "half.safetensors")

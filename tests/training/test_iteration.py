@@ -346,7 +346,7 @@ def test_advantages_count_by_their_spread_and_not_by_their_size() -> None:
         trainer = PPO(settings(value_weight=0.0, pull=0.0, steps=6))
         with torch.no_grad():
             trainer.network.value.weight.zero_()
-        trainer.scale /= scale
+        trainer.scales /= np.float32(scale)
         trainer.iterate()
         found.append(weights_of(trainer.network)["policy.weight"])
     assert found[0] == pytest.approx(found[1], abs=1e-3)
@@ -499,7 +499,7 @@ def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, ste
         settings(pool_games=0.5, opponents=("random",), horizon=horizon, games=8, steps=steps)
     )
     agent = Remembering(trainer.settings.options.rules)
-    trainer.opponents = [agent]
+    trainer.opponents = [[agent]]
     for _ in range(3):
         trainer.iterate()
     assert set(agent.asked) == {0, 1, 2, 3}

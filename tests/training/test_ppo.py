@@ -168,11 +168,10 @@ def test_what_the_network_does_not_read_tells_nothing(name: str) -> None:
 
 
 def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
-    trainer = PPO(PPOSettings(games=8, layers=(8,), critic="oracle", layout="raw"))
+    trainer = PPO(PPOSettings(games=8, layers=(8,), critic="oracle", layout="raw", ranks="real"))
     now = trainer.games.look()
-    hidden = np.zeros((8, 208), np.int8)
-    trainer.games.hidden(now.seats, np.tile(np.arange(52), (8, 1)), hidden)
-    sets = hidden.reshape(8, 4, 52)
+    trainer._take(0, now)
+    sets = trainer._buffers.at(0)[2].reshape(8, 4, 52)
     unseen = now.observations[:, LAYOUT.slice("unseen")]
     upcards = now.observations[:, LAYOUT.slice("upcards")]
     assert (sets[:, 0].sum(axis=1) == 13).all()

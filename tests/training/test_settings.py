@@ -11,19 +11,19 @@ import yaml
 from german_whist.cli import main
 from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.presets import (
+    PRESETS,
     changed_settings,
     command_of,
     load_settings,
-    presets,
     settings_from,
 )
 from german_whist.training.settings import Settings, SettingsError, described
 from german_whist.training.trainers import own_settings
 
 
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", PRESETS.names())
 def test_every_preset_loads_and_says_what_it_is_for(name: str) -> None:
-    assert presets()[name]
+    assert PRESETS.about()[name]
     settings = load_settings(name)
     assert settings_from(yaml.safe_load(settings.as_yaml())) == settings
 
@@ -43,7 +43,7 @@ def test_words_go_over_the_preset() -> None:
         ("yardsticks=[threshold, 'value:13', 'flat-mc:16,voids']",),
     ],
 )
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", PRESETS.names())
 def test_the_command_of_settings_gives_the_same_settings(name: str, words: tuple[str, ...]) -> None:
     settings = load_settings(name, words)
     program, train, preset, *given = shlex.split(command_of(settings))

@@ -28,9 +28,10 @@ from german_whist.engine.play import legal, play, row, set_up  # noqa: E402
 from german_whist.engine.rules import Rules, load_rules  # noqa: E402
 from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import write_views  # noqa: E402
+from german_whist.training.settings import SettingsError  # noqa: E402
 from german_whist.training.thinking.advice import Adviser, PolicyStudy  # noqa: E402
 from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
-from german_whist.training.thinking.course import CourseError, load_course  # noqa: E402
+from german_whist.training.thinking.course import load_course  # noqa: E402
 from german_whist.training.thinking.fitting import Fit, Plan, write_network  # noqa: E402
 from german_whist.training.thinking.hands import HAND, Players, write_hands  # noqa: E402
 from german_whist.training.thinking.parts import judge_layers, policy_layers, study  # noqa: E402
@@ -358,9 +359,9 @@ def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
         about.errors(Fit(about, Plan((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
     )
     assert judge_layers("", about, plan) is None
-    with pytest.raises(CourseError, match=r"layers \(8,\), and what is to be fitted .* \(9,\)"):
+    with pytest.raises(SettingsError, match=r"layers \(8,\), and what is to be fitted .* \(9,\)"):
         judge_layers(str(path), about, Plan((9,)))
-    with pytest.raises(CourseError, match=r"network of worth .* one of beliefs"):
+    with pytest.raises(SettingsError, match=r"network of worth .* one of beliefs"):
         judge_layers(str(path), BeliefStudy(CLASSIC), plan)
 
 
@@ -370,8 +371,8 @@ def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
         (["hand=5"], "did you mean 'hands'"),
         (["hands=many"], "hands"),
         (["hands=-1"], "at least 0"),
-        (["astray=2"], "from 0 to 1"),
-        (["pull=0"], "above 0"),
+        (["astray=2"], "at most 1"),
+        (["pull=0"], "more than 0"),
         (["hands"], "key=value"),
     ],
 )

@@ -8,123 +8,70 @@ everything, and makes it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from importlib.resources import files
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-import msgspec
-import yaml
+from typing import Annotated
 
 from ...engine.files import read_yaml_mapping, written_whole
-from ...engine.words import meant
-
-SETTINGS = "settings.yaml"
-
-
-class CourseError(ValueError):
-    """A setting that is not known, or a value that does not fit."""
-
-
-class Course(msgspec.Struct, frozen=True, kw_only=True):
-    """What is studied, and how much of it."""
-
-    about: str = ""
-    rules: str = "classic"
-    policy: str = ""
-    """The checkpoint that plays the hands and is to be improved; empty for the champion."""
-    seed: int = 1
-    hands: int = 4_000_000
-    astray: float = 0.06
-    """How often a card is played at random."""
-    late: str = ""
-    """Who plays the last tricks for the stock, by name, as `thinker:8`; empty for the policy."""
-    late_tricks: int = 4
-    """How many tricks those are."""
-    worth: str = ""
-    """A network of worth to go on from; empty for a new one."""
-    beliefs: str = ""
-    """A network of beliefs to go on from; empty for a new one."""
-    worth_layers: tuple[int, ...] = (256, 64)
-    worth_epochs: float = 2.0
-    worth_rate: float = 0.001
-    trace: float = 0.8
-    """How far what a hand came to reaches back past the network's own word."""
-    belief_layers: tuple[int, ...] = (256, 128)
-    belief_epochs: float = 0.4
-    belief_rate: float = 0.002
-    advised: int = 1_000_000
-    """Hands with advice."""
-    policy_epochs: float = 2.0
-    policy_rate: float = 0.0003
-    pull: float = 0.01
-    """What a unit of relative entropy to the old policy costs, in pay."""
-
-    def __post_init__(self) -> None:
-        for name in ("hands", "advised", "late_tricks"):
-            _must(name, getattr(self, name), getattr(self, name) >= 0, "at least 0")
-        for name in ("astray", "trace"):
-            _must(name, getattr(self, name), 0 <= getattr(self, name) <= 1, "from 0 to 1")
-        for name in _ABOVE_NOTHING:
-            _must(name, getattr(self, name), getattr(self, name) > 0, "above 0")
-
-
-_ABOVE_NOTHING = (
-    *("worth_epochs", "belief_epochs", "policy_epochs", "pull"),
-    *("worth_rate", "belief_rate", "policy_rate"),
+from ..reading import Shelf, made, read_words
+from ..settings import (
+    AboveNothing,
+    Checked,
+    SettingsError,
+    Share,
+    Whole,
+    Widths,
+    says,
 )
 
+SETTINGS = "settings.yaml"
+COURSES = Shelf("study", "a course of study")
+"""The courses that come with the package."""
 
-def _must(name: str, value: object, fits: bool, what: str) -> None:
-    if not fits:
-        raise CourseError(f"{name} is {value}: it has to be {what}")
+_Epochs = Annotated[AboveNothing, says("How often each hand is learnt from.")]
+_Rate = Annotated[AboveNothing, says("The learning rate at the beginning.")]
+_Layers = Annotated[Widths, says("The widths of the network's hidden layers.")]
 
 
-def courses() -> dict[str, str]:
-    """The presets, and what each is about."""
-    folder = files("german_whist.configs") / "study"
-    found = sorted(each.name.removesuffix(".yaml") for each in folder.iterdir())
-    return {name: load_course(name).about for name in found}
+class Course(Checked, frozen=True, kw_only=True):
+    """What is studied, and how much of it."""
+
+    about: Annotated[str, says("What the course is for, in a line.")] = ""
+    rules: Annotated[str, says("A rule set: its name, or a YAML file.")] = "classic"
+    policy: Annotated[
+        str, says("The checkpoint that plays and is to be improved; empty for the champion.")
+    ] = ""
+    seed: Annotated[Whole, says("Of everything that is drawn.")] = 1
+    hands: Annotated[Whole, says("Hands of self-play.")] = 4_000_000
+    astray: Annotated[Share, says("How often a card is played at random.")] = 0.06
+    late: Annotated[
+        str,
+        says("Who plays the last tricks for the stock, as `thinker:8`; empty for the policy."),
+    ] = ""
+    late_tricks: Annotated[Whole, says("How many tricks those are.")] = 4
+    worth: Annotated[str, says("A network of worth to go on from; empty for a new one.")] = ""
+    beliefs: Annotated[str, says("A network of beliefs to go on from; empty for a new one.")] = ""
+    worth_layers: _Layers = (256, 64)
+    worth_epochs: _Epochs = 2.0
+    worth_rate: _Rate = 0.001
+    trace: Annotated[
+        Share, says("How far what a hand came to reaches back past the network's own word.")
+    ] = 0.8
+    belief_layers: _Layers = (256, 128)
+    belief_epochs: _Epochs = 0.4
+    belief_rate: _Rate = 0.002
+    advised: Annotated[Whole, says("Hands with advice.")] = 1_000_000
+    policy_epochs: _Epochs = 2.0
+    policy_rate: _Rate = 0.0003
+    pull: Annotated[
+        AboveNothing, says("What a unit of relative entropy to the old policy costs, in pay.")
+    ] = 0.01
 
 
 def load_course(wanted: str, words: Iterable[str] = ()) -> Course:
     """A course from a preset or a file, with `key=value` words over it."""
-    path = Path(wanted)
-    if path.suffix not in (".yaml", ".yml"):
-        path = Path(str(files("german_whist.configs") / "study" / f"{wanted}.yaml"))
-        if not path.exists():
-            raise CourseError(f"{wanted!r} is no course of study{meant(wanted, courses())}")
-    values: dict[str, Any] = read_yaml_mapping(path)
-    for word in words:
-        name, mark, text = word.partition("=")
-        if not mark:
-            raise CourseError(f"{word!r} is no setting: write key=value, as in hands=100000")
-        values[name] = _read(text)
-    return course_from(values, wanted)
-
-
-def _read(text: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise CourseError(f"{text!r} can not be read as a value") from None
-
-
-def course_from(values: Mapping[str, Any], source: str) -> Course:
-    """A course from the fields of a file; unknown names and wrong values are refused."""
-    names = [each.name for each in msgspec.structs.fields(Course)]
-    for name in values:
-        if name not in names:
-            raise CourseError(f"{source}: {name!r} is no setting of a study{meant(name, names)}")
-    try:
-        return msgspec.convert(dict(values), Course, strict=False)
-    except (msgspec.ValidationError, CourseError) as error:
-        raise CourseError(f"{source}: {error}") from None
-
-
-def as_yaml(course: Course) -> str:
-    """The settings as a file."""
-    return yaml.safe_dump(msgspec.to_builtins(course), sort_keys=False, allow_unicode=True)
+    values, source = COURSES.values(wanted)
+    return made(Course, {**values, **read_words(words)}, source, "a setting of a study")
 
 
 def keep_settings(folder: Path, course: Course) -> None:
@@ -133,13 +80,13 @@ def keep_settings(folder: Path, course: Course) -> None:
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with written_whole(path, "w") as file:
-            file.write(as_yaml(course))
+            file.write(course.as_yaml())
         return
-    kept = course_from(read_yaml_mapping(path), str(path))
-    for each in msgspec.structs.fields(Course):
-        before, now = getattr(kept, each.name), getattr(course, each.name)
-        if before != now and each.name != "about":
-            raise CourseError(
-                f"{folder} was begun with {each.name} {before!r}, and now it is {now!r}: go on "
+    kept = made(Course, read_yaml_mapping(path), str(path), "a setting of a study")
+    for name in Course.__struct_fields__:
+        before, now = getattr(kept, name), getattr(course, name)
+        if before != now and name != "about":
+            raise SettingsError(
+                f"{folder} was begun with {name} {before!r}, and now it is {now!r}: go on "
                 "with its own settings, or study in another folder"
             )

@@ -20,7 +20,8 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from ...agents.judges import JudgeCard, Kind, write_judge
+from ...agents.card import JudgeCard, Judges
+from ...agents.checkpoint import write_checkpoint
 from ...engine.files import written_whole
 from ...engine.rules import Rules
 
@@ -213,7 +214,7 @@ def write_network(
         for name, part in each.named_parameters():
             weights[f"{k}.{name}"] = part.detach().numpy().astype(np.float16)
     card = JudgeCard(
-        judges=cast("Kind", fit.study.kind),
+        judges=cast("Judges", fit.study.kind),
         inputs=fit.study.inputs,
         layers=fit.plan.layers,
         outputs=fit.study.outputs,
@@ -221,4 +222,4 @@ def write_network(
         hands=fit.step * fit.batch,
         settings=dict(settings),
     )
-    return write_judge(target, weights, card)
+    return write_checkpoint(target, weights, card)

@@ -19,17 +19,18 @@ from ...agents.checkpoint import (
     checkpoint_for,
     find_checkpoint,
     read_checkpoint,
+    read_judge_card,
     read_weights,
     write_checkpoint,
 )
-from ...agents.judges import read_judge_card
 from ...agents.network import policy_net
 from ...agents.registry import make_agent
 from ...agents.worth import read_worth
 from ...engine.rules import load_rules
+from ..settings import SettingsError
 from .advice import Adviser, PolicyStudy
 from .beliefs import BeliefStudy
-from .course import Course, CourseError, keep_settings
+from .course import Course, keep_settings
 from .fitting import Fit, Plan, Study, hands_in, layers, write_network
 from .hands import Players, write_hands
 from .worth import WorthStudy
@@ -130,7 +131,7 @@ class Parts:
         fit = Fit(study, plan, files[:-1] or files, start)
         target = self.folder / name
         fit.restore(target)
-        told = msgspec.to_builtins(self.course)
+        told = self.course.as_mapping()
 
         def write(now: Fit, path: Path) -> None:
             if study.kind == "mlp":
@@ -149,7 +150,7 @@ def judge_layers(source: str, study: Study, plan: Plan) -> nn.Sequential | None:
     card = read_judge_card(path)
     wanted = study.kind, study.inputs, plan.layers, study.outputs
     if (card.judges, card.inputs, card.layers, card.outputs) != wanted:
-        raise CourseError(
+        raise SettingsError(
             f"{path}: is a network of {card.judges} with layers {card.layers}, and what is to be "
             f"fitted is one of {study.kind} with layers {plan.layers}"
         )

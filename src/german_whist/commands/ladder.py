@@ -13,7 +13,7 @@ from functools import partial
 from ..agents.common_rules import common_rules
 from ..agents.registry import named_player
 from ..training.arena import ladder
-from ..training.arena.config import LadderConfig, load_config
+from ..training.arena.config import LadderConfig, load_ladder
 from ..training.arena.options import add_run_options, command_line, play_and_tell
 
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play, and tell what came of it."""
-    config = LadderConfig() if arguments.config is None else load_config(arguments.config)
+    config = LadderConfig() if arguments.config is None else load_ladder(arguments.config)
     words = [*arguments.players]
     for name in ("config", "anchor"):
         if (value := getattr(arguments, name)) is not None:

@@ -12,7 +12,9 @@ import os
 import time
 from pathlib import Path
 
-from ..training.thinking.course import as_yaml, courses, load_course
+from ..training.reading import listed
+from ..training.settings import as_help
+from ..training.thinking.course import COURSES, load_course
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,15 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, show, or study."""
     if arguments.list:
-        found = courses()
-        width = max(map(len, found)) + 2
-        print("\n".join(f"{name:<{width}}{about}" for name, about in found.items()))
+        print(listed(COURSES.about()))
         return 0
     if arguments.course is None:
         raise ValueError("name a course, as in `study quick`; --list tells which there are")
     course = load_course(arguments.course, arguments.words)
     if arguments.show:
-        print(as_yaml(course), end="")
+        print(as_help(course), end="")
         return 0
     folder = arguments.folder or Path("runs") / f"study-{Path(arguments.course).stem}"
     # Before torch loads: threads that spin make everything slower on busy cores.

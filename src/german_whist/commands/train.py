@@ -13,13 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engine.words import meant
-from ..training.presets import (
-    load_settings,
-    presets,
-    read_words,
-    setting_names,
-    split_seeds,
-)
+from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
+from ..training.reading import listed, read_words
 from ..training.settings import as_help
 
 if TYPE_CHECKING:
@@ -47,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, show, begin or resume."""
     if arguments.list:
-        found = presets()
-        width = max(map(len, found)) + 2
-        print("\n".join(f"{name:<{width}}{about}" for name, about in found.items()))
+        print(listed(PRESETS.about()))
         return 0
     preset: str | None = arguments.preset
     words: list[str] = arguments.words
