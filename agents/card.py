@@ -89,12 +89,13 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     """The critic whose weights are there as well, to train on with; players do without."""
 
     def __post_init__(self) -> None:
-        twice = [place for place, found in Counter(self.inputs).items() if found > 1]
-        if twice:
-            raise ValueError(
-                f"the network reads place {twice[0]} of the observation twice: each place that it "
-                "reads stands once among its inputs"
-            )
+        for what, places in (("observation", self.inputs), ("rules", self.rule_features)):
+            twice = [place for place, found in Counter(places).items() if found > 1]
+            if twice:
+                raise ValueError(
+                    f"the network reads place {twice[0]} of the {what} twice: each place that it "
+                    "reads stands once among its inputs"
+                )
         if (self.kind == "attention") != (self.attention is not None):
             raise ValueError(
                 f"the network is of the kind {self.kind!r}: attention has to be told of one of "
@@ -158,6 +159,7 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
                 f"the network reads place {beyond[0]} of observations that have "
                 f"{self.observation_size} places: one of the two figures is wrong"
             )
+
 
 class JudgeCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What is known of a network that judges for the searches."""

@@ -59,9 +59,13 @@ def _compile_generator() -> None:
 
 
 def fill_layer(
-    kind: Kind, n: int, below: np.ndarray, out: np.ndarray, threads: int, progress: Progress
-) -> int:
-    """Compute one layer from the layer below; returns the sum of the leaders' tricks."""
+    kind: Kind, n: int, below: np.ndarray, out: np.ndarray, threads: int,
+    tell: Callable[[int], object],
+) -> int:  # fmt: skip
+    """Compute one layer from the layer below; returns the sum of the leaders' tricks.
+
+    `tell` hears of endings as they are known.
+    """
     lay = kind.layout
     fill = fill_low if kind.low else fill_high
     below = below.view()
@@ -69,7 +73,7 @@ def fill_layer(
 
     def work(first: int, last: int) -> int:
         total = fill(lay, n, first, last, below, out)
-        progress.add((last - first) * int(lay.sizes[n]))
+        tell((last - first) * int(lay.sizes[n]))
         return int(total)
 
     return sum(in_chunks(kind, n, threads, work))
@@ -85,7 +89,7 @@ def _fill_part(part: Part, below: np.ndarray, data: np.ndarray, threads: int) ->
     with Progress(f"building endings ({part.title})", endings) as progress:
         for n, size in zip(layers, part.layer_sizes, strict=True):
             out = data[start : start + size]
-            sums.append(fill_layer(part.kind, n, below, out, threads, progress) if n else 0)
+            sums.append(fill_layer(part.kind, n, below, out, threads, progress.add) if n else 0)
             below = out
             start += size
     return sums
