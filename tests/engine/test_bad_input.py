@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist.engine.cards import CARDS
+from german_whist.engine.cards import CARDS, action_text
 from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.games import Games
 from german_whist.engine.rules import Match, RulesError
@@ -54,6 +54,10 @@ def started(name: str = "classic", plays: int = 0) -> Game:
     return game
 
 
+def seeded(seed: int) -> Game:
+    return Game("classic", seed)
+
+
 def test_cards_that_are_not_held_are_refused() -> None:
     game = started()
     missing = next(card for card in CARDS if card not in game.hands[game.turn or 0])
@@ -63,6 +67,12 @@ def test_cards_that_are_not_held_are_refused() -> None:
             lambda action=action: game.play(action),
             rf"{missing} is not in the hand of seat {game.turn}, which holds .*",
         )
+
+
+@pytest.mark.parametrize("action", [0, 51])
+def test_the_first_and_the_last_card_are_cards(action: int) -> None:
+    game = next(game for game in map(seeded, range(9)) if action not in game.hands[game.turn or 0])
+    refused(game, lambda: game.play(action), rf"^{CARDS[action]} is not in the hand")
 
 
 def test_cards_that_do_not_follow_suit_are_refused() -> None:
@@ -112,6 +122,20 @@ def test_numbers_of_any_kind_are_actions(kind: Any) -> None:
     assert game.record.tobytes() == twin.record.tobytes()
     assert game.actions == twin.actions
     assert all(isinstance(action, int) for action in game.actions)
+
+
+def test_a_game_says_in_a_line_how_it_stands() -> None:
+    game = started("small-last")
+    said = rf"^Game\(small-last, seat {game.turn} to lead, hands {game.hands[0][0]}.*; .*\)$"
+    assert re.match(said, repr(game))
+    while not game.over:
+        game.play(game.legal()[0])
+    assert repr(game) == f"Game(small-last, over, pays {game.pays})"
+
+
+def test_an_action_is_told_by_its_number_and_by_what_it_is() -> None:
+    found = [action_text(each) for each in (0, 51, 52, 53, -1)]
+    assert found == ["0 (2C)", f"51 ({CARDS[51]})", "52 (the hidden card)", "53", "-1"]
 
 
 def test_a_move_after_the_end_is_refused() -> None:
