@@ -66,14 +66,6 @@ def _reward(result: Record, first: float) -> None:
 
 
 @jit
-def _match_winner(rules: Record, game: Record) -> int:
-    """1 when seat 0 has won the match, -1 when seat 1 has."""
-    if rules.match_target > 0:
-        return 1 if game.points[0] > game.points[1] else -1
-    return 1 if game.hands_won[0] > game.hands_won[1] else -1
-
-
-@jit
 def _write_result(plan: Record, game: Record, mine: int, others: int, result: Record) -> None:
     """How an episode ended, in which seat 0 took so many counting tricks of the last hand."""
     result.tricks[0] = mine
@@ -90,13 +82,13 @@ def _close_hand(plan: Record, game: Record, result: Record) -> int:
     """Pay for a hand that is over; says whether the episode is too."""
     in_match = plan.horizon == MATCH
     over = not in_match or match_over(plan.rules, game)
-    if plan.reward == WIN and in_match:
-        if over:
-            _reward(result, np.float64(_match_winner(plan.rules, game)))
-    elif plan.reward != TRICKS:
-        _reward(result, np.float64(pay(plan.pays, game, 0)))
     if over:
         _write_result(plan, game, np.int64(game.tricks[0]), np.int64(game.tricks[1]), result)
+    if plan.reward == WIN and in_match:
+        if over:
+            _reward(result, np.float64(result.won))
+    elif plan.reward != TRICKS:
+        _reward(result, np.float64(pay(plan.pays, game, 0)))
     return ENDED if over else NEXT_HAND
 
 

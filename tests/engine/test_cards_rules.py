@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from german_whist.engine.bits import highest, lowest, popcount
 from german_whist.engine.cards import (
     CARDS,
     SUITS,
@@ -424,3 +426,16 @@ def test_names_are_those_of_the_rules() -> None:
 def test_matches_that_can_not_be_played_are_refused(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RulesError, match=sentence):
         Match(**values)
+
+
+@jit
+def asked_of_bits(cards: np.uint64) -> tuple[int, int, int]:
+    return popcount(cards), lowest(cards), highest(cards)
+
+
+def test_bits_are_counted_and_found_as_python_does_it() -> None:
+    rng = random.Random(5)
+    for size in range(1, 53):
+        cards = rng.sample(range(52), size)
+        held = np.uint64(sum(1 << each for each in cards))
+        assert asked_of_bits(held) == (size, min(cards), max(cards))

@@ -21,6 +21,7 @@ from german_whist.engine.endgame import tables
 from german_whist.engine.endgame.opening import no_tables
 from german_whist.engine.game import IllegalAction
 from german_whist.engine.options import HORIZONS, OBSERVATIONS, REWARDS
+from german_whist.engine.rules import Match
 from german_whist.engine.view import View
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
@@ -526,3 +527,24 @@ def test_rewards_add_up_to_the_result(reward: str, horizon: str) -> None:
             if reward in worth:
                 assert total[seat] == worth[reward]
         assert (total >= -env.worst).all()
+
+
+@pytest.mark.parametrize("reward", ["points", "win"])
+def test_the_best_of_three_hands_is_won_by_hands_and_not_by_points(reward: str) -> None:
+    env = german_whist_v0.raw_env("margin", horizon="match", match=Match(best_of=3), reward=reward)
+    rng = np.random.default_rng(4)
+    apart = 0
+    for seed in range(40):
+        env.reset(seed=seed)
+        total = 0.0
+        while not env.is_over:
+            mask = env.observe(env.agent_selection)["action_mask"]
+            env.step(int(rng.choice(np.flatnonzero(mask))))
+            total += env.rewards["player_0"]
+        result = env.infos["player_0"]["result"]
+        mine, others = env.view("player_0").record[0]["hands_won"].astype(int)
+        hands, points = mine - others, result["points"][0] - result["points"][1]
+        assert result["won"] == np.sign(hands)
+        assert total == (points if reward == "points" else result["won"])
+        apart += np.sign(hands) != np.sign(points)
+    assert apart > 0
