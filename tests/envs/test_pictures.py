@@ -201,6 +201,36 @@ def test_a_window_opens_and_closes_cleanly() -> None:
     assert not pygame.display.get_init()
 
 
+def test_one_window_shows_one_picture_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    opened: list[Any] = []
+    flip, set_mode = pygame.display.flip, pygame.display.set_mode
+
+    def seen() -> None:
+        flip()
+        surface = pygame.display.get_surface()
+        assert surface is not None
+        shown.append(pygame.image.tobytes(surface, "RGB").hex())
+
+    monkeypatch.setattr(pygame.display, "flip", seen)
+    monkeypatch.setattr(
+        pygame.display, "set_mode", lambda size: opened.append(size) or set_mode(size)
+    )
+    window = german_whist_v0.raw_env(render_mode="human", render_view=0)
+    image = german_whist_v0.raw_env(render_mode="rgb_array", render_view=0)
+    painted = []
+    for env in (window, image):
+        env.reset(seed=1)
+        for _ in range(3):
+            env.step(int(env.last()[0]["action_mask"].argmax()))
+            if env is image:
+                painted.append(env.render().tobytes().hex())  # type: ignore[union-attr]
+    assert shown[-3:] == painted
+    assert len(set(shown)) == len(shown) >= 3
+    assert len(opened) == 1
+    window.close()
+
+
 def test_a_window_that_its_user_closes_stays_closed() -> None:
     env = german_whist_v0.raw_env(render_mode="human")
     env.reset(seed=1)
