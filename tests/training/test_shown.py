@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import math
 import re
 import sys
 import time
@@ -18,7 +20,7 @@ from german_whist.training import display
 from german_whist.training.checkpoint import Measured
 from german_whist.training.display import Lines, LiveDisplay, Pace, duration, progress_line
 from german_whist.training.measuring import curve_of, past_of
-from german_whist.training.pictures import round_steps, short_number, thinned
+from german_whist.training.pictures import Curve, curves, round_steps, short_number, thinned
 from german_whist.training.presets import load_settings
 from german_whist.training.report import write_report
 
@@ -287,3 +289,22 @@ def test_a_page_before_anything_happened_shows_the_settings(tmp_path: Path) -> N
     assert "decisions: " in page.partition("<pre>")[2]
     (at_the_start,) = figures(page_of(tmp_path, [], MEASURED[:1]))
     assert len(shapes(at_the_start, "polyline")[0]) == 1
+
+
+def test_a_chart_is_drawn_as_it_is_known() -> None:
+    lines = {
+        "one": Curve([(0, 0.5), (500_000, 0.62), (1_500_000, math.nan), (2e6, 0.61)], [0.04] * 4),
+        "two": Curve([(250_000, 0.4), (2e6, 0.55)]),
+    }
+    drawn = {
+        "curves": curves(lines, "decisions", "wins", middle=0.5),
+        "nothing": curves({}, "decisions", "wins"),
+        "one point": curves({"a": Curve([(0, 3.0)])}, "decisions", "loss", width=300),
+    }
+    digests = {name: hashlib.sha256(each.encode()).hexdigest()[:16] for name, each in drawn.items()}
+    # Whoever changes what is drawn on purpose looks at the pictures, and notes what they are now.
+    assert digests == {
+        "curves": "fdd072067c942cb8",
+        "nothing": "044b819ee638cd05",
+        "one point": "b182990712c6b240",
+    }
