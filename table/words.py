@@ -193,6 +193,17 @@ def won_by_me(view: View, tricks: Sequence[Trick], index: int) -> bool:
     return view.to_move if view.phase == "choose" else view.i_lead
 
 
+def stock_tricks(view: View) -> tuple[int, int] | None:
+    """Tricks of both that won no more than a card of the stock; None where every trick counts."""
+    if view.rules.counts != "last":
+        return None
+    tricks = list(view.tricks())
+    over = [place for place, each in enumerate(tricks) if each.followed is not None]
+    stock = over[: view.rules.foreplay_tricks]
+    mine = sum(won_by_me(view, tricks, place) for place in stock)
+    return mine, len(stock) - mine
+
+
 def last_trick(view: View, names: tuple[str, str], theirs: View | None = None) -> str:
     """What came of the last trick that is over; nothing before the first.
 

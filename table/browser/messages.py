@@ -204,20 +204,10 @@ def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
         "trick": trick,
         "last_trick": last_trick,
         "tricks": view.counting_tricks,
-        "stock_tricks": _stock_tricks(view),
+        "stock_tricks": words.stock_tricks(view),
         "dealer": PERSON if view.i_deal else OPPONENT,
         "said": said,
     }
-
-
-def _stock_tricks(view: View) -> tuple[int, int] | None:
-    if view.rules.counts != "last":
-        return None
-    tricks = list(view.tricks())
-    over = [place for place, each in enumerate(tricks) if each.followed is not None]
-    stock = over[: view.rules.foreplay_tricks]
-    mine = sum(words.won_by_me(view, tricks, place) for place in stock)
-    return mine, len(stock) - mine
 
 
 def said_of(view: View, names: tuple[str, str], score: str, prompt: str = "") -> Said:

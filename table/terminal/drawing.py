@@ -102,8 +102,9 @@ def _name(table: Table, at: int) -> Line:
 
 
 def _tricks(view: View, at: int) -> Line:
-    if view.rules.counts == "last" and not view.endgame:
-        return []
+    stock = words.stock_tricks(view)
+    if stock is not None and view.stock_left:
+        return [(f"{say('plates.for_stock', n=stock[at])} ", "faint")]
     count = view.counting_tricks[at]
     return [(f"{count}", "bold"), (f" {say('plates.trick', n=count)} ", "")]
 

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+from argparse import Namespace
+from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
+from statistics import quantiles
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from plain_endgame import PlainEnding
 from serving import Seat, Visitor, running
 from test_hidden_cards import cards_in
 
 from german_whist import load_rules
 from german_whist.cli import main
+from german_whist.commands import puzzles as command
+from german_whist.commands.puzzles import _write
 from german_whist.engine.endgame import moves_of
+from german_whist.table import puzzles
 from german_whist.table.puzzles import (
     ENDGAME,
     FOREPLAY,
     Puzzle,
     all_puzzles,
     fitted,
+    graded,
     make_puzzles,
     read_puzzles,
     shipped,
@@ -36,9 +45,33 @@ def test_some_hundreds_ship_of_both_kinds() -> None:
     assert kinds.count(ENDGAME) >= 200
     assert kinds.count(FOREPLAY) >= 20
     assert len({each.id for each in found}) == len(found)
-    ratings = sorted(each.rating for each in found)
-    assert ratings[0] < 800
-    assert ratings[-1] > 1100
+    assert len({(each.kind, each.deal) for each in found}) == len(found)
+
+
+def test_puzzles_ship_for_beginners_and_for_experts() -> None:
+    for kind, bands in ((ENDGAME, 8), (FOREPLAY, 5)):
+        ratings = [each.rating for each in shipped() if each.kind == kind]
+        low, middle, high = quantiles(ratings, n=4)
+        assert low < 800 < high - 350
+        assert 650 < middle < 1150
+        assert len({rating // 100 for rating in ratings}) >= bands
+
+
+def test_puzzles_are_graded_by_todays_players_and_their_ladder() -> None:
+    anew = "german-whist puzzles grade --out table/puzzles.jsonl grades them anew"
+    for puzzle in shipped()[::15]:
+        assert graded(puzzle) == puzzle, anew
+
+
+def test_of_several_positions_the_one_is_kept_whose_rating_is_the_rarest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ending = shipped()[0]
+    ratings = [550.0] * 14 + [950.0] + [1250.0] * 5
+    found = [puzzles._Found(ending.position(), ending.told(), rating) for rating in ratings]
+    monkeypatch.setattr(puzzles, "_positions", lambda *_: cycle(found))
+    made = [each.rating for each in make_puzzles(SMALL, 1, 30, 0, lambda *_: None)]
+    assert min(made.count(rating) for rating in set(ratings)) >= 8
 
 
 def test_an_ending_has_one_card_that_wins_or_saves_the_hand() -> None:
@@ -110,9 +143,30 @@ def test_the_command_adds_to_a_file_and_the_table_shows_it(
     }
     assert main([*words, "--rules", "race-7", "--out", str(out)]) == 2
     assert "no open endgame" in capsys.readouterr().err
+    found = read_puzzles(out.read_bytes())
+    _write(out, [replace(each, rating=0.0) for each in found])
+    assert main(["puzzles", "grade", "--out", str(out)]) == 0
+    assert "4 puzzles graded" in capsys.readouterr().out
+    assert read_puzzles(out.read_bytes()) == found
     out.write_text("nonsense\n")
     assert main([*words, "--out", str(out)]) == 2
     assert "no file of puzzles" in capsys.readouterr().err
+
+
+def test_what_was_found_before_ctrl_c_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: Any) -> Iterator[Puzzle]:
+        yield shipped()[0]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "make_puzzles", stopped)
+    out = tmp_path / "puzzles.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        command.run(
+            Namespace(what="make", rules="classic", seed=0, endgames=9, foreplay=0, out=out)
+        )
+    assert read_puzzles(out.read_bytes()) == [shipped()[0]]
 
 
 def test_a_grade_is_where_the_players_do_as_well_as_they_did() -> None:

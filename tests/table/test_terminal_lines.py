@@ -170,6 +170,8 @@ def test_a_finished_hand_is_stepped_through_both_ways(monkeypatch):
     assert screen.pages[5].count("░░░") == screen.pages[0].count("░░░")
     assert screen.pages[6].count("░░░") < screen.pages[0].count("░░░")
     assert any("wins, paid 1" in text for text in screen.pages)
+    assert "0 for the stock" in screen.pages[0]
+    assert "1 for the stock" in screen.pages[2]
     assert any("The tricks so far" in text for text in screen.pages)
 
 

@@ -17,7 +17,7 @@ function frame(width, height, rows) {
   const needs = (low && wide ? 2.5 : 2.85) + stacked;
   const room = height - 2 * strip - (low ? 52 : 92);
   const handWidth = wide ? width - plate - (width > 1000 ? plate : 12) : width - 12;
-  const card = Math.max(40, Math.min(138, room / needs / SHAPE, wide ? handWidth / 5.2 : width * 0.19));
+  const card = Math.max(40, Math.min(138, room / needs / SHAPE, wide ? handWidth / (width > 1000 ? 5.2 : 6) : width * 0.19));
   const tall = card * SHAPE;
   const handLeft = wide ? plate + (width > 1000 ? 0 : 2) : 6;
   const handCentre = handLeft + handWidth / 2;
@@ -28,7 +28,7 @@ function frame(width, height, rows) {
   const otherBottom = otherY + (tall * otherScale) / 2;
   const promptY = handTop - (low ? 20 : 30) - (low ? 0 : card * 0.06);
   const middle = (otherBottom + promptY - 18) / 2;
-  const toLeft = Math.min(card * 2.3, handCentre - card * 0.95 - 10);
+  const toLeft = Math.min(card * 2.3, handCentre - plate - card * 0.8 - 4); // Clear of the plates.
   const toRight = Math.min(card * 2.3, width - handCentre - card * 0.5 - 10);
   return {
     wide, low, card, tall, strip, plate, handLeft, handWidth, handCentre, handTop, bottom, otherScale, otherY,

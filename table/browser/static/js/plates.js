@@ -69,15 +69,18 @@ export class Plates {
     root.classList.toggle("roomy", plan.wide && plan.plate > 200);
     root.classList.toggle("low", plan.low);
     this.prompt.style.left = `${plan.handCentre}px`;
-    this.stage.style.left = plan.wide ? `${plan.lastX}px` : "";
+    this.prompt.style.maxWidth = `${2 * Math.min(plan.handCentre, root.clientWidth - plan.handCentre) - 16}px`;
+    const half = this.stage.offsetWidth / 2 + 8;
+    this.stage.style.left = plan.wide ? `${Math.min(plan.lastX, root.clientWidth - half)}px` : "";
     this.stage.style.top = `${plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4)}px`;
-    root.style.setProperty("--last-room", `${Math.max(90, 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8))}px`);
+    const beside = plan.wide ? 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8)
+      : root.clientWidth - plan.trickX - plan.card * 0.8 - 8;
+    root.style.setProperty("--last-room", `${Math.max(plan.wide ? 90 : 102, beside)}px`);
     this.prompt.style.top = `${plan.promptY}px`;
-    // Where the prompt has the room below the stock, its label stands beside it.
+    // Where the prompt has the room below the stock, its label stands beside it, between the plates.
     const below = plan.middle + plan.tall * 0.46 + 9;
-    const beside = plan.wide ? plan.stockX - plan.card * 0.85 - 46 : plan.stockX + plan.card * 0.74 + 36;
     const fits = below + 40 < plan.promptY - 16;
-    this.stock.style.left = `${fits ? plan.stockX : beside}px`;
+    this.stock.style.left = `${fits ? plan.stockX : plan.wide ? plan.plate / 2 : plan.stockX + plan.card * 0.74 + 36}px`;
     this.stock.style.top = `${fits ? below : plan.middle - 16}px`;
     this.lastLabel.style.left = `${plan.lastX}px`;
     const scale = plan.wide && !plan.low ? 0.62 : 0.5;

@@ -3,7 +3,7 @@
 import { h, s } from "./dom.js";
 import { say } from "./words.js";
 
-const WIDTH = 320, HEIGHT = 128, PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 10, PAD_BOTTOM = 22;
+const PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 10, PAD_BOTTOM = 22;
 
 function rangeOf(story, unit) {
   if (unit === "win %") return [0, 50, 100];
@@ -12,33 +12,34 @@ function rangeOf(story, unit) {
   return [-edge, 0, edge];
 }
 
-/** The plot, and `at(n)`, which marks a step of the replay in it. */
-export function storyPlot({ story, unit, name, steps, onpick }) {
+/** The plot in so many pixels, and `at(n)`, which marks a step of the replay in it. */
+export function storyPlot({ story, unit, name, steps, onpick, width }) {
+  const height = width < 860 ? 92 : 120;
   const [low, middle, high] = rangeOf(story, unit);
   const last = Math.max(1, steps);
-  const x = (n) => PAD_LEFT + ((WIDTH - PAD_LEFT - PAD_RIGHT) * n) / last;
-  const y = (value) => PAD_TOP + ((HEIGHT - PAD_TOP - PAD_BOTTOM) * (high - value)) / (high - low);
+  const x = (n) => PAD_LEFT + ((width - PAD_LEFT - PAD_RIGHT) * n) / last;
+  const y = (value) => PAD_TOP + ((height - PAD_TOP - PAD_BOTTOM) * (high - value)) / (high - low);
   const points = story.map(({ n, expected }) => [x(n), y(expected)]);
   const path = points.map(([px, py], place) => `${place ? "L" : "M"}${px.toFixed(1)},${py.toFixed(1)}`).join("");
   const area = points.length ? `${path}L${points.at(-1)[0].toFixed(1)},${y(middle)}L${points[0][0].toFixed(1)},${y(middle)}Z` : "";
-  const marker = s("line", { class: "plot-now", y1: PAD_TOP - 4, y2: HEIGHT - PAD_BOTTOM });
+  const marker = s("line", { class: "plot-now", y1: PAD_TOP - 4, y2: height - PAD_BOTTOM });
   const spot = s("circle", { class: "plot-spot", r: 4 });
   const endgame = story.find((each) => each.exact);
   const label = (value) => (unit === "win %" ? `${value}%` : `${value > 0 ? "+" : ""}${value}`);
-  const drawing = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plot", role: "img", "aria-label": spoken(story, unit, name) },
-    endgame ? s("rect", { class: "plot-endgame", x: x(endgame.n), y: PAD_TOP, width: WIDTH - PAD_RIGHT - x(endgame.n), height: HEIGHT - PAD_TOP - PAD_BOTTOM }) : null,
+  const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": spoken(story, unit, name) },
+    endgame ? s("rect", { class: "plot-endgame", x: x(endgame.n), y: PAD_TOP, width: width - PAD_RIGHT - x(endgame.n), height: height - PAD_TOP - PAD_BOTTOM }) : null,
     [low, middle, high].map((value) => [
-      s("line", { class: "plot-grid", x1: PAD_LEFT, x2: WIDTH - PAD_RIGHT, y1: y(value), y2: y(value) }),
+      s("line", { class: "plot-grid", x1: PAD_LEFT, x2: width - PAD_RIGHT, y1: y(value), y2: y(value) }),
       s("text", { class: "plot-label", x: PAD_LEFT - 5, y: y(value) + 3.500, "text-anchor": "end" }, label(value)),
     ]),
     s("path", { class: "plot-area", d: area }), s("path", { class: "plot-line", d: path }), marker, spot,
-    s("text", { class: "plot-label", x: PAD_LEFT, y: HEIGHT - 6 }, say("story.first")),
-    s("text", { class: "plot-label", x: WIDTH - PAD_RIGHT, y: HEIGHT - 6, "text-anchor": "end" }, say("story.last")),
-    endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: HEIGHT - 6 }, endgame.n < last * 0.75 ? say("story.endgame") : "") : null);
+    s("text", { class: "plot-label", x: PAD_LEFT, y: height - 6 }, say("story.first")),
+    s("text", { class: "plot-label", x: width - PAD_RIGHT, y: height - 6, "text-anchor": "end" }, say("story.last")),
+    endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: height - 6 }, endgame.n < last * 0.75 ? say("story.endgame") : "") : null);
   drawing.addEventListener("click", (event) => {
     const box = drawing.getBoundingClientRect();
-    const place = ((event.clientX - box.left) / box.width) * WIDTH;
-    onpick(Math.max(0, Math.min(last, Math.round(((place - PAD_LEFT) / (WIDTH - PAD_LEFT - PAD_RIGHT)) * last))));
+    const place = ((event.clientX - box.left) / box.width) * width;
+    onpick(Math.max(0, Math.min(last, Math.round(((place - PAD_LEFT) / (width - PAD_LEFT - PAD_RIGHT)) * last))));
   });
   const value = h("output", { class: "plot-value" });
   const at = (n) => {

@@ -66,6 +66,8 @@ export class ReplayView {
     this.panel = h("aside", { class: "analysis", "aria-label": say("steps.analysis"), tabindex: "0" }, this.tell, this.decision, this.totals, this.mistakes, this.tricks);
     this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.felt.root, this.story, this.controls), this.panel);
     this.felt.root.setAttribute("role", "img");
+    this.resized = new ResizeObserver(() => this.analysis && this.drawStory());
+    this.resized.observe(this.controls);
     this.setAnalysis(analysis);
     requestAnimationFrame(() => this.go(options.first ?? 0, true));
   }
@@ -73,6 +75,7 @@ export class ReplayView {
   close() {
     clearInterval(this.playing);
     this.felt.close();
+    this.resized.disconnect();
   }
 
   get last() {
@@ -85,13 +88,20 @@ export class ReplayView {
     if (!analysis) this.story.replaceChildren();
     else if (!this.analysis) this.showProgress(analysis.done ?? 0);
     else {
-      const { story, unit } = this.analysis;
-      this.plot = storyPlot({ story, unit, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
-      this.story.replaceChildren(h("h2", { class: "sr-only" }, say("story.title")), this.plot.root);
+      this.drawStory();
       this.hideStory();
       this.showMistakes();
     }
     this.tellDecision();
+  }
+
+  /* The story is drawn as wide as there is room. */
+  drawStory() {
+    const { story, unit } = this.analysis;
+    const width = Math.max(300, this.story.clientWidth - 29);
+    this.plot = storyPlot({ story, unit, width, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
+    this.story.replaceChildren(h("h2", { class: "sr-only" }, say("story.title")), this.plot.root);
+    this.plot.at(this.at);
   }
 
   /* It tells what the first player could expect from a hand that the second does not see. */
@@ -127,7 +137,7 @@ export class ReplayView {
   }
 
   showTricks(costly) {
-    const tricks = Map.groupBy ? Map.groupBy(this.replay.steps, (step) => step.trick) : groupBy(this.replay.steps);
+    const tricks = groupBy(this.replay.steps);
     const chip = (step) => h("button", {
       type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
       "aria-label": costly.has(step.n) ? say("steps.mistake", step) : step.text,
