@@ -27,7 +27,6 @@ from .report import LEARNING
 from .run import SETTINGS
 from .tables import MEASURED, TABLE
 
-_MOST_POINTS = 200
 # What differs between runs without making them different trainings.
 _NOT_COMPARED = ("about", "seed")
 
@@ -213,8 +212,7 @@ def _measured(folder: Path) -> dict[str, list[Point]]:
 
 
 def _learnt(folder: Path) -> dict[str, list[Point]]:
-    rows = _rows(folder / TABLE)
-    rows = rows[:: max(1, len(rows) // _MOST_POINTS)]
+    rows = pictures.thinned(_rows(folder / TABLE))
     return {
         name: [Point(float(row["decisions"]), float(row[name]), 0.0) for row in rows]
         for name, _ in LEARNING if rows and name in rows[0]

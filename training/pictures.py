@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 
 PALETTE = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#0f7f7a", "#8a6d00")
 _PALETTE_DARK = ("#e8894a", "#6ab0e0", "#a5c96a", "#d09ad0", "#5cc4be", "#d9bd4e")
@@ -291,7 +292,7 @@ def _draw_curve(
         drawing.dot(*at(x, y), f"on {kind}", told, 2.5)
 
 
-def thinned(points: Sequence[tuple[float, float]], most: int = 400) -> list[tuple[float, float]]:
+def thinned(points: Sequence[Any], most: int = 400) -> list[Any]:
     """At most about so many of the points, the last among them."""
     every = max(1, len(points) // most)
     kept = list(points[::every])

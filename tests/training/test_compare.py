@@ -39,6 +39,18 @@ def two(tmp_path: Path) -> Comparison:
     return compare([one, f"second={other}"])
 
 
+def test_curves_of_long_runs_are_thinned_and_keep_their_ends(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "long")
+    rows = ["decisions,entropy", *(f"{k},{k / 2}" for k in range(1, 1_700))]
+    (folder / "progress.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    curve = compare([folder]).trainings[0].learning["entropy"]
+    assert 300 < len(curve) < 500
+    assert [(each.decisions, each.value) for each in (curve[0], curve[-1])] == [
+        (1, 0.5),
+        (1_699, 849.5),
+    ]
+
+
 def test_the_settings_that_differ_are_told_and_no_others(two: Comparison) -> None:
     assert [each.name for each in two.trainings] == ["one", "second"]
     assert two.differing == {"layers": [[64, 64], [8]], "entropy": [0.1, 0.2]}

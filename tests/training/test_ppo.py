@@ -145,10 +145,12 @@ def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
     assert not buffers.learns.all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_the_network_does_not_read_tells_nothing(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "layout"), [*((name, "trump-first") for name in NAMES), ("classic", "raw")]
+)
+def test_what_the_network_does_not_read_tells_nothing(name: str, layout: Any) -> None:
     horizon = horizon_of(name)
-    inputs = inputs_of(options_from(name, horizon=horizon, layout="trump-first"))
+    inputs = inputs_of(options_from(name, horizon=horizon, layout=layout))
     assert len(np.unique(inputs)) == len(inputs)
     left_out = np.setdiff1d(np.arange(OBSERVATION_SIZE), inputs)
     # The unseen cards are what is nowhere else; the follower did not lead, unless it chooses.
@@ -158,7 +160,7 @@ def test_what_the_network_does_not_read_tells_nothing(name: str) -> None:
     if "colour" in name:
         told_otherwise.append(LAYOUT.group("contract").start)
     left_out = np.setdiff1d(left_out, told_otherwise)
-    env = SelfPlayEnv(64, name, horizon=horizon, layout="trump-first")
+    env = SelfPlayEnv(64, name, horizon=horizon, layout=layout)
     now = env.reset(seed=1)
     first = now.observations[0, left_out]
     chance = np.random.default_rng(2)

@@ -93,6 +93,15 @@ def test_a_run_leaves_everything_about_it(whole: Path) -> None:
     assert "<svg" in (whole / "report.html").read_text(encoding="utf-8")
 
 
+def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -> None:
+    run = start(tmp_path / "long", settings(), make_trainer)
+    run.seconds = 7_200.0
+    run.go(quiet())
+    last = checkpoints_in(tmp_path / "long" / "checkpoints")[-1]
+    assert 120 <= json.loads(last.with_suffix(".json").read_text())["minutes"] < 122
+    assert load_state(tmp_path / "long" / "state.safetensors")[1].seconds > 7_200
+
+
 def test_the_same_settings_come_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
     start(tmp_path / "again", settings(), make_trainer).go(quiet())
     assert same(weights(whole), weights(tmp_path / "again"))
