@@ -70,6 +70,14 @@ def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> Non
     assert "itself" not in set(frame.opponent)
 
 
+def test_runs_that_were_never_measured_stand_beside_others(tmp_path: Path) -> None:
+    folders = a_run(tmp_path / "one"), a_run(tmp_path / "other", rates=())
+    found = compare(folders)
+    assert [sorted(each.last) for each in found.trainings] == [["random"], []]
+    assert "other" in found.text()
+    assert "<svg" in found.page()
+
+
 def test_the_page_lays_curves_over_each_other(two: Comparison) -> None:
     page = two.page()
     picture = page.partition("Wins against the yardsticks")[2].partition("</svg>")[0]

@@ -15,6 +15,7 @@ pytest.importorskip("torch")
 import torch
 
 from german_whist.agents.checkpoint import checkpoints_in, read_card
+from german_whist.training import measuring
 from german_whist.training.callbacks import Callback, Watched
 from german_whist.training.checkpoint import Measured, load_state
 from german_whist.training.display import Lines
@@ -75,6 +76,21 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
     ):
         assert read_card(one).measured == read_card(other).measured != ()
     assert load_state(folder / "state.safetensors")[1].pending == []
+
+
+def test_what_a_worker_measured_is_not_measured_again(
+    waited: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("measured here as well")
+
+    path = checkpoints_in(waited / "checkpoints")[-1]
+    here = measure(path, ["random"], 40)
+    monkeypatch.setattr(measuring, "measure", never)
+    measured = Measuring()
+    measured.ask(path, ["random"], 40)
+    ((found_of, found),) = measured.finished(wait=True)
+    assert (found_of, found) == (path, here)
 
 
 def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(

@@ -9,7 +9,7 @@ import yaml
 
 from german_whist.cli import main
 from german_whist.training.presets import load_settings
-from german_whist.training.sweep import Between, Sweep, load_sweep, run_sweep
+from german_whist.training.sweep import Between, Sweep, Swept, load_sweep, run_sweep
 
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
@@ -105,3 +105,15 @@ def test_what_can_not_be_swept_is_refused_with_a_sentence(
 def test_a_sweep_may_be_made_in_python() -> None:
     sweep = Sweep(preset="tiny", space={"entropy": Between(low=0.01, high=0.1)})
     assert sweep.sampler == "TPE"
+
+
+def test_trials_stand_in_a_frame_with_their_settings() -> None:
+    pandas = pytest.importorskip("pandas")
+    trials = [
+        {"number": k, "state": "COMPLETE", "value": k / 4, "settings": {"entropy": k / 10}}
+        for k in range(3)
+    ]
+    frame = Swept(folder=Path("sweep"), best={}, value=0.5, trials=trials).frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.value) == [0.0, 0.25, 0.5]
+    assert list(frame.entropy) == [0.0, 0.1, 0.2]
