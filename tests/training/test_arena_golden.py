@@ -9,8 +9,9 @@ from typing import Any
 import golden_arena
 import pytest
 
-from german_whist.training.arena.report import duration, milliseconds, ratings_table
-from german_whist.training.arena.results import ladder_of
+from german_whist.training.arena.report import pairings_table, ratings_table
+from german_whist.training.arena.results import Pairing, Stages, figures_of, ladder_of
+from german_whist.training.arena.texts import duration, milliseconds
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,23 @@ def test_reports_stay_as_they_are_known(found: dict[str, str], name: str, kind: 
 def test_json_stays_as_it_is_known(found: dict[str, str], name: str) -> None:
     known = json.loads((golden_arena.KEPT / f"{name}.json").read_text(encoding="utf-8"))
     assert alike(json.loads(found[f"{name}.json"]), known)
+
+
+@pytest.mark.parametrize("matches", [False, True])
+def test_every_figure_is_told_where_its_declaration_says(matches: bool) -> None:
+    result = golden_arena.evaluation() if matches else golden_arena.rungs()
+    table, row, first = pairings_table(result), result.rows()[0], result.pairings[0]
+    cells = dict(zip(table.header, table.rows[0], strict=True))
+    shown = {"pairing", "hands", *(["matches"] if matches else [])}
+    for name, each in figures_of(Pairing).items():
+        assert name in row or name == "score_variance"
+        if each.heads[matches]:
+            assert cells[each.heads[matches]] == each.text(getattr(first, name))
+            assert each.about in table.note
+            shown.add(each.heads[matches])
+    assert shown == {*table.header}
+    assert {*row} >= {f"{prefix}{name}" for name in figures_of(Stages)
+                      for prefix in ("", "opponent_")}  # fmt: skip
 
 
 def alike(one: Any, other: Any) -> bool:

@@ -23,7 +23,8 @@ from german_whist.training.arena.config import LADDERS, ladder_from, load_ladder
 from german_whist.training.arena.options import match_of, precision_of
 from german_whist.training.arena.page import as_html
 from german_whist.training.arena.plots import parts_of_margin, round_steps
-from german_whist.training.arena.report import as_csv, as_markdown, as_text, signed
+from german_whist.training.arena.report import as_csv, as_markdown, as_text
+from german_whist.training.arena.texts import signed
 from support import KEY
 
 

@@ -7,8 +7,9 @@ from html import escape
 from ...engine.rules import Rules
 from .. import pictures
 from . import plots
-from .report import Table, number_with_reach, origin_of, percent_with_reach, tables_of, title_of
+from .report import Table, origin_of, tables_of, title_of
 from .results import Pairing, Result
+from .texts import number_with_reach, percent_with_reach
 
 
 def as_html(result: Result, rules: Rules) -> str:

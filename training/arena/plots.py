@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..pictures import Drawing, intervals, line_of, round_steps, signed_step
-from .report import percent_with_reach, signed
 from .results import Pairing, Result
 from .statistics import Estimate
+from .texts import percent_with_reach, signed
 
 _ROW = 26
 _CHARACTER = 7.2

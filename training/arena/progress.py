@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...engine.progress import Progress
-from .report import percent_with_reach
 from .run import Arena
+from .texts import percent_with_reach
 
 
 def shown_by(progress: Progress) -> Callable[[Arena], None]:

@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .results import Ladder, Pairing, Result
-from .statistics import Estimate
+from .results import Ladder, Pairing, Result, figures_of
+from .texts import duration, milliseconds, percent, signed
 
 
 @dataclass(frozen=True)
@@ -19,38 +19,6 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
-
-
-def percent(share: float, digits: int = 1) -> str:
-    """A share as `49.8 %`."""
-    return f"{100 * share:.{digits}f} %"
-
-
-def percent_with_reach(share: Estimate) -> str:
-    """A share with half of its interval, as `49.8 ± 0.5 %`."""
-    digits = 1 if share.half_width >= 0.0005 or share.half_width == 0 else 2
-    return f"{100 * share.value:.{digits}f} ± {100 * share.half_width:.{digits}f} %"
-
-
-def number_with_reach(number: Estimate, digits: int = 2) -> str:
-    """A signed figure with half of its interval, as `+0.12 ± 0.04`."""
-    return f"{signed(number.value, digits)} ± {number.half_width:.{digits}f}"
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """A figure with its sign, which nothing does not have."""
-    text = f"{value:+.{digits}f}".replace("-", "−")
-    return text if text.strip("+−0.") else text[1:]
-
-
-def milliseconds(value: float | None) -> str:
-    """A time a move with two or three digits that count."""
-    if value is None:
-        return "–"
-    for limit, digits in ((10, 1), (1, 2), (0.1, 3)):
-        if value >= limit:
-            return f"{value:.{digits}f}"
-    return f"{value:.4f}"
 
 
 def title_of(result: Result) -> str:
@@ -128,27 +96,23 @@ def cross_table(result: Result, ladder: Ladder) -> Table:
 def pairings_table(result: Result) -> Table:
     """What every pairing came to."""
     matches = result.match is not None
+    shown = {name: each for name, each in figures_of(Pairing).items() if each.heads[matches]}
+    header = ["pairing", "hands", *(["matches"] if matches else [])]
+    header += [each.heads[matches] for each in shown.values()]
     rows = []
     for each in result.pairings:
         cells = [f"{each.player} – {each.opponent}", f"{each.hands:,}"]
         if matches:
             cells.append(f"{2 * each.pairs:,}")
-        cells.append(percent_with_reach(each.win_rate))
-        if matches:
-            cells.append(percent_with_reach(each.hand_win_rate))
-        cells += [number_with_reach(each.margin), number_with_reach(each.points)]
-        cells += [percent(each.as_leader), percent(each.as_dealer)]
+        cells += [figure.text(getattr(each, name)) for name, figure in shown.items()]
         rows.append(tuple(cells))
-    header = ["pairing", "hands"]
-    header += ["matches", "matches won", "hands won"] if matches else ["win rate"]
-    header += ["margin", "points", "as leader", "as dealer"]
+    about = " ".join(each.about for each in shown.values() if each.about)
     return Table(
         "Pairings",
         tuple(header),
         tuple(rows),
         "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. "
-        "Margin: counting tricks a hand. Points: what the rules pay a hand. As leader: hands won "
-        "as non-dealer.",
+        + about,
     )
 
 
@@ -252,14 +216,6 @@ def origin_of(result: Result) -> list[str]:
     processes = "1 process" if result.workers == 1 else f"{result.workers} processes"
     lines.append(f"- Time: {duration(result.seconds)} with {processes}")
     return lines
-
-
-def duration(seconds: float) -> str:
-    """A time span in the units that people use for it."""
-    if seconds < 90:
-        return f"{seconds:.1f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
 def _markdown_table(table: Table) -> str:

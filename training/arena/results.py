@@ -1,11 +1,17 @@
-"""What an arena run found, as plain values that can be printed, drawn and written as JSON."""
+"""What an arena run found, as plain values that can be printed, drawn and written as JSON.
+
+A statistic is a field that declares its `Figure`: how it comes out of the counters of `kernels`,
+how the other player sees it, and how it is told. JSON, CSV and tables follow from that.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -22,21 +28,146 @@ from .statistics import (
     share_estimate,
     tied_together,
 )
+from .texts import number_with_reach, percent, percent_with_reach
 
 RESULT_VERSION = 1
+_TIMING = "ms_a_move"
+T = TypeVar("T")
+
+
+# -- a figure: how it is counted, told, and seen by the other player
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a field of results is; counters are those of `kernels`, by name."""
+
+    of: Callable[..., Any]
+    """Its value, out of a tally; of what is one player's, of a tally and a player."""
+    turned: Callable[[Any], Any]
+    """Its value as the other player sees it."""
+    swaps: str
+    """The figure that becomes it then, if it is another."""
+    heads: tuple[str, str]
+    """Of its column in tables of hands and of matches; without one it has none."""
+    text: Callable[[Any], str]
+    about: str
+
+
+def _figure(
+    of: Callable[..., Any], turned: Callable[[Any], Any] = lambda value: value, *,
+    swaps: str = "", head: str = "", in_matches: str = "", text: Callable[[Any], str] = str,
+    about: str = "",
+) -> Figure:  # fmt: skip
+    """A declaration for the type of a field."""
+    return Figure(of, turned, swaps, (head, in_matches or head), text, about)
+
+
+@cache
+def figures_of(kind: type) -> dict[str, Figure]:
+    """The figures among the fields of a structure, by name."""
+    types = get_type_hints(kind, include_extras=True).items()
+    return {name: each.__metadata__[0] for name, each in types if hasattr(each, "__metadata__")}
+
+
+def _opposite(share: Any) -> Any:
+    return share.scaled(-1, 1) if isinstance(share, Estimate) else 1 - share
+
+
+def _negative(value: Any) -> Any:
+    if isinstance(value, Estimate):
+        return value.scaled(-1)
+    return None if value is None else -value
+
+
+def _share(part: Any, whole: Any) -> float:
+    return float(part / whole) if whole else 0.5
+
+
+def _per_pair(tally: Tally, what: int) -> tuple[float, float]:
+    """The share of results won over the pairs, with its standard error."""
+    most = 2 * SEATS
+    x, xx = float(tally.totals[what]), float(tally.moments[what, what])
+    pairs = tally.pairs
+    return ratio(pairs, x, most * pairs, xx, most * x, most**2 * pairs)
+
+
+def _per_hand(tally: Tally, what: int) -> tuple[float, float]:
+    """A figure a hand, with the standard error that the pairs give it."""
+    totals, moments, h = tally.totals, tally.moments, k.GAME_HANDS
+    return ratio(
+        tally.pairs, *(float(each) for each in (totals[what], totals[h])),
+        *(float(each) for each in (moments[what, what], moments[what, h], moments[h, h])),
+    )  # fmt: skip
+
+
+def _win_rate(tally: Tally) -> Estimate:
+    return share_estimate(*_per_pair(tally, k.RESULT), tally.pairs)
+
+
+def _hand_win_rate(tally: Tally) -> Estimate:
+    share, error = _per_hand(tally, k.GAME_SCORE)
+    return share_estimate(share / 2, error / 2, tally.pairs)
+
+
+def _score_variance(tally: Tally) -> float:
+    most = SEATS * tally.pairs
+    return (most * _per_pair(tally, k.RESULT)[1]) ** 2 if tally.pairs > 1 else most / 4
+
+
+def _mean(part: int, whole: int, without: float | None = None) -> Callable[..., float | None]:
+    """One counter over another, or what stands for it where that is nothing."""
+    return lambda tally: (
+        float(tally.sums[part] / tally.sums[whole]) if tally.sums[whole] else without
+    )
+
+
+def _of_each(
+    one: int, two: int, whole: int, without: float | None = None
+) -> Callable[..., float | None]:
+    """The same of the counters of player one or two."""
+    return lambda tally, player: _mean((one, two)[player], whole, without)(tally)
+
+
+def _as_dealer(tally: Tally) -> float:
+    sums = tally.sums
+    return _share(sums[k.SCORE] - sums[k.LED_SCORE], 2 * (sums[k.HANDS] - sums[k.LED_HANDS]))
+
+
+def _ms_a_move(tally: Tally, player: int) -> float | None:
+    moves = tally.moves[player]
+    return 1000 * tally.seconds[player] / moves if moves else None
+
+
+def _by_trick(row: int, turned: Callable[[Any], Any]) -> Figure:
+    """Of each trick the share that player one won, or how much more it held as it began."""
+
+    def of(tally: Tally, tricks: int) -> tuple[float | None, ...]:
+        played, counted = tally.course[k.PLAYED].astype(float), tally.course[row]
+        # As many hands came to the beginning of a trick as had the trick before it.
+        come = [played[trick if row == k.WON else max(trick - 1, 0)] for trick in range(tricks)]
+        return tuple(float(counted[n] / each) if each else None for n, each in enumerate(come))
+
+    def all_turned(values: tuple[float | None, ...]) -> tuple[float | None, ...]:
+        return tuple(None if each is None else turned(each) for each in values)
+
+    return _figure(of, all_turned)
+
+
+# -- what was found
 
 
 @dataclass(frozen=True)
 class Stages:
     """What one player did in the two stages, per hand."""
 
-    upcards: float
+    upcards: Annotated[float, _figure(_of_each(k.UPCARDS_ONE, k.UPCARDS_TWO, k.STAGED, 0.0))]
     """Tricks of the foreplay won, and the upcards with them."""
-    thrown: float | None
+    thrown: Annotated[float | None, _figure(_of_each(k.THROWN_ONE, k.THROWN_TWO, k.ENDINGS))]
     """Tricks thrown away in the endgame against perfect play; None where endings have no value."""
     perfect: bool
     """Perfect in open endgames, as the player itself says and a sample did not refute."""
-    ms_a_move: float | None
+    ms_a_move: Annotated[float | None, _figure(_ms_a_move)]
     """Milliseconds for each decision asked of it."""
     moves: int
 
@@ -45,11 +176,11 @@ class Stages:
 class Course:
     """Where in the hand the margin arises: player one against two, trick by trick."""
 
-    tricks_won: tuple[float | None, ...]
+    tricks_won: Annotated[tuple[float | None, ...], _by_trick(k.WON, _opposite)]
     """Player one's share of the tricks of each number, as far as they were played."""
-    trumps: tuple[float | None, ...]
+    trumps: Annotated[tuple[float | None, ...], _by_trick(k.TRUMPS, _negative)]
     """How many more trumps player one held as each trick began."""
-    high_cards: tuple[float | None, ...]
+    high_cards: Annotated[tuple[float | None, ...], _by_trick(k.HIGH_CARDS, _negative)]
     """How many more queens, kings and aces."""
 
 
@@ -79,72 +210,94 @@ class Pairing:
     pairs: int
     """Deals (or matches) that were played twice."""
     hands: int
-    win_rate: Estimate
+    win_rate: Annotated[
+        Estimate,
+        _figure(
+            _win_rate, _opposite, head="win rate", in_matches="matches won", text=percent_with_reach
+        ),
+    ]
     """Of hands, or of matches where matches were played; a tie counts half."""
-    hand_win_rate: Estimate
-    margin: Estimate
+    hand_win_rate: Annotated[
+        Estimate,
+        _figure(_hand_win_rate, _opposite, in_matches="hands won", text=percent_with_reach),
+    ]
+    margin: Annotated[
+        Estimate,
+        _figure(
+            lambda tally: mean_estimate(*_per_hand(tally, k.GAME_MARGIN), tally.pairs),
+            _negative,
+            head="margin",
+            text=number_with_reach,
+            about="Margin: counting tricks a hand.",
+        ),
+    ]
     """Counting tricks more than the opponent, a hand; fewer in a low contract."""
-    points: Estimate
+    points: Annotated[
+        Estimate,
+        _figure(
+            lambda tally: mean_estimate(*_per_hand(tally, k.GAME_POINTS), tally.pairs),
+            _negative,
+            head="points",
+            text=number_with_reach,
+            about="Points: what the rules pay a hand.",
+        ),
+    ]
     """What a hand pays."""
-    as_leader: float
+    as_leader: Annotated[
+        float,
+        _figure(
+            lambda tally: _share(tally.sums[k.LED_SCORE], 2 * tally.sums[k.LED_HANDS]),
+            _opposite,
+            head="as leader",
+            text=percent,
+            about="As leader: hands won as non-dealer.",
+            swaps="as_dealer",
+        ),
+    ]
     """Share of hands won as non-dealer, who leads to the first trick."""
-    as_dealer: float
-    ending_margin: float | None
+    as_dealer: Annotated[
+        float,
+        _figure(_as_dealer, _opposite, head="as dealer", text=percent, swaps="as_leader"),
+    ]
+    ending_margin: Annotated[float | None, _figure(_mean(k.ENDING_MARGIN, k.ENDINGS), _negative)]
     """The margin that perfect play from the endgame's beginning gives: what the foreplay won."""
     stages: tuple[Stages, Stages]
     course: Course
-    exact_endings: bool
+    exact_endings: Annotated[bool, _figure(lambda tally: tally.exact)]
     """Endings were not played: their exact value took their place."""
     forfeits: tuple[Forfeit, ...]
-    score_variance: float
+    score_variance: Annotated[float, _figure(_score_variance)]
     """Of the sum of `2 * pairs` results, for ratings."""
 
     def turned(self) -> Pairing:
         """The same seen from the opponent."""
-        course = self.course
         return replace(
-            self,
+            _turned(self),
             player=self.opponent,
             opponent=self.player,
-            win_rate=self.win_rate.scaled(-1, 1),
-            hand_win_rate=self.hand_win_rate.scaled(-1, 1),
-            margin=self.margin.scaled(-1),
-            points=self.points.scaled(-1),
-            as_leader=1 - self.as_dealer,
-            as_dealer=1 - self.as_leader,
-            ending_margin=None if self.ending_margin is None else -self.ending_margin,
-            stages=(self.stages[1], self.stages[0]),
-            course=Course(
-                tuple(None if each is None else 1 - each for each in course.tricks_won),
-                tuple(None if each is None else -each for each in course.trumps),
-                tuple(None if each is None else -each for each in course.high_cards),
-            ),
+            stages=self.stages[::-1],
+            course=_turned(self.course),
         )
 
     def figures(self) -> dict[str, Any]:
-        """Every figure by name, intervals by their ends."""
-        mine, theirs = self.stages
+        """Every figure by name, intervals by their ends; after `opponent_` what is the other's."""
         found: dict[str, Any] = {"pairs": self.pairs, "hands": self.hands}
-        for name in ("win_rate", "hand_win_rate", "margin", "points"):
-            each: Estimate = getattr(self, name)
-            found |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
-        return found | {
-            "as_leader": self.as_leader,
-            "as_dealer": self.as_dealer,
-            "ending_margin": self.ending_margin,
-            "exact_endings": int(self.exact_endings),
-            "upcards": mine.upcards,
-            "opponent_upcards": theirs.upcards,
-            "thrown": mine.thrown,
-            "opponent_thrown": theirs.thrown,
-            "forfeits": self._forfeited(self.player),
-            "opponent_forfeits": self._forfeited(self.opponent),
-            "ms_a_move": mine.ms_a_move,
-            "opponent_ms_a_move": theirs.ms_a_move,
-        }
+        for name in figures_of(Pairing):
+            each = getattr(self, name)
+            if isinstance(each, Estimate):
+                found |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
+            elif name != "score_variance":
+                found[name] = int(each) if isinstance(each, bool) else each
+        names = [each for each in figures_of(Stages) if each != _TIMING]
+        for name in (*names, "forfeits", _TIMING):
+            for prefix, player in (("", 0), ("opponent_", 1)):
+                value = getattr(self.stages[player], name, self._forfeited(player))
+                found[f"{prefix}{name}"] = value
+        return found
 
-    def _forfeited(self, player: str) -> int:
-        return sum(each.hands for each in self.forfeits if each.player == player)
+    def _forfeited(self, player: int) -> int:
+        name = (self.player, self.opponent)[player]
+        return sum(each.hands for each in self.forfeits if each.player == name)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it; what depends on the machine stands under `timing`."""
@@ -279,91 +432,36 @@ def pairing_of(
     names: tuple[str, str], perfect: tuple[bool, bool], setting: Setting, tally: Tally
 ) -> Pairing:
     """The figures of two players out of what was counted."""
-    sums, pairs = tally.sums, tally.pairs
-    hands = int(sums[k.HANDS])
-    dealt = hands - int(sums[k.LED_HANDS])
-    endings = int(sums[k.ENDINGS])
-    share, error = _per_pair(tally, k.RESULT)
-    hand_share, hand_error = _per_hand(tally, k.GAME_SCORE)
+    one, two = (
+        Stages(
+            perfect=perfect[player], moves=tally.moves[player], **_counted(Stages, tally, player)
+        )
+        for player in range(SEATS)
+    )
     return Pairing(
         player=names[0],
         opponent=names[1],
-        pairs=pairs,
-        hands=hands,
-        win_rate=share_estimate(share, error, pairs),
-        hand_win_rate=share_estimate(hand_share / 2, hand_error / 2, pairs),
-        margin=mean_estimate(*_per_hand(tally, k.GAME_MARGIN), pairs),
-        points=mean_estimate(*_per_hand(tally, k.GAME_POINTS), pairs),
-        as_leader=_share(sums[k.LED_SCORE], 2 * sums[k.LED_HANDS]),
-        as_dealer=_share(sums[k.SCORE] - sums[k.LED_SCORE], 2 * dealt),
-        ending_margin=float(sums[k.ENDING_MARGIN] / endings) if endings else None,
-        stages=(
-            _stages(tally, 0, perfect[0], k.UPCARDS_ONE, k.THROWN_ONE),
-            _stages(tally, 1, perfect[1], k.UPCARDS_TWO, k.THROWN_TWO),
-        ),
-        course=_course(setting, tally),
-        exact_endings=tally.exact,
+        pairs=tally.pairs,
+        hands=int(tally.sums[k.HANDS]),
+        stages=(one, two),
+        course=Course(**_counted(Course, tally, setting.rules.tricks)),
         forfeits=tuple(
             Forfeit(names[fault.player], fault.kind, fault.hands, fault.example, fault.trace)
             for fault in tally.faults
         ),
-        score_variance=(SEATS * pairs * error) ** 2 if pairs > 1 else SEATS * pairs / 4,
+        **_counted(Pairing, tally),
     )
 
 
-def _share(part: Any, whole: Any) -> float:
-    return float(part / whole) if whole else 0.5
+def _counted(kind: type, *counted: Any) -> dict[str, Any]:
+    return {name: each.of(*counted) for name, each in figures_of(kind).items()}
 
 
-def _per_pair(tally: Tally, what: int) -> tuple[float, float]:
-    """The share of results won over the pairs, with its standard error."""
-    most = 2 * SEATS
-    x, xx = float(tally.totals[what]), float(tally.moments[what, what])
-    pairs = tally.pairs
-    return ratio(pairs, x, most * pairs, xx, most * x, most**2 * pairs)
-
-
-def _per_hand(tally: Tally, what: int) -> tuple[float, float]:
-    """A figure a hand, with the standard error that the pairs give it."""
-    totals, moments, h = tally.totals, tally.moments, k.GAME_HANDS
-    return ratio(
-        tally.pairs, *(float(each) for each in (totals[what], totals[h])),
-        *(float(each) for each in (moments[what, what], moments[what, h], moments[h, h])),
-    )  # fmt: skip
-
-
-def _stages(tally: Tally, player: int, perfect: bool, upcards: int, thrown: int) -> Stages:
-    staged, endings = int(tally.sums[k.STAGED]), int(tally.sums[k.ENDINGS])
-    moves = tally.moves[player]
-    return Stages(
-        upcards=float(tally.sums[upcards] / staged) if staged else 0.0,
-        thrown=float(tally.sums[thrown] / endings) if endings else None,
-        perfect=perfect,
-        ms_a_move=1000 * tally.seconds[player] / moves if moves else None,
-        moves=moves,
-    )
-
-
-def _course(setting: Setting, tally: Tally) -> Course:
-    played = tally.course[k.PLAYED].astype(float)
-    tricks = setting.rules.tricks
-    won = tally.course[k.WON]
-
-    def held(row: int) -> tuple[float | None, ...]:
-        # As many hands came to the beginning of a trick as had the trick before it.
-        lead = tally.course[row]
-        begun = [played[max(trick - 1, 0)] for trick in range(tricks)]
-        return tuple(
-            float(lead[trick] / begun[trick]) if begun[trick] else None for trick in range(tricks)
-        )
-
-    return Course(
-        tricks_won=tuple(
-            float(won[trick] / played[trick]) if played[trick] else None for trick in range(tricks)
-        ),
-        trumps=held(k.TRUMPS),
-        high_cards=held(k.HIGH_CARDS),
-    )
+def _turned(seen: T) -> T:
+    """Figures as the other player sees them."""
+    told = figures_of(type(seen)).items()
+    turned = {name: each.turned(getattr(seen, each.swaps or name)) for name, each in told}
+    return replace(seen, **turned)  # type: ignore[type-var]
 
 
 def ladder_of(

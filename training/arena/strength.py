@@ -13,8 +13,8 @@ import sys
 from ...engine.endgame import tables
 from ...engine.progress import Progress
 from .progress import shown_by
-from .report import percent_with_reach
 from .run import evaluate
+from .texts import percent_with_reach
 
 OPPONENT = "threshold"
 TRUTHS = {"flat-mc:16": 0.597, "flat-mc:64": 0.667, "flat-mc:256": 0.719}
