@@ -129,6 +129,14 @@ def _of_each(
     return lambda tally, player: _mean((one, two)[player], whole, without)(tally)
 
 
+def _mean_a_hand(what: int) -> Callable[[Tally], Estimate]:
+    return lambda tally: mean_estimate(*_per_hand(tally, what), tally.pairs)
+
+
+def _as_leader(tally: Tally) -> float:
+    return _share(tally.sums[k.LED_SCORE], 2 * tally.sums[k.LED_HANDS])
+
+
 def _as_dealer(tally: Tally) -> float:
     sums = tally.sums
     return _share(sums[k.SCORE] - sums[k.LED_SCORE], 2 * (sums[k.HANDS] - sums[k.LED_HANDS]))
@@ -224,7 +232,7 @@ class Pairing:
     margin: Annotated[
         Estimate,
         _figure(
-            lambda tally: mean_estimate(*_per_hand(tally, k.GAME_MARGIN), tally.pairs),
+            _mean_a_hand(k.GAME_MARGIN),
             _negative,
             head="margin",
             text=number_with_reach,
@@ -235,7 +243,7 @@ class Pairing:
     points: Annotated[
         Estimate,
         _figure(
-            lambda tally: mean_estimate(*_per_hand(tally, k.GAME_POINTS), tally.pairs),
+            _mean_a_hand(k.GAME_POINTS),
             _negative,
             head="points",
             text=number_with_reach,
@@ -246,7 +254,7 @@ class Pairing:
     as_leader: Annotated[
         float,
         _figure(
-            lambda tally: _share(tally.sums[k.LED_SCORE], 2 * tally.sums[k.LED_HANDS]),
+            _as_leader,
             _opposite,
             head="as leader",
             text=percent,
