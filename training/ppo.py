@@ -33,6 +33,14 @@ from ..engine.history import HISTORY_VERSION
 from ..envs.mixed import MixedSelfPlayEnv
 from ..envs.opponents import legal_answer
 from ..envs.self_play import Round, SelfPlayEnv
+from .arrays import (
+    of_optimizer,
+    of_tensors,
+    part_of,
+    restore_module,
+    restore_optimizer,
+    tensors_in,
+)
 from .buffers import Buffers, Decisions
 from .inputs import features_of, inputs_of_all
 from .kernels import (
@@ -442,16 +450,11 @@ class PPO(Trainer):
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Everything that the rest of the training depends on: arrays, and plain values."""
-        arrays: dict[str, Array] = {}
-        for name, module in (("network", self.network), ("average", self.average)):
-            for key, tensor in module.state_dict().items():
-                arrays[f"{name}.{key}"] = tensor.cpu().numpy()
+        arrays = of_tensors("network.", self.network.state_dict())
+        arrays |= of_tensors("average.", self.average.state_dict())
         for place, one in enumerate(self.pool):
-            for key, tensor in one.items():
-                arrays[f"pool.{place}.{key}"] = tensor.cpu().numpy()
-        for place, kept in self.optimizer.state_dict()["state"].items():
-            for key, tensor in kept.items():
-                arrays[f"optimizer.{place}.{key}"] = np.atleast_1d(tensor.cpu().numpy())
+            arrays |= of_tensors(f"pool.{place}.", one)
+        arrays |= of_optimizer("optimizer.", self.optimizer)
         arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
         random = dict(self.random.bit_generator.state)
         told = Kept(self.decisions, self.hands, len(self.pool), random)
@@ -460,33 +463,13 @@ class PPO(Trainer):
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
         told = converted(plain, Kept, "trainer")
-        for name, module in (("network", self.network), ("average", self.average)):
-            module.load_state_dict(self._tensors(arrays, f"{name}."))
-        self.pool = [self._tensors(arrays, f"pool.{place}.") for place in range(told.pool)]
-        kept = self.optimizer.state_dict()
-        kept["state"] = {
-            place: {
-                key: each.reshape(()) if key == "step" else each
-                for key, each in self._tensors(arrays, f"optimizer.{place}.").items()
-            }
-            for place in range(len(list(self.network.parameters())))
-            if f"optimizer.{place}.step" in arrays
-        }
-        self.optimizer.load_state_dict(kept)
-        self.games.restore({
-            name.removeprefix("games."): array
-            for name, array in arrays.items()
-            if name.startswith("games.")
-        })  # fmt: skip
+        restore_module(self.network, arrays, "network.")
+        restore_module(self.average, arrays, "average.")
+        self.pool = [tensors_in(arrays, f"pool.{place}.") for place in range(told.pool)]
+        restore_optimizer(self.optimizer, arrays, "optimizer.")
+        self.games.restore(part_of(arrays, "games."))
         self.random.bit_generator.state = told.random
         self.decisions, self.hands = told.decisions, told.hands
-
-    def _tensors(self, arrays: dict[str, Array], start: str) -> dict[str, Tensor]:
-        return {
-            name.removeprefix(start): torch.tensor(array, device=self.device)
-            for name, array in arrays.items()
-            if name.startswith(start)
-        }
 
 
 _TOLD = ("policy_loss", "value_loss", "entropy", "divergence", "clipped", "gradient")

@@ -29,6 +29,7 @@ from ..agents.card import Count, NetworkCard
 from ..agents.registry import make_agent
 from ..engine.checking import converted
 from ..envs.sb3 import GermanWhistVecEnv
+from .arrays import of_optimizer, of_tensors, part_of, restore_module, restore_optimizer
 from .inputs import inputs_of
 from .players import player_of
 from .ppo import Diverged
@@ -290,13 +291,8 @@ class SB3Trainer(Trainer):
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Everything that the rest of the training depends on."""
         model = self.model
-        arrays: dict[str, Array] = {
-            f"policy.{name}": tensor.cpu().numpy()
-            for name, tensor in model.policy.state_dict().items()
-        }
-        for place, kept in model.policy.optimizer.state_dict()["state"].items():
-            for key, tensor in kept.items():
-                arrays[f"optimizer.{place}.{key}"] = np.atleast_1d(tensor.cpu().numpy())
+        arrays = of_tensors("policy.", model.policy.state_dict())
+        arrays |= of_optimizer("optimizer.", model.policy.optimizer)
         for place, one in enumerate(self.pool):
             arrays |= {f"pool.{place}.{name}": array for name, array in one.items()}
         arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
@@ -323,34 +319,13 @@ class SB3Trainer(Trainer):
         """Go on from what `state` gave."""
         told = converted(plain, Kept, "trainer")
         model = self.model
-        model.policy.load_state_dict(_tensors(arrays, "policy."))
-        kept = model.policy.optimizer.state_dict()
-        kept["state"] = {
-            place: {
-                key: each.reshape(()) if key == "step" else each
-                for key, each in _tensors(arrays, f"optimizer.{place}.").items()
-            }
-            for place in range(len(list(model.policy.parameters())))
-            if f"optimizer.{place}.step" in arrays
-        }
-        model.policy.optimizer.load_state_dict(kept)
-        self.pool = [
-            {
-                name.removeprefix(f"pool.{place}."): array
-                for name, array in arrays.items()
-                if name.startswith(f"pool.{place}.")
-            }
-            for place in range(told.pool)
-        ]
+        restore_module(model.policy, arrays, "policy.")
+        restore_optimizer(model.policy.optimizer, arrays, "optimizer.")
+        self.pool = [part_of(arrays, f"pool.{place}.") for place in range(told.pool)]
         self._make_selves()
         if told.opponent >= 0:
             self.games.opponent = [*self.fixed, *self._selves][told.opponent]
-        games = {
-            name.removeprefix("games."): array
-            for name, array in arrays.items()
-            if name.startswith("games.")
-        }
-        model._last_obs = self.games.restore(games)
+        model._last_obs = self.games.restore(part_of(arrays, "games."))
         model._last_episode_starts = arrays.get("starts")
         model.num_timesteps = told.decisions
         model._n_updates = told.updates
@@ -360,11 +335,3 @@ class SB3Trainer(Trainer):
         np.random.set_state((kind, arrays["numpy"], place, has_gauss, gauss))
         self.random.bit_generator.state = told.random
         self.decisions, self.hands = told.decisions, told.hands
-
-
-def _tensors(arrays: dict[str, Array], start: str) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(start): torch.tensor(array)
-        for name, array in arrays.items()
-        if name.startswith(start)
-    }

@@ -17,13 +17,15 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save
+from safetensors import safe_open
+from safetensors.numpy import save
 from torch import Tensor, nn
 
 from ...agents.card import JudgeCard, Judges
 from ...agents.checkpoint import write_checkpoint
 from ...engine.files import written_whole
 from ...engine.rules import Rules
+from ..arrays import of_optimizer, of_tensors, restore_module, restore_optimizer
 
 Array = np.ndarray[Any, Any]
 
@@ -164,23 +166,20 @@ class Fit:
 
     def save(self, target: Path) -> None:
         """Keep all that the rest depends on."""
-        kept = {f"net.{name}": each for name, each in self.net.state_dict().items()}
-        kept |= {f"average.{name}": each for name, each in self.average.state_dict().items()}
-        for index, each in self.optimizer.state_dict()["state"].items():
-            kept |= {f"adam.{index}.{name}": torch.as_tensor(part) for name, part in each.items()}
+        kept = of_tensors("net.", self.net.state_dict())
+        kept |= of_tensors("average.", self.average.state_dict())
+        kept |= of_optimizer("adam.", self.optimizer)
         told = {"step": str(self.step), "plan": json.dumps(asdict(self.plan))}
         with written_whole(target.with_name(target.name + STATE)) as file:
-            file.write(save({name: each.contiguous() for name, each in kept.items()}, told))
+            file.write(save({k: np.ascontiguousarray(each) for k, each in kept.items()}, told))
 
     def restore(self, target: Path) -> bool:
         """Go on from what `save` kept; False where nothing was."""
         path = target.with_name(target.name + STATE)
         if not path.exists():
             return False
-        kept = load_file(path)
-        head = path.read_bytes()
-        size = int.from_bytes(head[:8], "little")
-        told = json.loads(head[8 : 8 + size])["__metadata__"]
+        with safe_open(path, framework="np") as file:
+            told, kept = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         before = json.loads(told["plan"])
         now = json.loads(json.dumps(asdict(self.plan)))
         if before != now:
@@ -189,18 +188,9 @@ class Fit:
                 "another name for what is fitted"
             )
         self.step = int(told["step"])
-        for name, net in (("net.", self.net), ("average.", self.average)):
-            net.load_state_dict(
-                {key.removeprefix(name): kept[key] for key in kept if key.startswith(name)}
-            )
-        state: dict[int, dict[str, Tensor]] = {}
-        for key, each in kept.items():
-            if key.startswith("adam."):
-                _, index, name = key.split(".")
-                state.setdefault(int(index), {})[name] = each
-        full = self.optimizer.state_dict()
-        full["state"] = state
-        self.optimizer.load_state_dict(full)
+        restore_module(self.net, kept, "net.")
+        restore_module(self.average, kept, "average.")
+        restore_optimizer(self.optimizer, kept, "adam.")
         return True
 
 
