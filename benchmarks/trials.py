@@ -7,14 +7,13 @@ Markdown; docs/training.md shows both.
 
 from __future__ import annotations
 
-import csv
 import subprocess
 import sys
-from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from german_whist.training.pictures import PALETTE
+from german_whist.training.compare import Comparison, as_curve, compare, rate_text
+from german_whist.training.pictures import curves, standalone
 
 FOLDER = Path("runs/trials")
 PICTURES = Path("docs/pictures")
@@ -59,6 +58,7 @@ TRIALS = (
     Trial("ranks", "closed", ()),
     Trial("ranks", "real", ("ranks=real",)),
 )
+TOPICS = tuple(dict.fromkeys(each.topic for each in TRIALS))
 
 
 def train(trial: Trial) -> None:
@@ -73,73 +73,19 @@ def train(trial: Trial) -> None:
     (trial.folder / "done").touch()
 
 
-class Point(NamedTuple):
-    """A measurement on the way."""
-
-    decisions: int
-    win_rate: float
-    half_width: float
-    hands: int
-
-
-def measured(trial: Trial, opponent: str) -> list[Point]:
-    """The measurements of a trial against one opponent, oldest first."""
-    with open(trial.folder / "measured.csv", encoding="utf-8") as file:
-        return [
-            Point(
-                int(row["decisions"]),
-                float(row["win_rate"]),
-                float(row["half_width"]),
-                int(row["hands"]),
-            )
-            for row in csv.DictReader(file)
-            if row["opponent"] == opponent
-        ]
-
-
 # -- what it leaves behind
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 560, 260, 46, 14, 34, 196
-_LOW, _HIGH = 0.20, 0.58
+
+def compared(topic: str) -> Comparison:
+    """The trials of one topic side by side."""
+    return compare([f"{each.label}={each.folder}" for each in TRIALS if each.topic == topic])
 
 
-def picture(topic: str, trials: list[Trial]) -> str:
-    """The learning curves of one topic as SVG, readable on light and on dark."""
-
-    def place(decisions: float, rate: float) -> tuple[float, float]:
-        across = _LEFT + (_WIDTH - _LEFT - _RIGHT) * decisions / 3.1e6
-        up = (min(max(rate, _LOW), _HIGH) - _LOW) / (_HIGH - _LOW)
-        return across, _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * up
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'aria-label="wins against threshold while training, by {escape(topic)}" '
-        'font-family="sans-serif" font-size="11">',
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" rx="6" fill="#fbfbf9"/>',
-    ]
-    for percent in range(20, 58, 10):
-        _, y = place(0, percent / 100)
-        parts.append(
-            f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="#d9dde5"/>'
-            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" fill="#5d6675">'
-            f"{percent} %</text>"
-        )
-    for million in range(4):
-        x, _ = place(million * 1e6, 0)
-        parts.append(
-            f'<text x="{x:.1f}" y="{_HEIGHT - 14}" text-anchor="middle" fill="#5d6675">'
-            f"{million} M</text>"
-        )
-    for number, trial in enumerate(trials):
-        colour = PALETTE[number % len(PALETTE)]
-        points = [place(each.decisions, each.win_rate) for each in measured(trial, "threshold")]
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(
-            f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>'
-            f'<text x="{_WIDTH - _RIGHT + 12}" y="{_TOP + 14 + 18 * number}" fill="{colour}">'
-            f"{escape(trial.label)}</text>"
-        )
-    return "\n".join([*parts, "</svg>\n"])
+def picture(topic: str) -> str:
+    """The learning curves of one topic, readable on light and on dark."""
+    trainings = compared(topic).trainings
+    lines = {each.name: as_curve(each.rates["threshold"], 100) for each in trainings}
+    return standalone(curves(lines, "decisions", "won against threshold, in %"), list(lines))
 
 
 def table() -> str:
@@ -148,10 +94,10 @@ def table() -> str:
         "| setting | value | against `threshold` | against `flat-mc:16` |",
         "|---|---|--:|--:|",
     ]
-    for trial in TRIALS:
-        found = [measured(trial, name)[-1] for name in ("threshold", "flat-mc:16")]
-        rates = [f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %" for each in found]
-        lines.append(f"| `{trial.topic}` | {trial.label} | {rates[0]} | {rates[1]} |")
+    for topic in TOPICS:
+        for each in compared(topic).trainings:
+            rates = [f"{rate_text(each.last[name])} %" for name in ("threshold", "flat-mc:16")]
+            lines.append(f"| `{topic}` | {each.name} | {rates[0]} | {rates[1]} |")
     return "\n".join(lines)
 
 
@@ -160,9 +106,8 @@ def main() -> None:
     for trial in TRIALS:
         train(trial)
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for topic in dict.fromkeys(trial.topic for trial in TRIALS):
-        chosen = [trial for trial in TRIALS if trial.topic == topic]
-        (PICTURES / f"training-{topic}.svg").write_text(picture(topic, chosen), encoding="utf-8")
+    for topic in TOPICS:
+        (PICTURES / f"training-{topic}.svg").write_text(picture(topic), encoding="utf-8")
     print(table())
 
 

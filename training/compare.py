@@ -108,7 +108,7 @@ class Comparison(Struct, frozen=True, dict=True):
         parts.append("<h2>Wins against the yardsticks</h2>")
         for opponent in self._opponents():
             lines = {
-                each.name: _curve(each.rates.get(opponent, []), 100) for each in self.trainings
+                each.name: as_curve(each.rates.get(opponent, []), 100) for each in self.trainings
             }
             picture = pictures.curves(lines, "decisions", "hands won, in %", middle=50.0)
             caption = f"against {escape(opponent)} {pictures.keys(names)}"
@@ -117,7 +117,7 @@ class Comparison(Struct, frozen=True, dict=True):
         parts.append(pictures.card(pictures.table(*self._strength_table())))
         parts.append("<h2>Learning</h2><section class='side'>")
         for figure, about in LEARNING:
-            lines = {each.name: _curve(each.learning.get(figure, [])) for each in self.trainings}
+            lines = {each.name: as_curve(each.learning.get(figure, [])) for each in self.trainings}
             if any(line.points for line in lines.values()):
                 picture = pictures.curves(lines, "decisions", figure, 480, 240)
                 parts.append(pictures.figure(picture, escape(about) + pictures.keys(names)))
@@ -141,7 +141,7 @@ class Comparison(Struct, frozen=True, dict=True):
     def _strength_table(self) -> tuple[list[str], list[list[str]]]:
         header = ["wins in % against", *(each.name for each in self.trainings)]
         rows = [
-            [name, *(_rate(each.last.get(name)) for each in self.trainings)]
+            [name, *(rate_text(each.last.get(name)) for each in self.trainings)]
             for name in self._opponents() if any(name in each.last for each in self.trainings)
         ]  # fmt: skip
         return header, rows
@@ -226,14 +226,16 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return [*csv.DictReader(file)]
 
 
-def _curve(points: Sequence[Point], scale: float = 1.0) -> pictures.Curve:
+def as_curve(points: Sequence[Point], scale: float = 1.0) -> pictures.Curve:
+    """Figures as a line of a picture."""
     return pictures.Curve(
         [(each.decisions, scale * each.value) for each in points],
         [scale * each.half_width for each in points],
     )
 
 
-def _rate(point: Point | None) -> str:
+def rate_text(point: Point | None) -> str:
+    """A win rate in %, with half of its interval."""
     if point is None:
         return "–"
     reach = f" ± {100 * point.half_width:.1f}" if math.isfinite(point.half_width) else ""

@@ -7,6 +7,7 @@ its light or dark look. Pages load nothing from elsewhere.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -93,6 +94,22 @@ def card(inner: str) -> str:
 def figure(picture: str, caption: str) -> str:
     """A picture with words below, which are HTML."""
     return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+
+
+def standalone(picture: str, names: Sequence[str]) -> str:
+    """A picture as a file of its own, with what its lines are called above."""
+    head, _, rest = picture.partition(">")
+    _, _, width, height = re.findall(r'viewBox="(\S+) (\S+) (\S+) (\S+)"', head)[0]
+    told = "".join(
+        f'<tspan dx="14" class="on {line_of(number)}">● {escape(name)}</tspan>'
+        for number, name in enumerate(names)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 {width} {int(height) + 24}" '
+        f"role={head.partition(' role=')[2]}>"
+        f"<style>{_STYLE} svg {{ background: var(--paper) }}</style>"
+        f'<text x="44" y="-8">{told}</text>{rest}\n'
+    )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
@@ -20,7 +21,14 @@ from german_whist.training import display
 from german_whist.training.checkpoint import Measured
 from german_whist.training.display import Lines, LiveDisplay, Pace, duration, progress_line
 from german_whist.training.measuring import curve_of, past_of
-from german_whist.training.pictures import Curve, curves, round_steps, short_number, thinned
+from german_whist.training.pictures import (
+    Curve,
+    curves,
+    round_steps,
+    short_number,
+    standalone,
+    thinned,
+)
 from german_whist.training.presets import load_settings
 from german_whist.training.report import write_report
 
@@ -308,3 +316,15 @@ def test_a_chart_is_drawn_as_it_is_known() -> None:
         "nothing": "044b819ee638cd05",
         "one point": "b182990712c6b240",
     }
+
+
+def test_a_picture_stands_alone_with_its_colours_and_names() -> None:
+    picture = curves({"a & b": Curve([(0, 40), (10, 60)]), "c": Curve([(0, 50)])}, "x", "y")
+    alone = standalone(picture, ["a & b", "c"])
+    root = ElementTree.fromstring(alone)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert root.get("viewBox") == "0 -24 860 344"
+    assert root.get("aria-label") == "y over x"
+    texts = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "● a & b● c"
+    assert "--line1" in alone
