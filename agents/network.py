@@ -32,10 +32,7 @@ from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import Checkpoint, checkpoint_for, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
-
-CHOICES = ("greedy", "sample")
-ENDGAMES = ("exact", "network")
-
+from .policies import read_words
 
 # -- the network
 
@@ -287,7 +284,8 @@ class NetworkAgent(Agent):
         if source == "":
             raise ValueError("network is the player of a checkpoint: write network:PATH")
         self.name = name or str(source.path if isinstance(source, Checkpoint) else source)
-        self.sample, exact = _options(words)
+        told = read_words(words, "a network")
+        self.sample, exact = told["sample"], told["exact"]
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
         checkpoint = checkpoint_for(checkpoint, self.rules, self.name)
         self.card = checkpoint.card
@@ -339,19 +337,3 @@ class NetworkAgent(Agent):
             logits = self.policy.logits(self.record, views)
         shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
-
-
-def _options(words: tuple[str, ...]) -> tuple[bool, bool]:
-    """Whether to sample, and whether to play endings exactly."""
-    sample, exact = False, True
-    for word in words:
-        if word in CHOICES:
-            sample = word == "sample"
-        elif word.startswith("endgame=") and word.removeprefix("endgame=") in ENDGAMES:
-            exact = word == "endgame=exact"
-        else:
-            raise ValueError(
-                f"{word!r} is no option of a network: there are greedy, sample, endgame=exact and "
-                "endgame=network"
-            )
-    return sample, exact

@@ -101,22 +101,25 @@ def _of_arrays(policy: Any) -> Policy:
     return asked
 
 
-def read_words(words: tuple[str, ...], kind: str, layout: str) -> dict[str, Any]:
-    """The options that the words of a player's name give."""
-    told: dict[str, Any] = {"layout": layout, "sample": False, "exact": True}
+def read_words(words: tuple[str, ...], kind: str, layout: str | None = None) -> dict[str, Any]:
+    """The options that the words of a player's name give; the layout, where one may be given."""
+    told: dict[str, Any] = {"sample": False, "exact": True}
+    told |= {"layout": layout} if layout else {}
     for word in words:
         name, _, value = word.partition("=")
         if word in (_GREEDY, _SAMPLE):
             told["sample"] = word == _SAMPLE
         elif name == "endgame" and value in ("exact", "network"):
             told["exact"] = value == "exact"
-        elif name == "layout" and value:
+        elif name == "layout" and value and layout:
             layout_number(value)
             told["layout"] = value
         else:
+            known = ["greedy", "sample", "endgame=exact", "endgame=network"]
+            known += ["layout=raw", "layout=trump-first"] if layout else []
             raise ValueError(
-                f"{word!r} is no option of {kind}: there are greedy, sample, endgame=exact, "
-                "endgame=network, layout=raw and layout=trump-first"
+                f"{word!r} is no option of {kind}: there are {', '.join(known[:-1])} and "
+                f"{known[-1]}"
             )
     return told
 
