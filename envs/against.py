@@ -228,6 +228,30 @@ class Against:
                 ends.add(ended, dealt)
 
 
+class Opposed:
+    """What every environment with an opponent has, whatever steps it."""
+
+    _against: Against
+    _painter: Painter | None
+
+    @property
+    def opponent(self) -> Agent:
+        """The agent in the other seats; it may be replaced at any time."""
+        return self._against.opponent
+
+    @opponent.setter
+    def opponent(self, agent: object) -> None:
+        self._against.replace_opponent(agent)
+
+    def state(self) -> dict[str, Array]:
+        """All that goes on, as arrays; what an opponent remembers is not among it."""
+        return self._against.state()
+
+    def _close_window(self) -> None:
+        if self._painter is not None:
+            self._painter.close()
+
+
 class _Ends:
     """Episodes that end within a step: shown to the learner a last time, then dealt anew."""
 

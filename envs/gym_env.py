@@ -16,7 +16,6 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ..agents.base import Agent
 from ..engine.batch import VECTOR_RESET_OPTIONS, Array, checked_action
 from ..engine.options import (
     GameOptions,
@@ -29,7 +28,7 @@ from ..engine.options import (
 from ..engine.results import result_seen
 from ..engine.rules import Rules
 from ..engine.view import View
-from .against import RANDOM_SEAT, Against, Outcome
+from .against import RANDOM_SEAT, Against, Opposed, Outcome
 from .pictures.painter import OPEN, RENDER_MODES, SEAT, painter_for, warn_without_render_mode
 from .spaces import action_space, observation_space
 
@@ -48,7 +47,7 @@ def _checked_mode(mode: object) -> AutoresetMode:
     )
 
 
-class GermanWhistEnv(gymnasium.Env[Any, Any]):
+class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
     """One game against an agent.
 
     The keyword options are those of `german_whist_v0`, and: `opponent`, an agent by
@@ -109,10 +108,6 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
             info["result"] = result_seen(outcome.results)
         return self._observation(), float(outcome.rewards[0]), over, False, info
 
-    def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays; what an opponent remembers is not among it."""
-        return self._against.state()
-
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
         """Go on from what `state` gave, in an environment of the same options."""
         self._against.restore(state)
@@ -121,15 +116,6 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions as booleans, as MaskablePPO asks for them."""
         return self._against.masks[0].astype(np.bool_)
-
-    @property
-    def opponent(self) -> Agent:
-        """The agent in the other seat; it may be replaced at any time."""
-        return self._against.opponent
-
-    @opponent.setter
-    def opponent(self, agent: object) -> None:
-        self._against.replace_opponent(agent)
 
     @property
     def seat(self) -> int:
@@ -149,8 +135,7 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._painter is not None:
-            self._painter.close()
+        self._close_window()
 
     def _show_people(self) -> None:
         if self.render_mode == "human":
@@ -166,7 +151,7 @@ class GermanWhistEnv(gymnasium.Env[Any, Any]):
         return {"action_mask": self._against.masks[0].copy(), "seat": int(self._against.seats[0])}
 
 
-class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
+class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
     """Many games against an agent, stepped at once over one batch.
 
     The options are those of `GermanWhistEnv`; `copy=False` hands out the same arrays
@@ -247,10 +232,6 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
         truncations = np.zeros(self.num_envs, np.bool_)
         return self._observations(), outcome.rewards, outcome.ended, truncations, info
 
-    def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays; what an opponent remembers is not among it."""
-        return self._against.state()
-
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
         """Go on from what `state` gave, in an environment of the same options."""
         self._against.restore(state)
@@ -259,15 +240,6 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions of every game as booleans."""
         return self._against.masks.astype(np.bool_)
-
-    @property
-    def opponent(self) -> Agent:
-        """The agent in the other seats; it may be replaced at any time."""
-        return self._against.opponent
-
-    @opponent.setter
-    def opponent(self, agent: object) -> None:
-        self._against.replace_opponent(agent)
 
     def render(self) -> tuple[Any, ...] | None:
         """Each table in the environment's render mode; `human` shows the first in a window."""
@@ -281,8 +253,7 @@ class GermanWhistVectorEnv(VectorEnv[Any, Any, Any]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the window, if there is one."""
-        if self._painter is not None:
-            self._painter.close()
+        self._close_window()
 
     def _observations(self) -> Any:
         if self._mask_in_observation:

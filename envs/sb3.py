@@ -15,7 +15,6 @@ import numpy.typing as npt
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
-from ..agents.base import Agent
 from ..engine.batch import Array, kept
 from ..engine.options import (
     GameOptions,
@@ -27,7 +26,7 @@ from ..engine.options import (
 )
 from ..engine.results import result_seen
 from ..engine.rules import Rules
-from .against import RANDOM_SEAT, Against, Outcome
+from .against import RANDOM_SEAT, Against, Opposed, Outcome
 from .pictures.painter import OPEN, SEAT, painter_for
 from .spaces import action_space, observation_space
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 _ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "spec")
 
 
-class GermanWhistVecEnv(VecEnv):
+class GermanWhistVecEnv(Opposed, VecEnv):
     """`n_envs` games against an agent, as Stable-Baselines3 steps them.
 
     >>> from sb3_contrib import MaskablePPO
@@ -155,7 +154,7 @@ class GermanWhistVecEnv(VecEnv):
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays; what an opponent remembers is not among it."""
         told = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
-        return {**self._against.state(), **told}
+        return {**super().state(), **told}
 
     def restore(self, state: Mapping[str, Array]) -> Any:
         """Go on from what `state` gave, in an environment of the same options: observations."""
@@ -169,15 +168,6 @@ class GermanWhistVecEnv(VecEnv):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions of every game as booleans."""
         return self._against.masks.astype(np.bool_)
-
-    @property
-    def opponent(self) -> Agent:
-        """The agent in the other seats; it may be replaced while training goes on."""
-        return self._against.opponent
-
-    @opponent.setter
-    def opponent(self, agent: object) -> None:
-        self._against.replace_opponent(agent)
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of each environment."""
@@ -226,5 +216,4 @@ class GermanWhistVecEnv(VecEnv):
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._painter is not None:
-            self._painter.close()
+        self._close_window()
