@@ -8,6 +8,7 @@ from ..agents.attention import write_events
 from ..agents.card import HIDDEN_SIZE
 from ..agents.closing import gather
 from ..engine.bits import ONE
+from ..engine.cards import CARDS_IN_ALL, TAKE_HIDDEN
 from ..engine.compiled import jit
 from ..engine.history import HISTORY_COLUMNS
 from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
@@ -143,16 +144,16 @@ def write_hidden(
             sets[2 + (place & 1)] |= card
         for which in range(4):
             cards = relabelled(sets[which], orders[index])
-            for place in range(52):
+            for place in range(CARDS_IN_ALL):
                 card = shown[index, place]
                 there = card >= 0 and (cards >> np.uint64(card)) & ONE
-                out[index, 52 * which + place] = np.int8(1 if there else 0)
+                out[index, CARDS_IN_ALL * which + place] = np.int8(1 if there else 0)
 
 
 def compile_all(rules: np.ndarray) -> None:
     """Call every function once, so that nothing compiles in the middle of a training."""
     small = np.zeros((1, 1), np.int8)
-    places = np.zeros((1, 53), np.int64)
+    places = np.zeros((1, TAKE_HIDDEN + 1), np.int64)
     no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
     logits, chances = np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
     actions = np.zeros(1, np.int64)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ..agents.checkpoint import Checkpoint
 from ..agents.closing import SETS_IN_PLAY
+from ..engine.cards import CARDS_IN_ALL
 from ..engine.layout import LAYOUT
 
 NOT_LEGAL = -1e9
@@ -30,8 +31,8 @@ class OnnxPolicy(nn.Module):
         for k, layer in enumerate(self.layers):
             x = layer(x if k == 0 else x.relu())
         if moves is not None:
-            cards = (moves @ x[:, :52].reshape(-1, 4, 13, 1)).flatten(1)
-            x = torch.cat([cards, x[:, 52:]], 1)
+            cards = (moves @ x[:, :CARDS_IN_ALL].reshape(-1, 4, 13, 1)).flatten(1)
+            x = torch.cat([cards, x[:, CARDS_IN_ALL:]], 1)
         logits = torch.where(action_mask.bool(), x, NOT_LEGAL)
         return logits, logits.argmax(1)
 

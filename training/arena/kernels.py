@@ -15,6 +15,7 @@ import numpy as np
 
 from ...agents.base import decision_stream
 from ...engine.bits import NO_CARDS, ONE, bit, popcount, suit_set
+from ...engine.cards import TAKE_HIDDEN
 from ...engine.compiled import jit
 from ...engine.endgame import solve, solve_moves
 from ...engine.play import (
@@ -165,7 +166,7 @@ def play_all(
     wrong = 0
     for place in range(len(actions)):
         action = actions[place]
-        if action < 0 or action > 52 or not (legal[place] >> np.uint64(action)) & ONE:
+        if action < 0 or action > TAKE_HIDDEN or not (legal[place] >> np.uint64(action)) & ONE:
             illegal[wrong] = place
             wrong += 1
             continue

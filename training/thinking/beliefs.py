@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from ...agents.beliefs import INPUTS, MOST_KNOWN, write_known
 from ...engine.bits import ONE
+from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
 from ...engine.play import play, row, set_up
 from ...engine.rules import Rules
@@ -51,7 +52,7 @@ def write_guesses(
 
 @jit
 def _write_cards(cards: np.uint64, order: np.ndarray, out: np.ndarray) -> None:
-    for place in range(52):
+    for place in range(CARDS_IN_ALL):
         card = 13 * np.int64(order[place // 13]) + place % 13
         out[place] = np.float32((cards >> np.uint64(card)) & ONE)
 
@@ -61,7 +62,7 @@ class BeliefStudy:
 
     kind = "beliefs"
     inputs = INPUTS
-    outputs = 52
+    outputs = CARDS_IN_ALL
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules.record()
@@ -71,7 +72,7 @@ class BeliefStudy:
 
     def _space(self, hands: int) -> tuple[Array, Array, Array]:
         shape = hands, self.decisions
-        cards = np.zeros((*shape, 52), np.float32)
+        cards = np.zeros((*shape, CARDS_IN_ALL), np.float32)
         return np.zeros((*shape, INPUTS), np.int16), cards, cards.copy()
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
