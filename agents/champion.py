@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.rules import Match
+from ..engine.rules import Match, Rules
 from .base import Array
+from .checkpoint import lists
 from .network import NetworkAgent
 from .thinker import POLICY, ThinkerAgent, is_late
 
@@ -42,6 +43,11 @@ class Champion(NetworkAgent):
         actions[late] = self._thinker.act(views[late], rng[late])
         return actions
 
+    @staticmethod
+    def plays(rules: Rules) -> bool:
+        """Whether it plays these rules, as its card says: nothing is compiled to know it."""
+        return lists(WEIGHTS, rules)
+
 
 class FirstChampion(NetworkAgent):
     """The first champion, which has no strength but its network's."""
@@ -49,3 +55,8 @@ class FirstChampion(NetworkAgent):
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy` or `sample`."""
         super().__init__(rules, FIRST_WEIGHTS, *words, match=match, name=FIRST_NAME)
+
+    @staticmethod
+    def plays(rules: Rules) -> bool:
+        """Whether it plays these rules, as its card says: nothing is compiled to know it."""
+        return lists(FIRST_WEIGHTS, rules)

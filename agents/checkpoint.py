@@ -310,6 +310,11 @@ def check_listed(listed: Iterable[Rules], rules: Rules, told: str) -> None:
         raise CannotPlay(f"{told} {names}, and not {rules.name}")
 
 
+def lists(path: Path, rules: Rules) -> bool:
+    """Whether the card beside some weights lists a rule set: nothing else is read to know it."""
+    return any(map(rules.same_game, rules_of(read_card(path).rules, path)))
+
+
 def checkpoint_for(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Checkpoint:
     """The player of one rule set: what tells it from others is in the weights, and no input.
 

@@ -75,6 +75,12 @@ def test_what_is_said_of_the_prize_does_not_depend_on_the_advice() -> None:
             assert "to be won" not in ideas.pop()
 
 
+@pytest.mark.parametrize("name", ["champion", "champion-1"])
+def test_a_network_is_offered_for_the_rules_of_its_card_alone(name: str) -> None:
+    (offered,) = (each for each in Opponents().menu()[1] if each.name == name)
+    assert offered.plays == ["classic"]
+
+
 @pytest.mark.parametrize("rules", named_rules())
 def test_hard_plays_every_rule_set(rules: str) -> None:
     offered = Opponents()
