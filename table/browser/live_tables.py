@@ -120,7 +120,7 @@ class LiveTables:
     def list(self, person: str) -> list[TableListed]:
         """A person's tables: those under way, then those that are over, the last played first."""
         return [
-            TableListed(kept.id, **kept.about, over=kept.over, updated=kept.updated)
+            TableListed(kept.id, **kept.about, over=kept.over)
             for kept in self.store.sessions(person)
         ]
 

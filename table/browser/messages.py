@@ -401,4 +401,3 @@ class TableListed(Struct):
     match: str
     score: tuple[int, ...]
     over: bool
-    updated: float

@@ -19,6 +19,9 @@ from german_whist.table.browser.server import Server, make_app
 from german_whist.table.opponents import Opponents
 from german_whist.table.store import Store
 
+PATIENCE = 900.0
+"""The first of all compiles the players, which takes long under load; browsers wait too."""
+
 
 class Visitor:
     """A browser with its cookies; everything that it is sent is kept in `heard`."""
@@ -42,7 +45,7 @@ class Visitor:
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], str]:
         """The status, the headers and the text of an answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         given = {} if body is None else {"Content-Type": "application/json"}
@@ -74,7 +77,7 @@ class Visitor:
 
     def listen(self, path: str) -> Iterator[dict[str, Any]]:
         """What a table's events tell, one after the other."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         connection.request("GET", path, headers={"Cookie": cookie})
         answer = connection.getresponse()
@@ -119,7 +122,7 @@ def running(
         yield Running(server, listening.getsockname()[1], store)
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE)
         store.close()
     assert not thread.is_alive()
 

@@ -19,8 +19,13 @@ AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SETTINGS = "german-whist-settings"
 PLAYABLE = ".hit:not([aria-disabled])"
+PATIENCE = 300_000
+"""Milliseconds: the first of all may compile the players, and others may compute meanwhile."""
 SHOWN = ".felt[data-move]"
 OVER = "dialog.score[open]"
+
+
+expect.set_options(timeout=PATIENCE / 5)
 
 
 class Server:
@@ -65,7 +70,7 @@ class Visit:
         self.server = server
         self.context = context
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(60_000)  # the first of all may compile the players
+        self.page.set_default_timeout(PATIENCE)
         self.complaints: list[str] = []
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))

@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from tablepage import CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
 
-from german_whist.table.puzzles import shipped
+from german_whist.table.puzzles import ENDGAME, FOREPLAY, shipped
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
@@ -111,7 +111,7 @@ def test_two_tabs_of_one_table_stay_alike(server: Server, browser: Browser) -> N
         visit.page.bring_to_front()
         visit.play_on()
         move = visit.move
-        expect(other.locator(f".felt[data-move='{move}']")).to_have_count(1, timeout=20_000)
+        expect(other.locator(f".felt[data-move='{move}']")).to_have_count(1)
 
 
 def test_a_table_under_way_is_not_given_up_without_a_question(visit: Visit) -> None:
@@ -195,6 +195,43 @@ def test_a_phone_shows_every_word_of_a_prompt(server: Server, browser: Browser) 
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+@pytest.mark.parametrize("width", [390, 820, 1000, 1280, 1920])
+def test_words_on_the_felt_are_whole_and_clear_of_each_other(
+    width: int, server: Server, browser: Browser
+) -> None:
+    script = """() => {
+        const box = (each) => each.getBoundingClientRect();
+        const all = (query) => [...document.querySelectorAll(query)];
+        const seen = (query) => all(query).filter((each) => box(each).width);
+        const meet = (one, two) => one.left < two.right - 2 && two.left < one.right - 2
+            && one.top < two.bottom - 2 && two.top < one.bottom - 2;
+        const felt = box(document.querySelector('.felt'));
+        const labels = seen('.prompt, .stage-label, .stock-label, .last-label, .plate');
+        return labels.filter((each) => {
+            const mine = box(each), plate = each.matches('.plate');
+            const under = each.matches('.stage-label, .stock-label') ? seen('.card') : [];
+            const others = plate ? [] : [...seen('.prompt, .plate'), ...under];
+            return mine.left < felt.left - 1 || mine.right > felt.right + 1
+                || others.some((other) => each !== other && meet(mine, box(other)));
+        }).map((each) => each.textContent);
+    }"""
+    with visiting(server, browser, viewport={"width": width, "height": 1000}) as visit:
+        endings = [each for each in shipped() if each.kind == ENDGAME][:40:8]
+        tricks = [each for each in shipped() if each.kind == FOREPLAY][:30:10]
+        for puzzle in (*endings, *tricks):
+            visit.go(f"puzzle/{puzzle.id}")
+            visit.page.locator(".felt[data-move=asked]").wait_for()
+            assert visit.page.evaluate(script) == [], puzzle.id
+        visit.sit_down(rules="classic", seed=5)
+        for _ in range(3):
+            assert visit.page.evaluate(script) == []
+            visit.play_on()
+        visit.go()
+        visit.page.locator(".player").first.wait_for()
+        wide = "all => all.filter((each) => each.scrollWidth > each.clientWidth).length"
+        assert visit.page.locator(".player-card").evaluate_all(wide) == 0
+
+
 def test_help_leaves_the_trick_in_sight_on_a_phone_on_its_side(
     server: Server, browser: Browser
 ) -> None:
@@ -218,7 +255,7 @@ def test_a_mistake_on_a_phone_shows_the_board(server: Server, browser: Browser) 
             name = visit.sit_down(opponent="medium", seed=seed)
             visit.finish_hand(name)
             visit.go(f"replay/{name}/1")
-            page.locator(".totals").wait_for(timeout=60_000)
+            page.locator(".totals").wait_for()
             if page.locator(".mistake-list button").count():
                 break
         page.locator(".mistake-list button").first.scroll_into_view_if_needed()
@@ -255,6 +292,21 @@ def test_the_prompt_changes_at_once_on_a_slow_line(visit: Visit) -> None:
     visit.wait_for_more("0")
 
 
+def test_a_table_that_takes_long_says_so(visit: Visit) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route) if route.request.method == "POST" else route.continue_()
+
+    page = visit.page
+    visit.go()
+    page.route(lambda url: url.endswith("/api/tables"), hold)
+    page.get_by_role("button", name="Deal the cards").click()
+    expect(page.get_by_role("alert")).to_contain_text("The first table on a machine takes")
+    held[0].continue_()
+    page.locator(PLAYABLE).first.wait_for()
+
+
 def test_a_result_is_told_once_to_screen_readers(visit: Visit) -> None:
     page = visit.page
     visit.sit_down(seed=6)
@@ -280,6 +332,9 @@ def test_a_result_is_told_once_to_screen_readers(visit: Visit) -> None:
 def test_every_page_can_be_reached_from_a_hand_under_way(visit: Visit) -> None:
     page = visit.page
     visit.sit_down(rules="classic", seed=4)
+    page.get_by_role("button", name="The rules").click()
+    expect(page.get_by_role("dialog", name="Classic")).to_contain_text("Stage two")
+    page.keyboard.press("Escape")
     page.keyboard.press("m")
     page.get_by_role("dialog").get_by_role("link", name="Learn").click()
     expect(page.locator("h1")).to_have_text("Learn")
@@ -331,10 +386,10 @@ def test_a_bar_of_one_per_cent_looks_small(visit: Visit) -> None:
     page.route("**/hint", lambda route: route.fulfill(json=told))
     page.keyboard.press("p")
     page.keyboard.press("i")
-    page.locator(".bars .bar i").first.wait_for()
+    page.locator(".help .bar i").first.wait_for()
     script = """name => [...document.querySelectorAll(name)].map((bar) =>
         bar.getBoundingClientRect().width / bar.parentNode.getBoundingClientRect().width)"""
-    assert page.evaluate(script, ".bars .bar i") == pytest.approx([0.02, 0.01], abs=0.01)
+    assert page.evaluate(script, ".help .bar i") == pytest.approx([0.02, 0.01], abs=0.01)
     puzzle = next(each for each in shipped() if not each.exact)
     cards = [{"cost": 0, **each} for each in told["estimates"]]
     found = {"solved": True, "verdict": "Right.", "why": "", "best": [0], "values": cards}

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Visit
 
 from german_whist.table.puzzles import ENDGAME, FOREPLAY, shipped
+from german_whist.table.strengths import strengths
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")
@@ -50,7 +51,7 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
     wrong = next(each.action for each in puzzle.told().cards if each.action != best)
     choose(page, wrong)
     expect(page.locator(".line li").first).to_be_visible()
-    page.get_by_role("button", name="Back to the position").click(timeout=60_000)
+    page.get_by_role("button", name="Back to the position").click()
     page.keyboard.press("n")
     page.locator(".felt[data-move=asked]").wait_for()
     visit.go("learn")
@@ -79,7 +80,7 @@ def test_my_mistakes_come_back_as_exercises(visit: Visit) -> None:
         page.reload()
         page.get_by_role("button", name="Show the score").click()
         again = page.get_by_role("button", name="Try my mistakes again")
-        expect(page.locator(".turning")).to_contain_text("urning point:", timeout=60_000)
+        expect(page.locator(".turning")).to_contain_text("urning point:")
         if again.count():
             break
         page.get_by_role("button", name="Look at the table").click()
@@ -150,6 +151,26 @@ def test_hands_are_filtered_and_coloured(visit: Visit) -> None:
     page.get_by_label("Opponent").select_option("random")
     expect(page.locator(".hand-list a")).to_have_count(1)
     assert page.locator(".result-won, .result-lost, .result-drawn").count() == 1
+
+
+def test_hands_of_one_match_stand_together(visit: Visit) -> None:
+    name = visit.sit_down(match={"kind": "best", "n": 3}, seed=5)
+    visit.finish_hand(name)
+    visit.ask(f"tables/{name}/next", {})
+    visit.finish_hand(name)
+    visit.go("replays")
+    expect(visit.page.locator(".hand-group h3")).to_contain_text("Small last against easy: 2 hands")
+    expect(visit.page.locator(".hand-group a")).to_have_count(2)
+
+
+def test_the_lobby_shows_players_with_a_face_and_a_strength(visit: Visit) -> None:
+    visit.go()
+    players = visit.page.locator(".player-grid").first.locator(".player")
+    expect(players).to_have_count(4)
+    for name, at in zip(("easy", "medium", "hard", "champion"), range(4), strict=True):
+        expect(players.nth(at).locator(".player-mark .face")).to_have_count(1)
+        rated = round(strengths()[name][0])
+        expect(players.nth(at).locator(".strength")).to_contain_text(str(rated))
 
 
 def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> None:

@@ -70,7 +70,7 @@ def test_of_several_positions_the_one_is_kept_whose_rating_is_the_rarest(
     ratings = [550.0] * 14 + [950.0] + [1250.0] * 5
     found = [puzzles._Found(ending.position(), ending.told(), rating) for rating in ratings]
     monkeypatch.setattr(puzzles, "_positions", lambda *_: cycle(found))
-    made = [each.rating for each in make_puzzles(SMALL, 1, 30, 0, lambda *_: None)]
+    made = [each.rating for each in make_puzzles(SMALL, 1, 30, 0)]
     assert min(made.count(rating) for rating in set(ratings)) >= 8
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from serving import Seat, running
+from serving import PATIENCE, Seat, running
 
 from german_whist import GameRecord, named_rules
 from german_whist.agents import make_agent, register_agent
@@ -359,7 +359,7 @@ def test_fifty_tables_at_once_make_no_error(tmp_path: Path) -> None:
             rng = random.Random(number)
             visitor = server.visitor()
             seat = Seat(visitor, rules="quick", opponent=opponents[number % len(opponents)])
-            ready.wait(60)
+            ready.wait(PATIENCE)
 
             def choose(legal: list[int]) -> int:
                 time.sleep(rng.random() * 0.2)

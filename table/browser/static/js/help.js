@@ -1,9 +1,10 @@
 /* The help panel: every card seen, suit by suit, what the opponent is known to hold, and a hint. */
 
-import { actionSymbol, nameOf, rankText, SUIT_NAMES } from "./cards.js";
+import { nameOf, rankText, SUIT_NAMES } from "./cards.js";
 import { cardText } from "./chip.js";
 import { h } from "./dom.js";
 import { suitIcon } from "./suits.js";
+import { valuesTable } from "./values.js";
 import { say } from "./words.js";
 
 const LEGEND = ["hand", "other", "up", "played", "unseen"];
@@ -15,19 +16,6 @@ function suitRow([suit, places]) {
     h("th", { scope: "row" }, suitIcon(suit), h("span", { class: "sr-only" }, SUIT_NAMES[suit])),
     Object.entries(places).map(([card, where]) => h("td", { class: `seen-${where}`, title: `${nameOf(card)}: ${place(where)}` },
       rankText(card), h("span", { class: "sr-only" }, ` ${place(where)}`))));
-}
-
-/* Bars stand on the whole scale, so that a row of 1 % looks like one. */
-function bars(estimates, unit) {
-  const values = estimates.map((each) => each.value);
-  const shown = (value) => (unit === "win %" ? `${value.toFixed(0)} %` : value.toFixed(2));
-  const low = unit === "win %" ? 0 : Math.min(0, ...values);
-  const span = (unit === "win %" ? 100 : Math.max(1, ...values)) - low;
-  return h("ul", { class: "bars" }, estimates.map(({ action, value, half_width: width }) => {
-    const bar = h("i", { "aria-hidden": "true" });
-    bar.style.width = `${(100 * (value - low)) / span}%`;
-    return h("li", {}, h("span", {}, actionSymbol(action)), h("span", { class: "bar" }, bar), h("span", { class: "number" }, shown(value), width ? h("small", {}, ` ±${width.toFixed(unit === "win %" ? 0 : 1)}`) : ""));
-  }));
 }
 
 export class HelpPanel {
@@ -52,8 +40,9 @@ export class HelpPanel {
   }
 
   showHint(hint) {
+    const { why, estimates, action, unit, exact } = hint;
     this.hint.replaceChildren(
-      h("p", {}, hint.why), hint.estimates.length > 1 ? bars(hint.estimates, hint.unit) : "");
+      h("p", {}, why), estimates.length > 1 ? valuesTable({ cards: estimates, best: [action], unit, exact }) : "");
   }
 
   clearHint() {

@@ -1,9 +1,9 @@
 /* Learn: a guided first hand, puzzles with a rating, the mistakes of one's own hands, and the rules. */
 
-import { get, post } from "./api.js";
-import { toast } from "./dialogs.js";
+import { get } from "./api.js";
 import { h } from "./dom.js";
 import { openRules } from "./menu.js";
+import { sitDown } from "./pages.js";
 import { say } from "./words.js";
 
 const part = (title, text, ...more) => h("section", { class: "card-panel lesson" }, h("h2", {}, title), h("p", {}, text), ...more);
@@ -14,7 +14,7 @@ export class LearnPage {
     this.own = h("div", { class: "lesson-body" });
     this.root = h("div", { class: "page learn" }, h("h1", { tabindex: "-1" }, say("site.learn")),
       part(say("learn.first"), say("learn.first_about"),
-        h("div", { class: "lesson-buttons" }, h("button", { type: "button", class: "primary", onclick: () => this.begin() }, say("learn.begin")),
+        h("div", { class: "lesson-buttons" }, h("button", { type: "button", class: "primary", onclick: () => sitDown({ lesson: true }) }, say("learn.begin")),
           h("button", { type: "button", class: "quiet", onclick: () => openRules("classic") }, say("lobby.read_rules")))),
       part(say("learn.puzzles"), say("learn.puzzles_about"), this.puzzles),
       part(say("learn.mistakes"), say("learn.mistakes_about"), this.own));
@@ -38,13 +38,4 @@ export class LearnPage {
   }
 
   close() {}
-
-  async begin() {
-    try {
-      const { state } = await post("/api/tables", { lesson: true });
-      location.hash = `#/table/${state.id}`;
-    } catch (error) {
-      toast(error.message);
-    }
-  }
 }

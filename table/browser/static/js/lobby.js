@@ -1,11 +1,12 @@
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
 
-import { get, post, remove } from "./api.js";
+import { get, remove } from "./api.js";
 import { dialog, toast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { face } from "./draw.js";
 import { icon } from "./icons.js";
 import { isUsual, menu, openRules, orderedAgents, plays } from "./menu.js";
+import { sitDown } from "./pages.js";
 import { segmented, settings } from "./settings.js";
 import { LABELS, say } from "./words.js";
 
@@ -165,14 +166,8 @@ export class LobbyPage {
     }
     const button = this.form.querySelector("button.primary");
     button.disabled = true;
-    try {
-      const seat = this.watching ? { player } : {};
-      const { state: { id } } = await post("/api/tables", { rules, opponent, ...seat, match: this.match(), ...this.dealt() });
-      location.hash = `#/table/${id}`;
-    } catch (error) {
-      toast(error.message);
-      button.disabled = false;
-    }
+    const seat = this.watching ? { player } : {};
+    button.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), ...this.dealt() });
   }
 
   async showTables() {

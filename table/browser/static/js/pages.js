@@ -1,14 +1,31 @@
-/* The way to all pages from a table, and what can be done there besides playing cards. */
+/* The way to all pages from a table, to a new table, and what can be done there besides playing cards. */
 
-import { dialog } from "./dialogs.js";
+import { post } from "./api.js";
+import { dialog, toast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { say } from "./words.js";
 
+const PATIENCE = 1500;
 const PAGES = { play: "#/", watch: "#/watch", learn: "#/learn", replays: "#/replays", statistics: "#/statistics" };
 
 /** A link to each page. */
 export const pageLinks = () =>
   Object.entries(PAGES).map(([name, href]) => h("a", { href, "data-page": name === "play" ? "lobby" : name }, say(`site.${name}`)));
+
+/** Makes a table and goes there; whether there is one. */
+export async function sitDown(wish) {
+  const patience = setTimeout(() => toast(say("lobby.first_table"), "hint"), PATIENCE);
+  try {
+    const { state } = await post("/api/tables", wish);
+    location.hash = `#/table/${state.id}`;
+    return true;
+  } catch (error) {
+    toast(error.message);
+    return false;
+  } finally {
+    clearTimeout(patience);
+  }
+}
 
 /** Shows the pages and `[value, text]` actions; resolves with the value of the one that is chosen. */
 export function openPages(actions) {

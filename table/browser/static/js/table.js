@@ -8,7 +8,7 @@ import { Felt } from "./felt.js";
 import { HelpPanel } from "./help.js";
 import { icon, tool } from "./icons.js";
 import { openRules } from "./menu.js";
-import { openPages } from "./pages.js";
+import { openPages, sitDown } from "./pages.js";
 import { Picker } from "./picker.js";
 import { Plates } from "./plates.js";
 import { Queue } from "./queue.js";
@@ -266,17 +266,12 @@ export class TablePage {
     if (wish === "claim") await this.act("claim", { tricks: Number(number.value), move: this.state.move });
   }
 
-  async anew(more) {
+  anew(more) {
     const { state } = this;
     const single = state.match.kind === "single" || more.again;
     const match = single ? { kind: "single" } : { kind: state.match.kind, n: state.match.n };
     const wished = { opponent: state.opponent, player: state.player, match, ...(more.again ? more : { rules: state.rules }) };
-    try {
-      const { state: { id } } = await post("/api/tables", wished);
-      location.hash = `#/table/${id}`;
-    } catch (error) {
-      toast(error.message);
-    }
+    return sitDown(wished);
   }
 
   async openMenu() {

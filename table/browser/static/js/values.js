@@ -1,4 +1,5 @@
-/* What each card of a decision is worth, as a table: the best five first, and then the others. */
+/* What each card of a decision is worth, as a table: the best five first, and then the others. Bars
+   stand on the whole scale, so that a row of 1 % looks like one. */
 
 import { actionSymbol, TAKE_HIDDEN } from "./cards.js";
 import { cardText } from "./chip.js";

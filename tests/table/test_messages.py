@@ -1,0 +1,53 @@
+"""Messages hold what a page reads, and tell it in the same words as the terminal."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from inspect import getmembers, isclass
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+import german_whist.table
+from german_whist import load_rules
+from german_whist.table import replay
+from german_whist.table.browser import finished_hands, messages, serve_learning
+from german_whist.table.browser.messages import Around, state_of
+from german_whist.table.session import PERSON, Session, Settings
+from german_whist.table.terminal.drawing import Table, page
+from german_whist.table.terminal.styled_text import flowed, ink_for, sentence, text_of_line
+
+SCRIPTS = (Path(german_whist.table.__file__).parent / "browser" / "static" / "js").glob("*.js")
+AROUND = Around("id", 1, False, None, None, False, None, "")
+
+
+def test_no_message_has_a_field_that_no_page_reads() -> None:
+    read = "\n".join(each.read_text(encoding="utf-8") for each in SCRIPTS)
+    for module in (messages, serve_learning, finished_hands, replay):
+        for name, kind in getmembers(module, isclass):
+            if issubclass(kind, Struct) and kind.__module__ == module.__name__:
+                for field in kind.__struct_fields__:
+                    assert re.search(rf"\b{field}\b", read), f"{name}.{field}"
+
+
+@pytest.mark.parametrize("rules", ["classic", "all-tricks", "draft", "no-trump", "colour"])
+def test_page_and_terminal_say_the_same(rules: str) -> None:
+    session, rng = Session(Settings(load_rules(rules), "threshold", seed=3)), random.Random(3)
+    while session.turn is not None:
+        said, view = state_of(session, AROUND).said, session.view(PERSON)
+        message = flowed(sentence(f"{said.prompt}."), 74)
+        table = Table(view, ("you", "threshold"), hand=view.hand, messages=message)
+        drawn = "\n".join(map(text_of_line, page(table, ink_for(sys.stdout, {}), 80, 24)))
+        stage = said.stage.split(", ")
+        for words in (*stage[:2], said.last, *map(text_of_line, message)):
+            assert words in drawn
+        if view.stock_left:
+            assert re.fullmatch(r"Trick \d+ of 13, for the stock(, and it counts)?", said.stage)
+        else:
+            assert re.fullmatch(r"Trick \d+ of 13, and it counts", said.stage)
+        if view.trick:
+            assert re.search(r"([Yy]ou|[Tt]hreshold) won", said.last) or view.phase == "choose"
+        session.play(rng.choice(view.legal())) if session.turn == PERSON else session.answer()
