@@ -22,7 +22,7 @@ OPPONENTS = ("easy", "medium", "threshold", "counting", "champion")
 TABLES = 50
 THINKS = 1.0
 """Seconds that a person of the fifty thinks about a card, on average."""
-LIMIT = 100.0
+LIMIT, HINT_LIMIT = 100.0, 50.0
 
 
 @contextmanager
@@ -57,7 +57,7 @@ class _Person:
         self.opponent = opponent
         self.taken: list[float] = []
         told = self._ask("POST", "/api/tables", {"opponent": opponent})
-        self._path, self._state = f"/api/tables/{told['id']}", told["state"]
+        self._path, self._state = f"/api/tables/{told['state']['id']}", told["state"]
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"Content-Type": "application/json", "Cookie": self._cookie}
@@ -70,12 +70,28 @@ class _Person:
             self._cookie = cookie.partition(";")[0]
         return told
 
+    def ask_for_hints(self, chance: random.Random) -> list[float]:
+        """One hand, and how long a hint took before each card of the stock's tricks."""
+        taken = []
+        while self._state["phase"] != "over":
+            if self._state["turn"] != 0:
+                time.sleep(0.001)
+                self._state = self._ask("GET", self._path)["state"]
+                continue
+            begun = time.perf_counter()
+            exact = self._ask("POST", f"{self._path}/hint", {})["exact"]
+            if not exact:
+                taken.append(1e3 * (time.perf_counter() - begun))
+            told = {"action": chance.choice(self._state["legal"]), "move": self._state["move"]}
+            self._state = self._ask("POST", f"{self._path}/play", told)["state"]
+        return taken
+
     def play_out(self, chance: random.Random, thinks: float = 0.0) -> None:
         """One hand; how long each answer took is kept."""
         while self._state["phase"] != "over":
             if self._state["turn"] != 0:
-                news = f"{self._path}?after={self._state['n']}&wait=20"
-                self._state = self._ask("GET", news)["state"]
+                time.sleep(0.001)
+                self._state = self._ask("GET", self._path)["state"]
                 continue
             time.sleep(chance.random() * 2 * thinks)
             card = chance.choice(self._state["legal"])
@@ -105,6 +121,12 @@ def run() -> list[Row]:
             taken = [each for person in people for each in person.taken]
             name = f"an answer of {opponent} in the browser, 95 % within"
             rows.append(Row(name, _late(taken), "ms", LIMIT, at_most=True))
+        _Person(port, "easy").ask_for_hints(random.Random(0))
+        taken = [
+            each for k in range(5) for each in _Person(port, "easy").ask_for_hints(random.Random(k))
+        ]
+        rows.append(Row("a hint, 95 % within", _late(taken), "ms", HINT_LIMIT, at_most=True))
+        rows.append(Row("a hint, slowest", max(taken), "ms"))
         opponents = (*OPPONENTS[1:], "hard")
         people = [_Person(port, opponents[k % len(opponents)]) for k in range(TABLES)]
         with ThreadPoolExecutor(TABLES) as pool:

@@ -22,6 +22,8 @@ from workshop import COMPILED, INTERPRETED, Workshop
 # are cut, and what such a test finds by then counts.
 CAPS = {COMPILED: 60.0, INTERPRETED: 2.0}
 _BUDGETS = {COMPILED: 120.0, INTERPRETED: 40.0}
+# A test that costs less is run with others of its file that run a change.
+_CHEAP = 0.1
 
 
 class Measured:
@@ -85,7 +87,13 @@ class Measured:
                             found |= _running(ran, None)
             if not found:
                 found = self._of_file(mutant.file)
-        return found & self.costs.keys()
+        # What a fixture makes for a whole file is seen in the first test that asks for it.
+        files = {test.split("::")[0] for test in found}
+        beside = {
+            test for test, cost in self.costs.items()
+            if cost < _CHEAP and test.split("::")[0] in files
+        }  # fmt: skip
+        return (found | beside) & self.costs.keys()
 
     def _of_file(self, source: str) -> set[str]:
         found: set[str] = set()

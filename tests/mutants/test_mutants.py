@@ -41,13 +41,32 @@ def larger(first: int, second: int) -> int:
     return first if first > second else second
 
 
+def made(number: int) -> list[int]:
+    return [number, 2 * number]
+
+
 def alone(number: int) -> int:
     if number < 0:
         raise ValueError(f"{number + 1} is too low")
     return number
 '''
 TESTS = """
-from german_whist.engine.sums import countdown, larger, total
+import pytest
+
+from german_whist.engine.sums import countdown, larger, made, total
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return made(2)
+
+
+def test_a_pair_is_made_for_all(pair):
+    assert pair[0] == 2
+
+
+def test_the_second_is_twice_the_first(pair):
+    assert pair == [2, 4]
 
 
 def test_what_is_below_the_limit_is_added():
@@ -92,6 +111,7 @@ TRIED = {
     ("LIMIT = 3", "LIMIT = 2"): ("killed", "is_added"),
     ("number -= 1", "pass"): ("timed out", "is_counted_down"),
     (LARGER, LARGER.replace(">", ">=")): ("survived", ""),
+    ("return [number, 2 * number]", "return [number, 3 * number]"): ("killed", "twice_the_first"),
     ("if number < 0:", "if number <= 0:"): ("not run", ""),
 }
 

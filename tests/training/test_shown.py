@@ -93,6 +93,10 @@ def test_a_line_tells_how_far_how_fast_and_how_long() -> None:
     assert line == (
         "       50,000 decisions       1,923 hands   12,346/s     0:30 left, entropy 1.234"
     )
+    brief = Pace()
+    brief.note(0.0, 0)
+    brief.note(0.25, 50)
+    assert brief.left(12_050) == "1:00"
     assert progress_line(a_run(), {}, Pace()).endswith("        0/s        ? left, entropy 0.000")
 
 
