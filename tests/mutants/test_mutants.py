@@ -42,7 +42,9 @@ def larger(first: int, second: int) -> int:
 
 
 def made(number: int) -> list[int]:
-    return [number, 2 * number]
+    first = number + 1
+    second = number * 3
+    return [first, second]
 
 
 def alone(number: int) -> int:
@@ -61,12 +63,12 @@ def pair():
     return made(2)
 
 
-def test_a_pair_is_made_for_all(pair):
-    assert pair[0] == 2
+def test_the_first_of_a_pair_is_one_more(pair):
+    assert pair[0] == 3
 
 
-def test_the_second_is_twice_the_first(pair):
-    assert pair == [2, 4]
+def test_the_second_of_a_pair_is_three_times_as_much(pair):
+    assert pair[1] == 6
 
 
 def test_what_is_below_the_limit_is_added():
@@ -111,7 +113,8 @@ TRIED = {
     ("LIMIT = 3", "LIMIT = 2"): ("killed", "is_added"),
     ("number -= 1", "pass"): ("timed out", "is_counted_down"),
     (LARGER, LARGER.replace(">", ">=")): ("survived", ""),
-    ("return [number, 2 * number]", "return [number, 3 * number]"): ("killed", "twice_the_first"),
+    ("first = number + 1", "first = number - 1"): ("killed", "one_more"),
+    ("second = number * 3", "second = number + 3"): ("killed", "three_times_as_much"),
     ("if number < 0:", "if number <= 0:"): ("not run", ""),
 }
 
