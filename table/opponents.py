@@ -108,7 +108,10 @@ class Opponent:
                 return type(make_agent(self.name, rules))
             except CannotPlay as error:
                 reason = reason or error
-        raise NotOffered(f"{self.name} plays none of the named rule sets: {reason}")
+        raise NotOffered(
+            f"{reason}, and the table in the browser offers the named rule sets alone: play it in "
+            f"the terminal, german-whist play {self.name}"
+        )
 
     @property
     def quick(self) -> bool:
@@ -154,7 +157,7 @@ class Opponents:
         self._made: dict[tuple[str, Rules, Match | None], Agent] = {}
         self._lock = threading.Lock()
         for name in more:
-            _ = self._agents[name].plays  # a wrong name is told now, and not in the page
+            _ = self._agents[name].kind  # what can not be offered is told now, and not in the page
 
     def __getitem__(self, name: str) -> Opponent:
         if name not in self._agents:
@@ -186,6 +189,7 @@ class Opponents:
                 each.name, each.title, each.about, each.kind, each.plays, _strength(each.name)
             )
             for each in self._agents.values()
+            if each.plays != []
         ]
         rules = [
             RulesOffered(name, title_of(name), rules.about) for name, rules in named_rules().items()

@@ -289,4 +289,4 @@ def test_a_request_that_the_end_of_the_server_cuts_short_is_answered_and_no_erro
 
     asyncio.run(ended())
     assert sent[0]["status"] == 503
-    assert b"what is under way is kept" in sent[1]["body"]
+    assert b"The table is closed" in sent[1]["body"]

@@ -20,14 +20,26 @@ from serving import Seat, Visitor
 from german_whist.cli import main
 from german_whist.table.store import FILE
 
+MINE = """\
+from german_whist.agents import Agent
+from german_whist.agents.base import CannotPlay
+
+
+class Small(Agent):
+    def __init__(self, rules="classic", *words, match=None):
+        raise CannotPlay("Small plays decks of its own")
+
+    def act(self, views, rng):
+        raise NotImplementedError
+"""
 COMMAND = [sys.executable, "-m", "german_whist", "table", "--no-browser", "--port", "0"]
 
 
 @contextmanager
-def opened(folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def opened(folder: Path | None, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command under way, and the address that it tells."""
     process = subprocess.Popen(
-        [*COMMAND, "--data", str(folder), *more],
+        [*COMMAND, *(() if folder is None else ("--data", str(folder))), *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -79,6 +91,18 @@ def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path: Path) -> No
         assert visitor.get(seat.path)["state"]["move"] == seat.state["move"]
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_it_says_that_moves_are_kept_where_they_are(
+    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / ("data" if kept else "file")))
+    with opened(None) as (process, _):
+        assert process.stdout is not None
+        said = process.stdout.readline()
+    assert said == ("Ctrl-C ends it; what is under way is kept.\n" if kept else "Ctrl-C ends it.\n")
+
+
 def test_a_network_address_tells_its_token(tmp_path: Path) -> None:
     options = ("--host", "0.0.0.0", "--token", "open-sesame")
     with opened(tmp_path, *options) as (_, address):
@@ -95,7 +119,7 @@ def told_by(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_mistakes_are_answered_in_sentences(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = ("--data", str(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -108,6 +132,11 @@ def test_mistakes_are_answered_in_sentences(
     assert "no such file" in told_by(capsys, "runs/none", *data)
     (tmp_path / "file").write_text("")
     assert "--data" in told_by(capsys, "--data", str(tmp_path / "file"))
+    (tmp_path / "small_decks.py").write_text(MINE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    told = told_by(capsys, "small_decks:Small", *data)
+    assert "Small plays decks of its own" in told
+    assert "play it in the terminal, german-whist play small_decks:Small" in told
 
 
 def test_a_damaged_file_is_told_where_the_table_opens(tmp_path: Path) -> None:

@@ -63,7 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
         if door.token is not None:
             page += f"&token={door.token}"
             print(f"For others: {address}?token={door.token}")
-        print(f"German Whist: {page}\nCtrl-C ends it; what is under way is kept.", flush=True)
+        print(f"German Whist: {page}")
+        print(
+            "Ctrl-C ends it" + ("; what is under way is kept." if store.keeps else "."), flush=True
+        )
         server = Server(make_app(store, opponents, door))
         if not arguments.no_browser and _has_screen():
             # The socket listens already: a page that is faster than the server waits for it.
