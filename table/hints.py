@@ -129,7 +129,12 @@ def why(view: View, told: Values) -> str:
         others = listed(list(map(action_symbol, equals)))
         return say("hints.exact_too", card=card, value=value, others=others, n=len(equals))
     noise = {each.action: each.cost_half_width for each in told.cards}
-    alike = [each for each in values if values[best] - values[each] <= noise[each]]
+    # What would be told by the same figure is no difference that helps anybody.
+    alike = [
+        each
+        for each in values
+        if values[best] - values[each] <= noise[each] or _worth(told, values[each]) == value
+    ]
     idea = _idea(view)
     if len(alike) > 1:
         names = list(map(action_symbol, sorted(alike, key=lambda each: each != best)[:4]))
