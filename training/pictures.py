@@ -330,7 +330,7 @@ def intervals(
     names = max(len(name) for name, *_ in rows) * _CHARACTER + 16
     width, height = names + 620, len(rows) * _ROW + 44
     left, right = names + 10, width - 130
-    ends = [end for _, _, *both in rows for end in both if math.isfinite(end)]
+    ends = [end for _, *three in rows for end in three if math.isfinite(end)]
     low, high = min([*ends, middle]), max([*ends, middle])
     pad = 0.06 * (high - low or 1.0)
     low, high = low - pad, high + pad
@@ -347,12 +347,13 @@ def intervals(
     for place, (name, value, least, most) in enumerate(rows):
         y = 8 + _ROW * (place + 0.5)
         words = f"{value:.{digits}f}{unit}"
-        if reach := (most - least) / 2:
-            words += f" ± {reach:.{digits}f}"
         picture.text(names, y, name, "name", "end")
-        picture.line(at(least), y, at(most), y, "whisker")
-        for end in (least, most):
-            picture.line(at(end), y - 5, at(end), y + 5, "whisker")
+        reach = (most - least) / 2
+        if math.isfinite(reach):
+            words += f" ± {reach:.{digits}f}" if reach else ""
+            picture.line(at(least), y, at(most), y, "whisker")
+            for end in (least, most):
+                picture.line(at(end), y - 5, at(end), y + 5, "whisker")
         picture.dot(at(value), y, "dot", f"{name}: {words}")
         picture.text(right + 14, y, words, "value")
     return str(picture)

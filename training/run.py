@@ -7,6 +7,7 @@ wants to know of it is a callback.
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,8 @@ from .trackers import TensorBoard
 from .trainers import Trainer, make_trainer
 
 SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
+# What says how the player is measured when the run is over, and who is told of it.
+_AT_THE_END = {"yardsticks", "final_yardsticks", "final_hands", "callbacks"}
 
 Maker = Callable[[Settings], Trainer]
 
@@ -435,6 +438,7 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterabl
     if run.finished and trainer.decisions < settings.decisions:
         run.finished = False
     if settings != before:
+        _check_that_something_is_left(run, before)
         with written_whole(path, "w") as file:
             file.write(settings.as_yaml())
         run.commands.append(
@@ -444,6 +448,29 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterabl
         run.finished = False
         run.save()
     return run
+
+
+def _check_that_something_is_left(run: Run, before: Settings) -> None:
+    """Refuse changed settings with which nothing would be trained, nor measured in another way."""
+    settings, played = run.settings, run.trainer.decisions
+    if settings.decisions != before.decisions and settings.decisions <= played:
+        raise SettingsError(
+            f"decisions is {settings.decisions:,}, and {run.folder} has played {played:,} already: "
+            f"give more than that, as in decisions={2 * played}"
+        )
+    spent = run.seconds / 60
+    if settings.minutes != before.minutes and 0 < settings.minutes < spent:
+        raise SettingsError(
+            f"minutes is {settings.minutes:g}, and {run.folder} has taken {spent:.2g} already: "
+            f"give more than that, as in minutes={max(1, math.ceil(2 * spent))}, or 0 for no limit"
+        )
+    was, now = before.as_mapping(), settings.as_mapping()
+    changed = [name for name, value in now.items() if value != was[name]]
+    if played >= settings.decisions and not _AT_THE_END.intersection(changed):
+        raise SettingsError(
+            f"{', '.join(changed)}: {run.folder} has played its {played:,} decisions, so that "
+            f"nothing would come of it: give more beside, as in decisions={2 * played}"
+        )
 
 
 def _no_state(folder: Path) -> str:

@@ -61,6 +61,30 @@ def test_json_of_a_ladder_holds_the_ratings(rungs: Result) -> None:
     assert told["elo"][0]["low"] < told["elo"][0]["value"] < told["elo"][0]["high"]
 
 
+def test_a_ladder_of_few_hands_tells_no_interval_that_it_does_not_know() -> None:
+    few = ladder(["random", "threshold"], hands=20, seed=1, key=KEY)
+    assert few.pairings[0].win_rate.value == 1
+    text = as_text(few)
+    assert re.search(r"1\. threshold +\d+ +– ", text)
+    assert "± 0 " not in text
+    assert "Where Elo has no interval (–), these results tell none" in text
+    told = json.loads(few.text())["ladder"]["elo"][0]
+    assert (told["low"], told["high"]) == (None, None)
+    page = as_html(few, load_rules("classic"))
+    assert not re.search(r"\b(inf|nan)\b", page)
+    lone = as_text(ladder(["random", "threshold"], hands=2, seed=1, key=KEY))
+    assert "inf" not in lone.replace("information", "")
+
+
+def test_players_that_play_the_same_cards_are_told_so() -> None:
+    alike = as_text(ladder(["a=random", "b=random", "threshold"], hands=40, seed=1, key=KEY))
+    assert "a and b came out level on every deal" in alike
+    assert alike.count("came out level") == 1
+    measured = evaluate("random", "random", hands=40, seed=1, key=KEY)
+    assert "random and random came out level on every deal" in measured.notes[-1]
+    assert measured.pairings[0].margin.half_width == 0
+
+
 def test_csv_has_a_line_for_each_pairing(run: Result) -> None:
     lines = list(csv.DictReader(as_csv(run).splitlines()))
     assert [line["opponent"] for line in lines] == ["random", "random-exact"]

@@ -150,3 +150,21 @@ def test_who_wins_everything_is_rated_by_half_a_tie() -> None:
     assert found.padded
     assert np.isfinite([each.value for each in found.elo]).all()
     assert found.elo[0].value > found.elo[1].value == pytest.approx(found.elo[2].value)
+
+
+def test_a_rating_that_nothing_bounds_has_no_interval() -> None:
+    games, scores = all_met(3, 10), np.array([[0, 10, 10], [0, 0, 5], [0, 5, 0]])
+    assert not np.isfinite([each.half_width for each in fit_ratings(games, scores).elo]).any()
+    # Against an anchor that two of them are tied to, theirs are known.
+    first, second, third = fit_ratings(games, scores, anchor=1).elo
+    assert np.isinf(first.half_width)
+    assert second.half_width == 0
+    assert 0 < third.half_width < 1000
+
+
+def test_results_that_never_varied_tell_no_interval() -> None:
+    scores = np.array([[0, 5], [5, 0]])
+    found = fit_ratings(all_met(2, 10), scores, variances=all_met(2, 0))
+    assert not found.padded
+    assert [each.value for each in found.elo] == [1000, 1000]
+    assert np.isinf([each.half_width for each in found.elo]).all()

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from german_whist.training.display import Lines
 from german_whist.training.ppo import PPO
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, make_trainer, resume, start
-from german_whist.training.settings import Settings
+from german_whist.training.settings import Settings, SettingsError
 
 SMALL = [
     *("games=64", "layers=16,16", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
@@ -240,6 +241,45 @@ def test_a_run_goes_on_with_changed_settings_and_its_card_tells(tmp_path: Path) 
     before = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
     assert main(["train", "--resume", str(folder), "layers=9"]) != 0
     assert before == {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+
+
+@pytest.fixture
+def finished(whole: Path, tmp_path: Path) -> Path:
+    """A copy of the run that nothing interrupted."""
+    return Path(shutil.copytree(whole, tmp_path / "finished"))
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(each): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("decisions=1900",), r"decisions is 1,900, and .* played 4,\d+ already: give more .*=8"),
+        (("decisions=1900", "final_hands=90"), "decisions is 1,900, and"),
+        (("minutes=1e-6",), "minutes is 1e-06, and .* has taken .* already: .* minutes=1, or 0"),
+        (("entropy=0.2", "clip=0.3"), r"clip, entropy: .*its 4,\d+ decisions.* as in decisions=8"),
+    ],
+)
+def test_a_resumed_run_refuses_what_would_train_and_measure_nothing(
+    words: tuple[str, ...], told: str, finished: Path
+) -> None:
+    before = files_of(finished)
+    with pytest.raises(SettingsError, match=told):
+        resume(finished, make_trainer, words)
+    assert files_of(finished) == before
+
+
+def test_a_finished_run_is_measured_anew_where_that_alone_is_asked_for(finished: Path) -> None:
+    before = weights(finished)
+    resume(finished, make_trainer, ["final_hands=120", "final_yardsticks=threshold"]).go(quiet())
+    card = read_checkpoint(checkpoints_in(finished / "checkpoints")[-1]).card
+    assert {(each.opponent, each.hands) for each in card.measured} >= {
+        ("random", 120),
+        ("threshold", 120),
+    }
+    assert same(before, weights(finished))
 
 
 def test_what_is_no_run_is_not_resumed(tmp_path: Path) -> None:

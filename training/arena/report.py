@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .results import Ladder, Pairing, Result, figures_of
-from .texts import duration, milliseconds, percent, signed
+from .texts import duration, milliseconds, percent, reach, signed
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def ratings_table(result: Result, ladder: Ladder) -> Table:
             (
                 f"{place}. {player}",
                 f"{elo.value:.0f}",
-                "–" if player == ladder.anchor else f"± {elo.half_width:.0f}",
+                "–" if player == ladder.anchor else reach(elo, 0) or "–",
                 percent(mean_score(result, player)),
                 milliseconds(mean_ms(result, player)),
             )

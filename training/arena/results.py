@@ -411,9 +411,7 @@ class Result:
             told["ladder"] = {
                 "anchor": self.ladder.anchor,
                 "padded": self.ladder.ratings.padded,
-                "elo": [
-                    {"player": player, **elo.to_json()} for player, elo in self.ladder.ranked()
-                ],
+                "elo": [{"player": player, **_plain(elo)} for player, elo in self.ladder.ranked()],
             }
         return told
 
@@ -459,6 +457,12 @@ def pairing_of(
         ),
         **_counted(Pairing, tally),
     )
+
+
+def came_out_level(tally: Tally) -> bool:
+    """Whether no deal told the players apart, as where both make the same choices in every hand."""
+    margin = k.GAME_MARGIN
+    return tally.pairs > 1 and not tally.faults and not tally.moments[margin, margin]
 
 
 def _counted(kind: type, *counted: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ there is believed no more, and the pairing is played again from its beginning.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,15 @@ from ...engine.state import SEATS
 from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
 from . import kernels as k
 from .play import Chunk, Setting, Tally
-from .results import Ladder, Pairing, Result, ladder_of, pairing_of, strongest_first
+from .results import (
+    Ladder,
+    Pairing,
+    Result,
+    came_out_level,
+    ladder_of,
+    pairing_of,
+    strongest_first,
+)
 from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
 
 DEFAULT_HANDS = 10_000
@@ -373,6 +382,14 @@ class Arena:
                 "A player won or lost everything that ties it to the others: ratings were found "
                 "with half a tie added to every pairing."
             )
+        if found is not None and any(math.isinf(elo.half_width) for elo in found.ratings.elo):
+            yield "Where Elo has no interval (–), these results tell none: more hands may."
+        for (i, j), course in zip(self._places, self.courses, strict=True):
+            if came_out_level(course.tally):
+                yield (
+                    f"{self.names[i]} and {self.names[j]} came out level on every deal, as players "
+                    "do that make the same choices in every hand: nothing was measured."
+                )
         if self.complete and self.until is not None:
             wide = [each for each in pairings if each.win_rate.half_width > self.until]
             if wide:

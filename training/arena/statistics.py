@@ -110,6 +110,7 @@ class Ratings:
     """Elo ratings in the order of the players."""
 
     elo: tuple[Estimate, ...]
+    """Without bounds where the results tell no interval."""
     padded: bool
     """Some players won, or lost, everything against the others: their ratings, which would be
     without bound, were found with half a tie added to every pairing."""
@@ -125,10 +126,11 @@ def fit_ratings(
     `variances[i, j]` is the variance of that score as measured; by default the games count as
     independent wins and losses. The anchor, or without one the mean of all, is rated `base`.
     Intervals are those of the likelihood's curvature, widened or narrowed by the measured
-    variances.
+    variances; there is none where half a tie that was added decides, or where nothing varied.
     """
     games, scores = np.asarray(games, float), np.asarray(scores, float)
     count = len(games)
+    bounded = _bounded(scores, anchor)
     padded = not tied_together(scores)
     if padded:
         met = games > 0
@@ -146,6 +148,8 @@ def fit_ratings(
     contrast = np.eye(count) - against[None, :]
     values = contrast @ strength * ELO_SCALE + base
     errors = np.sqrt(np.maximum(np.diag(contrast @ covariance @ contrast.T), 0)) * ELO_SCALE
+    told = bounded & (errors > 1e-9)
+    errors[~told & (np.arange(count) != anchor)] = math.inf
     elo = tuple(
         Estimate(float(value), float(value - _Z * error), float(value + _Z * error))
         for value, error in zip(values, errors, strict=True)
@@ -164,10 +168,22 @@ def _laplacian(weights: Array) -> Array:
 
 def tied_together(scores: Array) -> bool:
     """Whether everybody scored, by steps, against everybody: else some rating has no bound."""
+    return bool(_scored_by_steps(scores).all())
+
+
+def _scored_by_steps(scores: Array) -> Array:
+    """Who scored against whom, or against one who did."""
     reach = (np.asarray(scores) > 0) | np.eye(len(scores), dtype=bool)
     for _ in range(len(scores)):
         reach = (reach.astype(int) @ reach.astype(int)) > 0
-    return bool(reach.all())
+    return reach
+
+
+def _bounded(scores: Array, anchor: int | None) -> Array:
+    """Whose rating the results bound on both sides, against the anchor or the mean of all."""
+    reach = _scored_by_steps(scores)
+    both = reach & reach.T
+    return np.full(len(scores), both.all()) if anchor is None else both[anchor]
 
 
 def _most_likely(games: Array, scores: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from .statistics import Estimate
 
 
@@ -17,8 +19,14 @@ def percent_with_reach(share: Estimate) -> str:
 
 
 def number_with_reach(number: Estimate, digits: int = 2) -> str:
-    """A signed figure with half of its interval, as `+0.12 ± 0.04`."""
-    return f"{signed(number.value, digits)} ± {number.half_width:.{digits}f}"
+    """A signed figure with half of its interval, as `+0.12 ± 0.04`, if it is known."""
+    return f"{signed(number.value, digits)} {reach(number, digits)}".rstrip()
+
+
+def reach(number: Estimate, digits: int) -> str:
+    """Half of a figure's interval as `± 0.04`; nothing where no interval is known."""
+    half = number.half_width
+    return f"± {half:.{digits}f}" if math.isfinite(half) else ""
 
 
 def signed(value: float, digits: int = 2) -> str:
