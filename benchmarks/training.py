@@ -15,9 +15,9 @@ from typing import Any, Literal
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from german_whist.agents.card import Critic
+from german_whist.engine.threads import usable_threads
 from german_whist.training.measuring import MEASURING_KEY, MEASURING_SEED
 from german_whist.training.ppo_settings import PPOSettings, SB3Settings
-from german_whist.training.trainers import usable_threads
 
 from .measure import Row
 

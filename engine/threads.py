@@ -15,6 +15,13 @@ LEAST = 256
 """Fewer games are not worth handing over to another thread."""
 
 
+def usable_threads() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Threads:
     """So many threads, the calling one among them."""
 

@@ -17,13 +17,14 @@ from typing import IO, Any
 import msgspec
 
 from ..engine.files import written_whole
+from ..engine.threads import usable_threads
 from .claim import claim_new, claim_numbered
 from .compare import Comparison, compare, runs_in
 from .session import Wanted, resolved
 from .settings import SettingsError
 from .stopping import Stopped
 from .tables import REPORT
-from .trainers import trainer_kind, usable_threads
+from .trainers import trainer_kind
 
 _SHARED = "training.yaml"
 _PACKAGE = __name__.partition(".")[0]

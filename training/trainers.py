@@ -8,7 +8,6 @@ group `german_whist.trainers`.
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..agents.card import NetworkCard
 from ..agents.naming import Registry, loaded
+from ..engine.threads import usable_threads
 from .settings import Settings, SettingsError
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -144,13 +144,6 @@ def torch_device(settings: Settings) -> str:
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
     return device
-
-
-def usable_threads() -> int:
-    """As many threads as this process may use cores."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _missing(error: ImportError) -> Exception:

@@ -24,18 +24,12 @@ import numpy as np
 from ..compiled import warm_up
 from ..files import locked, written_whole
 from ..progress import Progress
+from ..threads import usable_threads
 from .generator import fill_high, fill_low
 from .layout import layer_size
 from .store import HEADER_BYTES, Kind, Opened, Part, TablebaseError, header, open_part, parts_of
 
 Report = Callable[[str], None]
-
-
-def usable_threads() -> int:
-    """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def in_chunks(kind: Kind, n: int, threads: int, work: Callable[[int, int], Any]) -> list[Any]:

@@ -21,8 +21,8 @@ from ..bits import popcount
 from ..cards import SUITS, Card, card, card_set, cards_of
 from ..compiled import jit, warm_up
 from ..state import FOLLOW, NO_TRUMP, OVER
+from ..threads import usable_threads
 from ..view import View
-from .build import usable_threads
 from .choices import best_card_compiled, solve_moves
 from .layout import MOST_CARDS
 from .opening import no_tables, tables

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from german_whist.engine.endgame.build import build, usable_threads
+from german_whist.engine.endgame.build import build
 from german_whist.engine.endgame.layout import MOST_CARDS, layer_size
 from german_whist.engine.endgame.opening import DEFAULT_CARDS
 from german_whist.engine.endgame.search import BASE_CARDS
@@ -25,6 +25,7 @@ from german_whist.engine.endgame.store import (
     tablebase_folder,
 )
 from german_whist.engine.endgame.verify import verify
+from german_whist.engine.threads import usable_threads
 
 _MOST_THREADS = 1024
 
