@@ -170,3 +170,12 @@ class Vague(RandomAgent):
     @property
     def perfect_endgame(self) -> bool:
         raise LookupError("who knows")
+
+
+class Fainting(RandomExactAgent):
+    """Says that it plays endings perfectly, and fails in some of them."""
+
+    def act(self, views: Array, rng: Array) -> Array:
+        if ((views["stock_left"] == 0) & (views["hand"] % 3 == 0)).any():
+            raise RuntimeError("this ending is too hard")
+        return super().act(views, rng)

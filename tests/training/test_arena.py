@@ -95,6 +95,15 @@ def test_who_only_says_that_it_is_perfect_is_believed_no_more(opponent: str, wor
     assert not any("says that" in note for note in played.notes)
 
 
+@pytest.mark.parametrize("second", [False, True])
+def test_who_fails_in_endings_is_believed_no_more_and_its_opponent_still_is(second: bool) -> None:
+    players = [f"{PLAYERS}Fainting", "random-exact"]
+    found = evaluate(*(players[::-1] if second else players), hands=100)
+    assert [each.perfect for each in found.pairings[0].stages] == [second, not second]
+    notes = [note for note in found.notes if "says that it plays endings perfectly" in note]
+    assert [note.split(" says")[0] for note in notes] == [f"{PLAYERS}Fainting"]
+
+
 def test_records_of_one_that_only_says_so_are_written_once() -> None:
     written: list[list[str]] = []
     for player in (f"{PLAYERS}Boaster", "random"):

@@ -107,6 +107,18 @@ def test_ratings_are_found_again() -> None:
     assert np.mean([each.value for each in mean.elo]) == pytest.approx(1000)
 
 
+def test_ratings_are_found_however_far_apart_players_are_and_however_seldom_they_met() -> None:
+    generator = np.random.default_rng(3)
+    for players in (2, 3, 5):
+        for _ in range(20):
+            elo = 1000 + generator.normal(size=players) * 900
+            games = np.triu(10 ** generator.uniform(0, 4, (players, players)), 1)
+            games += games.T
+            found = fit_ratings(games, scores_of(elo, games), anchor=0).elo
+            told = np.array([each.value for each in found])
+            assert told == pytest.approx(elo - elo[0] + 1000, abs=0.5)
+
+
 def test_two_players_are_rated_by_the_formula() -> None:
     games = all_met(2, 100)
     found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1).elo[0]

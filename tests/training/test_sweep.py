@@ -51,6 +51,7 @@ def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
     assert wanted.keys() == SPACE.keys()
     assert isinstance(wanted["epochs"], int)
     assert best.about.startswith("the best of 3 trials, ")
+    assert 0 < study.best_value < 1
     # Once there are enough of them, nothing more is tried.
     assert main([*command]) == 0
     assert len(list((folder / "trials").iterdir())) == 3

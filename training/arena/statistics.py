@@ -187,23 +187,17 @@ def _bounded(scores: Array, anchor: int | None) -> Array:
 
 
 def _most_likely(games: Array, scores: Array) -> Array:
-    """The strengths that make the scores most likely, by Newton's method with halved steps."""
+    """The strengths that make the scores most likely, by Newton's method.
+
+    From equal strengths it does not overshoot, however far apart the players are.
+    """
     strength = np.zeros(len(games))
-
-    def likelihood(at: Array) -> float:
-        return float(-(scores * np.logaddexp(0, at[None, :] - at[:, None])).sum())
-
     for _ in range(200):
         chance = _chances(strength)
         slope = (scores - games * chance).sum(axis=1) - np.diag(scores - games * chance)
         weights = games * chance * (1 - chance)
         np.fill_diagonal(weights, 0)
         step = np.linalg.pinv(_laplacian(weights)) @ slope
-        now = likelihood(strength)
-        for _ in range(50):
-            if likelihood(strength + step) >= now - 1e-9 * abs(now):
-                break
-            step /= 2
         strength = strength + step
         if np.abs(step).max() < 1e-10:
             break
