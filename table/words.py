@@ -190,6 +190,11 @@ def won_by_me(view: View, tricks: Sequence[Trick], index: int) -> bool:
     """Whether this seat won a trick that both cards were played to."""
     if index + 1 < len(tricks):
         return tricks[index + 1].i_led
+    return won_last(view)
+
+
+def won_last(view: View) -> bool:
+    """Whether this seat won the last trick: who did chooses, or leads next."""
     return view.to_move if view.phase == "choose" else view.i_lead
 
 

@@ -343,7 +343,7 @@ def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
     card = None if action == TAKE_HIDDEN else CARDS[action]
     yield _event(KINDS[was.phase], who, words.did(names[who], was.phase, action), _text(card))
     if was.phase == "follow":
-        winner = _trick_winner(session, now)
+        winner = PERSON if words.won_last(now) else OPPONENT
         yield _event("won", winner, say("event.win", name=names[winner]))
     if now.stock_left < was.stock_left:
         yield from _drawn(names, after)
@@ -360,13 +360,6 @@ def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
             yield _event("match_over", winner, words.headline(names, score, "match"))
 
 
-def _trick_winner(session: Session, now: View) -> int:
-    """Who won the trick that was just followed: the one who chooses, or leads next."""
-    if now.phase == "choose":
-        return session.turn or 0
-    return PERSON if now.i_lead else OPPONENT
-
-
 def _drawn(names: tuple[str, str], after: Glance) -> Iterator[Event]:
     """Who drew what, the winner of the trick first."""
     last = list(after.mine.tricks())[-1]
@@ -374,7 +367,7 @@ def _drawn(names: tuple[str, str], after: Glance) -> Iterator[Event]:
     if after.theirs is not None:
         theirs = list(after.theirs.tricks())[-1].my_draw
     drawn = {PERSON: last.my_draw, OPPONENT: theirs}
-    winner = PERSON if after.mine.i_lead else OPPONENT
+    winner = PERSON if words.won_last(after.mine) else OPPONENT
     for who in (winner, 1 - winner):
         text = say("event.draw", name=names[who], card=words.drawn(drawn[who]))
         yield _event("drew", who, text, _text(drawn[who]))
