@@ -15,7 +15,7 @@ import german_whist.table
 from german_whist import load_rules
 from german_whist.table import replay
 from german_whist.table.browser import finished_hands, messages, serve_learning
-from german_whist.table.browser.messages import Around, state_of
+from german_whist.table.browser.messages import Around, glance, played, state_of
 from german_whist.table.session import PERSON, Session, Settings
 from german_whist.table.terminal.drawing import Table, page
 from german_whist.table.terminal.styled_text import flowed, ink_for, sentence, text_of_line
@@ -51,3 +51,18 @@ def test_page_and_terminal_say_the_same(rules: str) -> None:
         if view.trick:
             assert re.search(r"([Yy]ou|[Tt]hreshold) won", said.last) or view.phase == "choose"
         session.play(rng.choice(view.legal())) if session.turn == PERSON else session.answer()
+
+
+@pytest.mark.parametrize("rules", ["classic", "draft"])
+def test_a_trick_is_told_as_won_by_who_moves_next(rules: str) -> None:
+    session, rng = Session(Settings(load_rules(rules), "threshold", seed=3)), random.Random(3)
+    told = 0
+    while session.turn is not None:
+        before, legal = glance(session), session.game.legal()
+        action = rng.choice(legal) if session.turn == PERSON else session.decide()
+        session.play(action) if session.turn == PERSON else session.play_decided(action)
+        won = [each.who for each in played(session, before, action) if each.kind == "won"]
+        if won and session.turn is not None:
+            assert won == [session.turn]
+            told += 1
+    assert told == 25
