@@ -131,6 +131,17 @@ _WORDS: dict[type[Any], str] = {
 }
 
 
+_BOUNDED = (inspect.IntType, inspect.FloatType)
+_PLURALS: dict[type[Any], str] = {
+    inspect.IntType: "whole numbers",
+    inspect.FloatType: "numbers",
+    inspect.StrType: "texts",
+    inspect.DictType: "mappings",
+    inspect.StructType: "mappings",
+    inspect.DataclassType: "mappings",
+}
+
+
 def wanted_of(kind: Any) -> str:
     """What a type takes, in words, as errors and help tell it."""
     return _wanted(inspect.type_info(kind))
@@ -143,10 +154,10 @@ def _wanted(about: Any) -> str:
         return " or ".join(_wanted(each) for each in about.types)
     if isinstance(about, inspect.LiteralType):
         return "one of " + ", ".join(map(str, about.values))
-    if isinstance(about, (inspect.IntType, inspect.FloatType)):
+    if isinstance(about, _BOUNDED):
         return _WORDS[type(about)] + _bounds(about)
     if isinstance(about, inspect.CollectionType):
-        return f"a list of which each is {_wanted(about.item_type)}{_length(about)}"
+        return f"a list of {_length(about)}{_several(about.item_type)}"
     for kind, words in _WORDS.items():
         if isinstance(about, kind):
             return words
@@ -160,9 +171,23 @@ def _bounds(about: Any) -> str:
     return f" of {' and '.join(told)}" if told else ""
 
 
+def _several(about: Any) -> str:
+    """The same of many."""
+    if isinstance(about, inspect.Metadata):
+        return _several(about.type)
+    if isinstance(about, inspect.LiteralType):
+        return "words, each " + _wanted(about)
+    for kind, words in _PLURALS.items():
+        if isinstance(about, kind):
+            bounds = _bounds(about).removeprefix(" of ") if kind in _BOUNDED else ""
+            return words + (f", each {bounds}" if bounds else "")
+    return f"which each is {_wanted(about)}"
+
+
 def _length(about: Any) -> str:
+    """How many there have to be, before the word for them."""
     least = about.min_length
-    return f", at least {least} of them" if least else ""
+    return {None: "", 0: "", 1: "one or more "}.get(least, f"at least {least} ")
 
 
 def shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from ..agents.card import Critic, Kind, Ranks
@@ -10,6 +11,7 @@ from .settings import (
     AboveNothing,
     AtLeastNothing,
     Count,
+    Idle,
     Names,
     Settings,
     SettingsError,
@@ -102,20 +104,50 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         super().__post_init__()
         if not self.learning_rate and not self.learning_rate_end:
             raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
-        if self.epochs == 1 and self.minibatch >= self.games * (self.steps or self.episode):
-            # There is one step, in which neither a probability nor the policy has moved yet.
-            idle = ("clip",) if self.average else ("clip", "pull")
-            self.refuse_idle(
-                idle,
-                f"with epochs {self.epochs} and a minibatch of {self.minibatch} decisions there "
-                "is one step an iteration; give more epochs, or leave it out",
-            )
         if self.games < len(self.all_options):
             raise SettingsError(
                 f"games is {self.games}: of {len(self.all_options)} rule sets each needs one"
             )
-        self._check_attention()
+        if self.network == "attention" and self.attention_width % self.attention_heads:
+            raise SettingsError(
+                f"attention_width is {self.attention_width}: it has to divide among "
+                f"{self.attention_heads} heads"
+            )
         self._check_pool()
+
+    def idle(self) -> Iterator[Idle]:
+        """What has no effect beside the other settings."""
+        yield from super().idle()
+        if self.epochs == 1 and self.minibatch >= self.iteration:
+            # There is one step, in which neither a probability nor the policy has moved yet.
+            yield Idle(
+                ("clip",) if self.average else ("clip", "pull"),
+                f"with epochs {self.epochs} and a minibatch of {self.minibatch} decisions there "
+                "is one step an iteration; give more epochs, or leave it out",
+            )
+        if self.network != "attention":
+            yield Idle(
+                ("attention_layers", "attention_heads", "attention_width"),
+                f"network is {self.network!r}; give network=attention, or leave it out",
+            )
+        if not self.pool_games:
+            yield Idle(
+                ("opponents", "pool_size", "pool_every"),
+                "pool_games is 0; give the share of games that are played against others, as in "
+                "pool_games=0.2, or leave it out",
+            )
+        else:
+            yield from _idle_in_pool(self)
+
+    def in_vain(self) -> Iterator[Idle]:
+        """What comes to nothing though a preset may hold it."""
+        yield from super().in_vain()
+        yield from _too_large(self)
+
+    @property
+    def iteration(self) -> int:
+        """The decisions of an iteration, at most."""
+        return self.games * (self.steps or self.episode)
 
     @property
     def episode(self) -> int:
@@ -126,33 +158,14 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
         return foreplay if self.horizon == "foreplay" else foreplay + 2 * rules.hand
 
-    def _check_attention(self) -> None:
-        if self.network != "attention":
-            self.refuse_idle(
-                ("attention_layers", "attention_heads", "attention_width"),
-                f"network is {self.network!r}; give network=attention, or leave it out",
-            )
-        elif self.attention_width % self.attention_heads:
-            raise SettingsError(
-                f"attention_width is {self.attention_width}: it has to divide among "
-                f"{self.attention_heads} heads"
-            )
-
     def _check_pool(self) -> None:
         if not self.pool_games:
-            self.refuse_idle(
-                ("opponents", "pool_size", "pool_every"),
-                "pool_games is 0; give the share of games that are played against others, as in "
-                "pool_games=0.2, or leave it out",
-            )
             return
         if int(self.pool_games * self.games) < 1:
             raise SettingsError(
                 f"pool_games is {self.pool_games} and has no effect: of {self.games} games that "
                 f"is none; give at least {1 / self.games:.2g}"
             )
-        if not self.pool_size:
-            self.refuse_idle(("pool_every",), "pool_size is 0; leave it out")
         _check_somebody_joins(self, f"pool_games is {self.pool_games} and has no effect")
 
 
@@ -185,19 +198,46 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
             raise SettingsError("learning_rate is 0: nothing would be learnt")
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: SB3 learns in float32 alone")
-        if not self.pool_size:
-            self.refuse_idle(("pool_every",), "pool_size is 0; leave it out")
         _check_somebody_joins(self, "opponents is empty")
+
+    def idle(self) -> Iterator[Idle]:
+        """What has no effect beside the other settings."""
+        yield from super().idle()
+        yield from _idle_in_pool(self)
         if len(self.opponents) == 1 and (not self.pool_size or self.pool_every >= self.decisions):
-            self.refuse_idle(
-                ("swap_every",), f"the opponent is {self.opponents[0]!r} all the time; leave it out"
-            )
+            why = f"the opponent is {self.opponents[0]!r} all the time; leave it out"
+            yield Idle(("swap_every",), why)
+
+    def in_vain(self) -> Iterator[Idle]:
+        """What comes to nothing though a preset may hold it."""
+        yield from super().in_vain()
+        yield from _too_large(self)
+
+    @property
+    def iteration(self) -> int:
+        """The decisions of an iteration."""
+        return self.games * self.steps
+
+
+def _too_large(settings: PPOSettings | SB3Settings) -> Iterator[Idle]:
+    """A minibatch that no iteration fills."""
+    if settings.minibatch > settings.iteration:
+        yield Idle(
+            ("minibatch",),
+            f"an iteration has {settings.iteration:,} decisions at most; give no more than that",
+        )
+
+
+def _idle_in_pool(settings: PPOSettings | SB3Settings) -> Iterator[Idle]:
+    """What has no effect in a pool that no earlier self joins."""
+    if not settings.pool_size:
+        yield Idle(("pool_every",), "pool_size is 0; leave it out")
+    elif settings.pool_every >= settings.decisions:
+        yield Idle(("pool_size",), "pool_every is not below decisions, so nobody joins")
 
 
 def _check_somebody_joins(settings: PPOSettings | SB3Settings, what: str) -> None:
     """Refuse a pool that nobody is in and nobody will join."""
-    if settings.pool_size and settings.pool_every >= settings.decisions:
-        settings.refuse_idle(("pool_size",), "pool_every is not below decisions, so nobody joins")
     if settings.opponents:
         return
     if not settings.pool_size:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .reading import Shelf, made, read_words
+from .reading import Shelf, made, made_with_words, read_words
 from .settings import Settings, SettingsError, written
 from .trainers import own_settings, settings_kind
 
@@ -38,15 +39,11 @@ def load_settings(wanted: str | Path | None, words: Iterable[str] = ()) -> Setti
 
 
 def _with_words(values: Mapping[str, Any], words: Iterable[str], source: str) -> Settings:
-    """Settings with `key=value` words over them; whichever of the two is wrong is blamed."""
+    """Settings with `key=value` words over them, of which each has to come to something."""
     typed = [*words]
-    given = read_words(typed)
-    try:
-        return settings_from({**values, **given}, shlex.join(typed) or source)
-    except SettingsError:
-        # A file that is wrong by itself is what is told of.
-        settings_from(values, source)
-        raise
+    settings = made_with_words(settings_from, values, typed, source)
+    settings.refuse_in_vain(read_words(typed))
+    return settings
 
 
 def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
@@ -88,18 +85,28 @@ def _apart(wanted: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]
 
 def words_of(values: Mapping[str, Any]) -> list[str]:
     """Settings as words of the command line."""
-    return [f"{key}={written(value)}" for key, value in values.items()]
+    return [_word(name, value) for name, value in values.items()]
+
+
+def _word(name: str, value: Any) -> str:
+    """A setting as people write it: a list by its commas, where that reads the same."""
+    if isinstance(value, (list, tuple)):
+        bare = f"{name}={','.join(map(written, value))}"
+        with suppress(SettingsError):
+            if value and read_words([bare])[name] == [*value]:
+                return bare
+    return f"{name}={written(value)}"
 
 
 def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settings:
     """Settings from the fields of a file; unknown names and wrong values are refused."""
     name = values.get("trainer", _USUAL)
-    if not isinstance(name, str):
-        raise SettingsError(f"{source}: trainer is {name!r}: it has to be a text")
     try:
+        if not isinstance(name, str):
+            raise SettingsError(f"trainer is {name!r}: it has to be a text")
         kind = settings_kind(name)
     except SettingsError as error:
-        raise SettingsError(f"{source}: {error}") from None
+        raise SettingsError(f"{source}: {error}" if source else str(error)) from None
     what = f"a setting of the {name} trainer"
     return made(kind, {**values, "trainer": name}, source, what)
 
@@ -113,6 +120,7 @@ def split_seeds(words: Iterable[str]) -> tuple[list[str], list[int] | None]:
             continue
         value = read_words([word])["seeds"]
         found = value if isinstance(value, list) else [value]
-        if not all(isinstance(each, int) for each in found):
-            raise SettingsError(f"seeds are {found}: they have to be whole numbers")
+        if any(isinstance(each, bool) or not isinstance(each, int) for each in found):
+            told = word.partition("=")[2] or "empty"
+            raise SettingsError(f"seeds is {told}: give whole numbers, as in seeds=1,2,3")
     return rest, found

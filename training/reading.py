@@ -5,7 +5,7 @@ Whatever is not known or does not fit is refused with a sentence that names the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -17,8 +17,9 @@ from msgspec import inspect
 
 from ..engine.files import read_yaml_mapping
 from ..engine.words import meant
-from .settings import Checked, SettingsError
+from .settings import Checked, SettingsError, misfits
 
+S = TypeVar("S")
 T = TypeVar("T", bound=Checked)
 
 
@@ -74,15 +75,41 @@ def listed(found: Mapping[str, str]) -> str:
 
 
 def made(kind: type[T], values: Mapping[str, Any], source: str, what: str) -> T:
-    """A structure from the fields of a file, each of which is `what`."""
+    """A structure from the fields of a file, each of which is `what`.
+
+    All that is wrong is told; without a source that is of words that somebody just typed.
+    """
     known = {each.name: each.type for each in msgspec.structs.fields(kind)}
+    strange = [each for each in values if each not in known]
+    wrong = [
+        f"{each!r} is not {what}{meant(each, known, listed=len(strange) == 1)}" for each in strange
+    ]
+    typed = {each: _as_typed(value, known[each]) for each, value in values.items() if each in known}
     try:
-        for each in values:
-            if each not in known:
-                raise SettingsError(f"{each!r} is not {what}{meant(each, known)}")
-        return kind(**{each: _as_typed(value, known[each]) for each, value in values.items()})
+        if wrong:
+            raise SettingsError("; ".join([*wrong, *misfits(kind, typed)]))
+        return kind(**typed)
     except SettingsError as error:
-        raise SettingsError(f"{source}: {error}") from None
+        raise SettingsError(f"{source}: {error}" if source else str(error)) from None
+
+
+def made_with_words(
+    make: Callable[[dict[str, Any], str], S],
+    values: Mapping[str, Any],
+    words: Iterable[str],
+    source: str,
+) -> S:
+    """What `make` makes of fields and their source, with `key=value` words over the fields.
+
+    Whichever of the two is wrong is blamed.
+    """
+    given = read_words(words)
+    try:
+        return make({**values, **given}, "" if given else source)
+    except SettingsError:
+        # A file that is wrong by itself is what is told of.
+        make({**values}, source)
+        raise
 
 
 def _as_typed(value: Any, kind: Any) -> Any:

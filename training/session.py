@@ -95,14 +95,19 @@ def resolved(
 
 def train_on(
     folder: str | Path,
+    words: Iterable[str] = (),
     *,
     callbacks: Iterable[object] = (),
     quiet: bool = False,
     **changes: Any,
 ) -> Trained:
-    """Go on with a run from where its state was saved last, some settings changed."""
+    """Go on with a run from where its state was saved last, some settings changed.
+
+    They are changed by `key=value` words or by `changes`.
+    """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    return _shown(resume(Path(folder), words=words_of(changes), callbacks=callbacks), quiet)
+    all_words = [*words, *words_of(changes)]
+    return _shown(resume(Path(folder), words=all_words, callbacks=callbacks), quiet)
 
 
 def _shown(run: Run, quiet: bool) -> Trained:

@@ -8,9 +8,9 @@ here; a trainer adds its own fields in a structure of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 import yaml
@@ -43,20 +43,25 @@ class Checked(Struct, frozen=True, kw_only=True, dict=True):
     """Settings of which each is what its type says."""
 
     def __post_init__(self) -> None:
-        for name, kind in _types(type(self)).items():
-            check_value(name, getattr(self, name), kind)
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        if wrong := [*misfits(type(self), values)]:
+            raise SettingsError("; ".join(wrong))
 
     def as_mapping(self) -> dict[str, Any]:
         """Every setting, as a YAML file gives it."""
         plain = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in plain.items()
-        }
+        return {name: _plain(value) for name, value in plain.items()}
 
     def as_yaml(self) -> str:
         """The resolved settings as a file."""
         return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
+
+
+class Idle(NamedTuple):
+    """Settings that have no effect, and why."""
+
+    names: tuple[str, ...]
+    why: str
 
 
 class Settings(Checked, frozen=True, kw_only=True):
@@ -139,6 +144,39 @@ class Settings(Checked, frozen=True, kw_only=True):
             _ = self.all_options
         except ValueError as error:
             raise SettingsError(str(error)) from None
+        usual = {each.name: each.default for each in msgspec.structs.fields(self)}
+        given = [name for name, value in usual.items() if getattr(self, name) != value]
+        self._refuse(self.idle(), given)
+
+    def idle(self) -> Iterator[Idle]:
+        """Settings without effect beside the others, wherever they come from."""
+        yield from ()
+
+    def in_vain(self) -> Iterator[Idle]:
+        """Settings that never come to anything, which a preset may hold and nobody should type."""
+        measured = (self.decisions - 1) // self.measure_every
+        if self.patience and measured <= self.patience:
+            yield Idle(
+                ("patience",),
+                f"of {self.decisions:,} decisions and a measurement every {self.measure_every:,} "
+                f"there are {measured} on the way, and it takes {self.patience + 1} to end the "
+                "run; give a smaller measure_every, or more decisions",
+            )
+
+    def refuse_in_vain(self, typed: Collection[str]) -> None:
+        """Refuse what somebody typed that comes to nothing."""
+        self._refuse(self.in_vain(), typed)
+
+    def _refuse(self, found: Iterable[Idle], given: Collection[str]) -> None:
+        told = []
+        for each in found:
+            names = [name for name in each.names if name in given]
+            values = [f"{name} is {_plain(getattr(self, name))!r}" for name in names]
+            if names:
+                has = " and has" if len(names) == 1 else ", which have"
+                told.append(f"{', '.join(values)}{has} no effect: {each.why}")
+        if told:
+            raise SettingsError("; and ".join(told))
 
     @property
     def options(self) -> Options:
@@ -177,15 +215,6 @@ class Settings(Checked, frozen=True, kw_only=True):
             for each, options in zip(_listed(self.rules), self.all_options, strict=True)
         ]
         return {**super().as_mapping(), "rules": told if len(told) > 1 else told[0]}
-
-    def refuse_idle(self, names: Iterable[str], why: str) -> None:
-        """Refuse settings that were given a value of their own and have no effect."""
-        usual = {each.name: each.default for each in msgspec.structs.fields(self)}
-        for name in names:
-            value = getattr(self, name)
-            if value != usual[name]:
-                told = list(value) if isinstance(value, tuple) else value
-                raise SettingsError(f"{name} is {told!r} and has no effect: {why}")
 
 
 class Setting(Struct, frozen=True):
@@ -226,24 +255,34 @@ def written(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=10_000).split("\n...")[0].strip()
 
 
-def check_value(name: str, value: Any, kind: Any) -> None:
-    """Refuse a value that is not what a setting takes, with what it does take."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise SettingsError(f"{name} is {value}: it has to be a finite number")
-    try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        raise SettingsError(misfit(name, value, kind)) from None
+def misfits(kind: type[Checked], values: Mapping[str, Any]) -> Iterator[str]:
+    """Of each value that is not what a setting takes a sentence, with what it does take."""
+    for name, taken in _types(kind).items():
+        value = values.get(name, msgspec.NODEFAULT)
+        if value is msgspec.NODEFAULT:
+            continue
+        if isinstance(value, float) and not math.isfinite(value):
+            yield f"{name} is {value}: it has to be a finite number"
+            continue
+        try:
+            msgspec.convert(value, taken)
+        except msgspec.ValidationError:
+            yield _misfit(name, value, taken)
 
 
-def misfit(name: str, value: Any, kind: Any) -> str:
+def _misfit(name: str, value: Any, kind: Any) -> str:
     """Why a value is none for a setting, in a sentence."""
-    told = list(value) if isinstance(value, tuple) else value
+    told = "empty" if value is None else repr(_plain(value))
     allowed = getattr(msgspec.inspect.type_info(kind), "type", msgspec.inspect.type_info(kind))
     near = ""
     if isinstance(allowed, msgspec.inspect.LiteralType):
         near = meant(value, map(str, allowed.values), listed=False)
-    return f"{name} is {told!r}: it has to be {wanted_of(kind)}{near}"
+    return f"{name} is {told}: it has to be {wanted_of(kind)}{near}"
+
+
+def _plain(value: Any) -> Any:
+    """A value as a YAML file gives it."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 @cache

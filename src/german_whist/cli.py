@@ -85,9 +85,9 @@ def _whole_number(text: str) -> int:
     if len(text) <= _MOST_DIGITS:
         with suppress(ValueError):
             return int(text)
-    shown = text if len(text) <= _MOST_DIGITS else f"{text[:_MOST_DIGITS]}..."
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     raise argparse.ArgumentTypeError(
-        f"{shown!r} is not a whole number of at most {_MOST_DIGITS} digits"
+        f"{text[:_MOST_DIGITS] + '...'!r} is not a whole number of at most {_MOST_DIGITS} digits"
     )
 
 

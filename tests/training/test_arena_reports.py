@@ -283,7 +283,7 @@ def test_every_config_is_a_ladder() -> None:
     ("values", "words"),
     [
         ({"player": ["random"]}, "did you mean 'players'"),
-        ({"players": [1]}, "a list of which each is a text"),
+        ({"players": [1]}, "a list of texts"),
         ({"hands": "many"}, "it has to be a whole number"),
     ],
 )

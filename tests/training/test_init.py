@@ -154,7 +154,7 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"layers": (6,)}, r"has layers \[6, 5\], and this training \[6\]: give 'layers=\[6, 5\]'"),
+        ({"layers": (6,)}, r"has layers \[6, 5\], and this training \[6\]: give layers=6,5"),
         ({"ranks": "real"}, "has ranks closed, and this training real: give ranks=closed"),
         ({"layout": "raw"}, "reads the layout trump-first, .* raw: give layout=trump-first"),
         ({"network": "attention"}, "has network mlp, and this training attention: give network=m"),

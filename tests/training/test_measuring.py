@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 pytest.importorskip("torch")
@@ -126,6 +127,6 @@ def test_a_measurement_whose_process_died_is_made_here(waited: Path) -> None:
 
 def test_who_waits_for_measurements_has_them_at_once(tmp_path: Path) -> None:
     watching = Watching()
-    wanted = settings("patience=5")
+    wanted = msgspec.structs.replace(settings(), patience=5)
     start(tmp_path / "run", wanted, callbacks=[watching]).go(quiet())
     assert [measured == trained for measured, trained in watching.seen] == [True] * 3

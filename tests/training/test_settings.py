@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from german_whist.training.presets import (
     command_of,
     load_settings,
     settings_from,
+    words_of,
 )
+from german_whist.training.reading import read_words
 from german_whist.training.settings import Settings, SettingsError, described
 from german_whist.training.trainers import own_settings
 
@@ -92,7 +95,11 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
             "attention_width is 64: it has to divide among 5 heads",
         ),
         ("average=1", "average is 1.0: .* less than 1"),
-        ("layers=0", r"layers is \[0\]: .* each is a whole number of at least 1"),
+        ("layers=0", r"layers is \[0\]: .* a list of one or more whole numbers, each at least 1$"),
+        ("yardsticks=1", r"yardsticks is \[1\]: it has to be a list of texts$"),
+        ("entropy=", "entropy is empty: it has to be a number"),
+        ("entropy=much clip=0", r"clip is 0\.0: .*; entropy is 'much': it has to be a number"),
+        ("entrpy=1 folds=2 clip=0", "'entrpy' is not .*'entropy'.*; 'folds' is not .*; clip is"),
         ("rules=clasic", "'classic'"),
         ("reward=points,win", "a text"),
         ("trainer=pppo", "trainer: 'pppo' is not a trainer; did you mean 'ppo'"),
@@ -145,6 +152,15 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
             ("opponents=random", "pool_every=1e9", "swap_every=7"),
             "swap_every is 7 and has no effect: the opponent is 'random' all the time",
         ),
+        (
+            "quick",
+            ("pool_size=5", "pool_every=5", "attention_heads=2"),
+            "^attention_heads is 2 and has no effect: .*; and pool_size is 5, pool_every is 5, "
+            "which have no effect: pool_games is 0",
+        ),
+        ("quick", ("patience=5",), "patience is 5 and has no effect: .* there are 5 on the way"),
+        ("quick", ("minibatch=200_000",), "minibatch is 200000 .*: an iteration has 106,496"),
+        ("sb3", ("minibatch=100_000",), "minibatch is 100000 .*: an iteration has 13,312"),
         ("quick", ("learning_rate=0",), "nothing is learnt"),
         ("sb3", ("learning_rate=0",), "nothing would be learnt"),
         *(
@@ -183,6 +199,17 @@ def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], t
         load_settings(preset, words)
 
 
+def test_what_a_preset_says_in_vain_beside_the_words_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("preset: quick\npatience: 3\nminibatch: 8192\n")
+    with pytest.raises(SettingsError, match="patience is 3"):
+        load_settings(path, ["decisions=300_000", "games=64", "patience=3"])
+    assert load_settings(path, ["decisions=300_000", "games=64"])
+    for preset in PRESETS.names():
+        load_settings(preset, ["decisions=300_000"])
+        load_settings(preset, ["games=32"])
+
+
 @pytest.mark.parametrize(
     ("preset", "words"),
     [
@@ -192,6 +219,8 @@ def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], t
         ("quick", ("learning_rate=0", "learning_rate_end=1e-3")),
         ("sb3", ("opponents=random", "pool_size=0")),
         ("sb3", ("opponents=[]",)),
+        ("quick", ("patience=4",)),
+        ("quick", ("minibatch=106_496",)),
     ],
 )
 def test_what_has_its_effect_is_taken(preset: str, words: tuple[str, ...]) -> None:
@@ -204,12 +233,12 @@ def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"mine\.yaml: entropy is 'much'"):
         load_settings(path, ["seed=2"])
     path.write_text("seed: 2\n")
-    with pytest.raises(SettingsError, match=r"^entropy=much seed=3: entropy is 'much'"):
+    with pytest.raises(SettingsError, match=r"^entropy is 'much'"):
         load_settings(path, ["entropy=much", "seed=3"])
     # Right with what was typed, and not without.
     path.write_text("opponents: [threshold]\n")
     assert load_settings(path, ["pool_games=0.2"])
-    with pytest.raises(SettingsError, match=r"^entropy=much: entropy"):
+    with pytest.raises(SettingsError, match=r"^entropy is 'much'"):
         changed_settings(load_settings("quick"), ["entropy=much"])
 
 
@@ -225,6 +254,35 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
     assert yaml.safe_load(capsys.readouterr().out)["entropy"] == 0.2
     assert main(["train", "quick", "entrop=0.2", "--show"]) == 2
     assert "'entropy'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--list", "quick", "decisions=4"], "--list lists the presets .*: leave out quick"),
+        (["--list", "--run", "here"], "leave out --run"),
+        (["--resume", "here", "--show"], "in the run's own folder: leave out --show"),
+        (["--resume", "here", "--run", "there"], "leave out --run"),
+        (["quick", "folder=here"], "folder=here: that is an option: write --run here"),
+        (["--resume", "here", "folder=there"], "write --run there"),
+        (["quick", "seeds="], "seeds is empty: give whole numbers, as in seeds=1,2,3"),
+        (["quick", "seeds=a"], "seeds is a: give whole numbers"),
+        (["quick", "decisions=2e6", "attention_layers=3"], "train: attention_layers is 3 and has"),
+    ],
+)
+def test_the_command_refuses_what_it_would_not_do(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", *words]) == 2
+    assert re.search(told, capsys.readouterr().err)
+
+
+def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
+    assert words_of({"layers": (512, 256), "opponents": ["random", "value:13"]}) == [
+        *("layers=512,256", "opponents=random,value:13"),
+    ]
+    for value in ([], ["random"], ["flat-mc:16,voids", "random"], ["true", "random"]):
+        assert read_words(words_of({"opponents": value})) == {"opponents": value}
 
 
 # -- files that build on presets

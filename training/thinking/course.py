@@ -8,12 +8,12 @@ everything, and makes it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ...engine.files import read_yaml_mapping, written_whole
-from ..reading import Shelf, made, read_words
+from ..reading import Shelf, made, made_with_words
 from ..settings import (
     AboveNothing,
     Checked,
@@ -71,7 +71,11 @@ class Course(Checked, frozen=True, kw_only=True):
 def load_course(wanted: str, words: Iterable[str] = ()) -> Course:
     """A course from a preset or a file, with `key=value` words over it."""
     values, source = COURSES.values(wanted)
-    return made(Course, {**values, **read_words(words)}, source, "a setting of a study")
+    return made_with_words(_course_from, values, words, source)
+
+
+def _course_from(values: Mapping[str, Any], source: str) -> Course:
+    return made(Course, values, source, "a setting of a study")
 
 
 def keep_settings(folder: Path, course: Course) -> None:
@@ -82,7 +86,7 @@ def keep_settings(folder: Path, course: Course) -> None:
         with written_whole(path, "w") as file:
             file.write(course.as_yaml())
         return
-    kept = made(Course, read_yaml_mapping(path), str(path), "a setting of a study")
+    kept = _course_from(read_yaml_mapping(path), str(path))
     for name in Course.__struct_fields__:
         before, now = getattr(kept, name), getattr(course, name)
         if before != now and name != "about":

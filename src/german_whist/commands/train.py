@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.words import meant
 from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
-from ..training.reading import listed, read_words
+from ..training.reading import listed
 from ..training.settings import as_help
 
 if TYPE_CHECKING:
@@ -42,15 +42,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, show, begin or resume."""
     if arguments.list:
+        given = ["--show"] if arguments.show else []
+        given += [*filter(None, [arguments.preset]), *arguments.words]
+        for option in ("run", "resume"):
+            given += [f"--{option}"] if getattr(arguments, option) is not None else []
+        if given:
+            raise ValueError(f"--list lists the presets and takes no more: leave out {given[0]}")
         print(listed(PRESETS.about()))
         return 0
     preset: str | None = arguments.preset
     words: list[str] = arguments.words
     if preset is not None and "=" in preset:
         preset, words = None, [preset, *words]
+    _check_no_option(words)
     if arguments.resume is not None:
         if preset is not None:
             raise ValueError("--resume goes on with the settings of the run: leave out the preset")
+        if arguments.run is not None or arguments.show:
+            idle = "--show" if arguments.run is None else "--run"
+            raise ValueError(f"--resume goes on in the run's own folder: leave out {idle}")
         return _resumed(arguments.resume, words)
     if preset is None and not words:
         raise ValueError("name a preset, as in `train quick`; --list tells which there are")
@@ -69,6 +79,15 @@ def run(arguments: argparse.Namespace) -> int:
     return _told(lambda: train(settings, folder=arguments.run, name=name))
 
 
+def _check_no_option(words: list[str]) -> None:
+    """Refuse options that are written as settings are."""
+    options = {"folder": "--run", "run": "--run", "resume": "--resume"}
+    for word in words:
+        name, mark, value = word.partition("=")
+        if mark and name in options:
+            raise ValueError(f"{word}: that is an option: write {options[name]} {value}")
+
+
 def _resumed(folder: Path, words: list[str]) -> int:
     """Go on with a run, or with all runs of a folder with several seeds."""
     from ..training.compare import runs_in
@@ -79,7 +98,7 @@ def _resumed(folder: Path, words: list[str]) -> int:
         return _told(lambda: train_seeds_on(folder, words))
     from ..training.session import train_on
 
-    return _told(lambda: train_on(folder, **read_words(words)))
+    return _told(lambda: train_on(folder, words))
 
 
 def _told(trained: Callable[[], Trained | Comparison]) -> int:
