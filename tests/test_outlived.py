@@ -57,14 +57,18 @@ def environment(place: Path, **more: str) -> dict[str, str]:
         ("replay hands.jsonl --plain", ""),
         ("replay hands.jsonl --html hand.html", "hand.html"),
         ("export champion -o half.safetensors", "half.json"),
+        ("export champion", "champion.onnx"),
+        ("endgame AS_KS_2H QS_JS_3H --trump H", ""),
+        ("analyse hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),
         ("exploit random --rules tiny.yaml", ""),
         ("play random --plain --seed 1", "data/table.sqlite3"),
         ("play --export hands.csv", "hands.csv"),
     ],
 )
 def test_nobody_has_to_read_what_is_told(words: str, left: str, place: Path) -> None:
+    asked = [word.replace("_", " ") for word in words.split()]
     with open(place / "typed") as typed:
-        assert told_to_nobody(place, *words.split(), stdin=typed.fileno()) == 0
+        assert told_to_nobody(place, *asked, stdin=typed.fileno()) == 0
     assert (place / left).exists()
 
 
@@ -77,6 +81,8 @@ def test_nobody_has_to_read_what_is_told(words: str, left: str, place: Path) -> 
         "exploit random --rules tiny.yaml",
         "play random --plain --seed 1",
         "play --statistics",
+        "analyse hands.jsonl --search flat-mc:2",
+        "ladder random-exact threshold counting --hands 20",
     ],
 )
 def test_every_encoding_tells_all_of_it(words: str, encoding: str, place: Path) -> None:

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from german_whist.engine import compiled
-from german_whist.engine.compiled import COMPILED, inlined, jit, machine_code_folder, pasted
+from german_whist.engine.compiled import COMPILED, called, inlined, jit, machine_code_folder, pasted
 from german_whist.engine.files import locked
 from german_whist.engine.play import suit_of
 
@@ -51,7 +51,9 @@ def answer_of(folder: Path, names: tuple[str, str]) -> int:
             sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("decorator", [jit, inlined, pasted], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "decorator", [jit, inlined, pasted, called], ids=lambda each: each.__name__
+)
 @pytest.mark.parametrize("home", ["", "engine"])
 def test_an_edited_helper_of_a_users_function_gives_the_new_answer(
     decorator: object, home: str, tmp_path: Path

@@ -62,12 +62,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def compiled_with(cache: Path) -> subprocess.CompletedProcess[str]:
-    """Compile the small function with a cache folder."""
+def compiled_with(cache: Path, script: str = SMALL) -> subprocess.CompletedProcess[str]:
+    """Compile the small function, or run another script, with a cache folder."""
     told = {**os.environ, "GERMAN_WHIST_CACHE": str(cache)}
     told.pop("NUMBA_CACHE_DIR", None)
     return subprocess.run(
-        [sys.executable, "-c", SMALL], env=told, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], env=told, capture_output=True, text=True, check=True
     )
 
 
@@ -145,7 +145,36 @@ def test_records_that_can_not_be_added_are_told_with_their_file(tmp_path: Path) 
         append_records(tmp_path / "file" / "hands.jsonl", [record_of(game)])
 
 
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_path_that_may_not_be_written_asks_for_another(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that can only be read, which not everybody may mount."""
+
+    def refuse(name: object, *_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), name)
+
+    path = tmp_path / "a.json"
+    monkeypatch.setattr(os, "open", refuse)
+    for deed in (check_writable, lambda path: write(path, b"x")):
+        with pytest.raises(CanNotWrite) as found:
+            deed(path)
+        assert str(found.value) == (
+            f"{path} can not be written ({os.strerror(number)}): name a path that you may write"
+        )
+
+
 # -- the cache
+
+
+@compiled_only
+def test_a_game_is_played_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    script = "from german_whist import Game\ngame = Game(seed=1)\nprint(game.play(game.legal()[0]))"
+    told = compiled_with(tmp_path / "file" / "cache", script)
+    assert told.returncode == 0
+    assert told.stderr.count("can not be written") == 1
+    assert "Traceback" not in told.stderr
 
 
 @compiled_only

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from german_whist.agents.base import decision_streams
+from german_whist.engine.game import Game
 from german_whist.engine.streams import fresh_secret, key_of_bytes, secret_of_seed, siphash
 
 # SipHash-2-4 of the bytes 0, 1, 2 ... under the key of the bytes 0 to 15: the published values
@@ -88,3 +90,18 @@ def test_a_fresh_secret_is_another_each_time() -> None:
 def test_a_key_has_sixteen_bytes() -> None:
     with pytest.raises(ValueError, match="a key has 16 bytes, and 3 were given"):
         key_of_bytes(b"abc")
+
+
+def test_the_streams_of_decisions_are_that_hash_of_deal_seat_trick_and_phase() -> None:
+    """So neither the key, nor the deal, nor another decision's stream can be had from one."""
+    game, views, messages = Game(seed=4), [], []
+    for number in range(30):
+        seat = game.turn or 0
+        view = game.view(seat).record
+        views.append(view)
+        place = 128 * seat + 4 * int(view["trick"][0]) + int(view["phase"][0])
+        messages.append(number.to_bytes(8, "little") + place.to_bytes(8, "little"))
+        game.play(game.legal()[0])
+    for key in (KEY, bytes(16), fresh_secret()):
+        found = decision_streams(key_of_bytes(key), np.arange(30), np.concatenate(views))
+        assert found.tolist() == [plain_siphash(key, message) for message in messages]
