@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..engine.rules import Match, Rules, load_rules
+from ..engine.rules import Match, Rules, load_rules, named_rules
 from .base import Agent, CannotPlay
 from .champion import WEIGHTS
 from .checkpoint import Checkpoint, find_checkpoint, is_checkpoint, read_card
@@ -42,7 +42,7 @@ def common_rules(players: Iterable[object], wanted: Any = None) -> Rules:
     Those are the classic ones if all do, else what their cards have in common.
     """
     if wanted is not None:
-        return load_rules(wanted)
+        return _rules_wanted(wanted)
     bound = [(_title(player), found) for player in players if (found := rules_of(player))]
     usual = load_rules(_USUAL)
     offered = [usual, *(rules for _, found in bound[:1] for rules in found)]
@@ -51,6 +51,19 @@ def common_rules(players: Iterable[object], wanted: Any = None) -> Rules:
             return rules
     each = "; ".join(dict.fromkeys(f"{title} plays {_names(found)}" for title, found in bound))
     raise CannotPlay(f"there are no rules that all of these play: {each}")
+
+
+def _rules_wanted(wanted: Any) -> Rules:
+    """Rules as they are given, or those that a checkpoint or a run plays, by its path."""
+    if not isinstance(wanted, (str, Path)) or wanted in named_rules():
+        return load_rules(wanted)
+    if not is_checkpoint(str(wanted)):
+        return load_rules(wanted)
+    place = find_checkpoint(wanted)
+    rules, *others = Checkpoint(place, {}, read_card(place)).rules
+    if others:
+        raise CannotPlay(f"{wanted} plays {_names((rules, *others))}: name one of them")
+    return rules
 
 
 def load_agent(player: object, rules: Any = None, *, match: Match | None = None) -> Agent:

@@ -96,9 +96,16 @@ def named_object(source: str) -> object:
     imported = _imported(module)
     if not hasattr(imported, name):
         raise ValueError(
-            f"{source}: {module} has no {name!r}{meant(name, dir(imported), listed=False)}"
+            f"{source}: {module} has no {name!r}{meant(name, _made_in(imported), listed=False)}"
         )
     return getattr(imported, name)
+
+
+def _made_in(module: object) -> list[str]:
+    """What a module has of its own that can be called; what it imports is somebody else's."""
+    found = vars(module).items()
+    own = [name for name, each in found if getattr(each, "__module__", "") == module.__name__]  # type: ignore[attr-defined]
+    return [name for name in own if not name.startswith("_") and callable(vars(module)[name])]
 
 
 def _imported(module: str) -> object:

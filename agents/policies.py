@@ -136,7 +136,7 @@ class OnnxAgent(PolicyAgent):
         except ImportError:
             raise ValueError(
                 "onnx files are played by onnxruntime, which is not installed: pip install "
-                "onnxruntime"
+                "'german-whist[onnx]'"
             ) from None
         if not Path(path).is_file():
             raise ValueError(f"{path!r} is no file: name a graph, as in onnx:player.onnx")

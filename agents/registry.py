@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
-from ..engine.words import meant
+from ..engine.words import a_kind_of, meant
 from .base import Agent, CallableAgent, CannotPlay
 from .checkpoint import WEIGHTS, is_checkpoint
 from .naming import Entry, Registry, loaded, raised_at, told_error
@@ -153,7 +153,7 @@ def as_agent(
     if callable(wanted):
         return CallableAgent(wanted, rules, match=match)
     raise TypeError(
-        f"{wanted!r} is a {type(wanted).__name__}: an agent is given by name, as an Agent, or as "
+        f"{wanted!r} is {a_kind_of(wanted)}: an agent is given by name, as an Agent, or as "
         "a function of views and random streams"
     )
 
@@ -161,7 +161,7 @@ def as_agent(
 def _load(source: str | Factory) -> Factory:
     found: Any = loaded(source)
     if not callable(found) and not isinstance(found, Agent):
-        raise ValueError(f"{source} is a {type(found).__name__}, which is not an agent")
+        raise ValueError(f"{source} is {a_kind_of(found)}, which is not an agent")
     return found
 
 
@@ -182,7 +182,7 @@ def _made(
     else:
         made = _called(factory, text, rules, parameters, match, usage)
     if not isinstance(made, Agent):
-        raise ValueError(f"{text} makes a {type(made).__name__}, which is not an Agent")
+        raise ValueError(f"{text} makes {a_kind_of(made)}, which is not an Agent")
     if made.rules != rules:
         raise CannotPlay(f"{text} plays {made.rules.name} and not {rules.name}")
     return made
@@ -261,6 +261,14 @@ def _unknown(text: str, name: str, known: list[str]) -> str:
         )
     if "/" in text or os.sep in text or name.endswith(_FILE_ENDINGS):
         return f"{text!r} is not an agent: there is no such file or folder"
+    bare, comma, parameters = text.partition(",")
+    if comma and bare in known:
+        return f"{text!r} is not an agent: parameters follow a colon, as in {bare}:{parameters}"
+    if name.isidentifier() and Path(f"{name}.py").is_file():
+        return (
+            f"{text!r} is not an agent: there is a file {name}.py here, and what is in it is named "
+            f"as {name}:Class"
+        )
     if "=" in text:
         return f"{text!r} is not an agent: in NAME=PLAYER the name is short and has no : , / or \\"
     own = "agents of your own are named as module:object"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .words import a_kind_of
+
 RANKS = "23456789TJQKA"
 SUITS = "CDHS"
 SUIT_SYMBOLS = "♣♦♥♠"
@@ -76,9 +78,7 @@ def card(value: int | str) -> Card:
             )
         return found
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ValueError(
-            f"{value!r} is a {type(value).__name__}: a card is an id or a text such as TD"
-        )
+        raise ValueError(f"{value!r} is {a_kind_of(value)}: a card is an id or a text such as TD")
     if not 0 <= value < CARDS_IN_ALL:
         raise ValueError(f"{value} is not a card id: ids run from 0 (2C) to 51 (AS)")
     return CARDS[value]

@@ -32,6 +32,7 @@ from .rules import Match, Rules, load_rules
 from .seeds import checked_seed
 from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, RULES, SEATS, VIEW
 from .view import View, write_view
+from .words import a_kind_of
 
 
 class IllegalAction(ValueError):
@@ -385,7 +386,7 @@ class Game:
         if isinstance(action, np.integer):
             return int(action)
         raise IllegalAction(
-            f"{action!r} is a {type(action).__name__}: an action is a card id or a text such as TD"
+            f"{action!r} is {a_kind_of(action)}: an action is a card id or a text such as TD"
         )
 
     def _why_illegal(self, number: int) -> str:

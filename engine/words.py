@@ -9,6 +9,12 @@ from collections.abc import Iterable
 _MOST, _LIKENESS = 2, 0.5
 
 
+def a_kind_of(value: object) -> str:
+    """What type a value is of, with its article."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
+
+
 def meant(word: object, known: Iterable[str], *, listed: bool = True, more: str = "") -> str:
     """The end of a sentence about a word that is not known: what may have been meant.
 

@@ -68,7 +68,7 @@ def claim_new(folder: Path) -> Claim:
             f"{str(folder)!r} can not name a run: its lines in tables and reports would break; "
             "leave out what can not be printed"
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_way(folder)
     _check_empty(folder)
     claim = Claim(folder)
     # Another may have come and gone just before.
@@ -80,6 +80,13 @@ def claim_new(folder: Path) -> Claim:
     return claim
 
 
+def _make_way(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CanNotWrite.at(folder, error) from error
+
+
 def _check_empty(folder: Path) -> None:
     if any(each.name not in (LOCK, HOLDER) for each in folder.iterdir()):
         raise ValueError(f"{folder} is not empty: go on with --resume {folder}, or name another")
@@ -87,10 +94,14 @@ def _check_empty(folder: Path) -> None:
 
 def claim_numbered(base: Path) -> Claim:
     """The first of the folders `base-1`, `base-2`, ... that nobody has made yet."""
-    base.parent.mkdir(parents=True, exist_ok=True)
+    _make_way(base.parent)
     for number in count(1):
         folder = base.with_name(f"{base.name}-{number}")
-        with suppress(FileExistsError):
+        try:
             folder.mkdir()
-            return Claim(folder)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise CanNotWrite.at(folder, error) from error
+        return Claim(folder)
     raise AssertionError

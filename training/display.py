@@ -76,7 +76,7 @@ class Lines(Callback):
     def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
         """Matches against yardsticks are over."""
         for each in found:
-            self.write(f"{each.decisions:>13,} decisions: {each.text()}")
+            self.write(f"measured the checkpoint at {each.decisions:,} decisions: {each.text()}")
 
     def close(self) -> None:
         """Nothing more will be shown."""

@@ -92,3 +92,33 @@ def test_a_file_with_such_a_name_is_that_file(
 def test_names_are_checked(text: str, told: str) -> None:
     with pytest.raises(ValueError, match=re.escape(told)):
         make_agent(text)
+
+
+TINY = Rules(name="tiny", suits=2, ranks=4, hand=2)
+
+
+def test_a_path_of_a_run_or_checkpoint_is_taken_for_its_rules(tmp_path: Path) -> None:
+    trained(tmp_path / "mine", TINY)
+    for path in (tmp_path, tmp_path / "mine", str(tmp_path / "mine.safetensors")):
+        assert common_rules(["random"], path) == TINY
+    trained(tmp_path / "mine", TINY, load_rules("classic"))
+    with pytest.raises(CannotPlay, match="plays tiny, classic: name one of them"):
+        common_rules(["random"], tmp_path)
+
+
+def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nearby.py").write_text(
+        "import numpy as np\n\nfive = 5\n\n\nclass Nap:\n    pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    for text, told in (
+        ("champion,sample", "parameters follow a colon, as in champion:sample"),
+        ("value,13", "as in value:13"),
+        ("nearby", r"there is a file nearby\.py here, .* named as nearby:Class"),
+        ("nearby:np2", "nearby has no 'np2'$|did you mean 'Nap'"),
+        ("nearby:nap", r"did you mean 'Nap'\?$"),
+        ("nearby:five", "nearby:five is an int, which is not an agent"),
+    ):
+        with pytest.raises(ValueError, match=told) as error:
+            make_agent(text)
+        assert "'np'" not in str(error.value)

@@ -39,7 +39,12 @@ def test_the_graph_plays_as_the_player_does(
                for name, each in trainer.player().items()}  # fmt: skip
     path = write_player(tmp_path / "1", weights, settings, trainer.network_card())
     assert main(["export", str(path)]) == 0
-    assert "of torch's" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "of torch's" in told
+    assert "replaces" not in told
+    half = str(tmp_path / "half.safetensors")
+    assert main(["export", str(path), "-o", half]) == main(["export", str(path), "-o", half]) == 0
+    assert capsys.readouterr().out.count("replaces the file that was there") == 1
     graph = ReferenceEvaluator(str(path.with_suffix(".onnx")))
     games = Games(rules, 50, seed=2, layout="trump-first")
     step = games.look()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -290,3 +291,15 @@ def test_the_time_that_is_left_is_not_told_by_the_iteration_that_compiles(tmp_pa
     assert "? left," in lines[0]
     assert not any("? left," in line for line in lines[1:])
     assert len(lines) > 2
+
+
+@pytest.mark.parametrize("claim", [claim_new, claim_numbered])
+def test_a_folder_that_can_not_be_made_is_told_with_what_is_needed(
+    claim: Callable[[Path], Claim], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(OSError, match=r"can not be written .*: name a path that you may write"):
+        claim(tmp_path / "runs" / "quick")

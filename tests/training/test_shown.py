@@ -120,9 +120,9 @@ def test_lines_come_now_and_then_and_stand_in_the_log_with_their_time(clock: lis
     for shown in both:
         shown.on_measured(a_run(), MEASURED[2:3])
     lines = out.getvalue().splitlines()
-    assert [line.split()[0] for line in lines] == ["a", "50,000", "50,000", "50,000"]
+    assert [line.split()[0] for line in lines] == ["a", "50,000", "50,000", "measured"]
     assert lines[1].endswith("? left, entropy 1.234")
-    assert lines[3] == "       50,000 decisions: 75.0 ± 1.2 % against random"
+    assert lines[3] == "measured the checkpoint at 50,000 decisions: 75.0 ± 1.2 % against random"
     assert log.getvalue() == "".join(f"NOW {line}\n" for line in lines)
 
 

@@ -36,7 +36,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         f"(default {DEFAULT_HANDS}, or with --until no limit)",
     )  # fmt: skip
     parser.add_argument(
-        "--rules", metavar="NAME|FILE.yaml",
+        "--rules", metavar="NAME|FILE.yaml|RUN",
         help="rule set (default: classic, or what a trained player plays)",
     )  # fmt: skip
     parser.add_argument(

@@ -41,12 +41,17 @@ def run(arguments: argparse.Namespace) -> int:
     target = arguments.output or usual
     if target.exists() and target.samefile(source):
         raise ValueError(f"{target} is the checkpoint itself: name another file to write")
+    replaced = ", which replaces the file that was there" if target.exists() else ""
     if target.suffix == ".safetensors":
         size = export_half(source, target)
-        print(f"{target}: {size:,} bytes, with its card {target.with_suffix('.json').name}")
+        print(
+            f"{target}: {size:,} bytes, with its card {target.with_suffix('.json').name}{replaced}"
+        )
     elif target.suffix == ".onnx":
         exported = export_onnx(source, target, arguments.rules)
-        print(f"{target}: logits within {exported.apart:.1e} of torch's\n{exported.text()}")
+        print(
+            f"{target}: logits within {exported.apart:.1e} of torch's{replaced}\n{exported.text()}"
+        )
     else:
         raise ValueError(
             f"{target}: its ending says what to write, and {target.suffix!r} is neither .onnx nor "
