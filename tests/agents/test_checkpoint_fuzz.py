@@ -161,7 +161,7 @@ def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> Non
     [
         ({"layout": "upside-down"}, r"json: layout is 'upside-down': it has to be one of raw, tru"),
         ({"actions": "52"}, "actions is '52': it has to be a whole number of at least 1"),
-        ({"rules": []}, "rules is an empty list: .* at least 1 of them"),
+        ({"rules": []}, "rules is an empty list: it has to be a list of one or more mappings"),
         ({"rules": [{"suits": "x"}]}, "suits is 'x'"),
         ({"rules": [3]}, r"rules\[0\] is 3: it has to be a mapping"),
         ({"horizon": 4}, "horizon is 4: it has to be one of foreplay, hand, match"),

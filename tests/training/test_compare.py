@@ -150,7 +150,7 @@ def test_one_command_trains_with_several_seeds(
     [
         ("seeds=1,1", "seeds are [1, 1]: give each once, as in seeds=1,2,3"),
         ("seeds=1,-2", "seed is -2: it has to be a whole number of at least 0"),
-        ("seeds=one", "seeds are ['one']: they have to be whole numbers"),
+        ("seeds=one", "seeds is one: give whole numbers, as in seeds=1,2,3"),
     ],
 )
 def test_seeds_that_are_none_are_refused_before_a_folder_is_made(
