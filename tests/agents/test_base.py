@@ -293,3 +293,18 @@ def test_a_player_can_be_made_into_one_that_remembers(
     monkeypatch.setattr(compiled, "_warm", set())
     mine = type("Mine", (Remembering, kind), {})()
     assert mine.keeps_state
+
+
+def test_too_many_parameters_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one_word.py").write_text(
+        "from german_whist.agents.random import RandomAgent\n\n\n"
+        "class One(RandomAgent):\n"
+        "    def __init__(self, rules, word='', match=None):\n"
+        "        super().__init__(rules, match=match)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert make_agent("one_word:One:a").rules.name == "classic"
+    told = "^the parameters 'a,b' do not fit one_word:One:a,b: give fewer, or other ones$"
+    with pytest.raises(ValueError, match=told):
+        make_agent("one_word:One:a,b")
