@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from german_whist.engine.rules import Match
 from german_whist.training.arena import machine
 from german_whist.training.arena.config import ladder_from
 from german_whist.training.arena.options import (
+    STOPPED,
     add_run_options,
     command_line,
     forfeited_all,
@@ -174,3 +176,7 @@ def test_a_ladder_config_gives_its_options_in_their_units() -> None:
     for wrong in ({"players": {"a": 1}}, {"players": [1]}, {"hands": True}, {"until": "1"}):
         with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} is "):
             ladder_from(wrong, "a file")
+
+
+def test_who_is_stopped_ends_with_the_status_that_shells_give_to_ctrl_c() -> None:
+    assert STOPPED == 128 + signal.SIGINT
