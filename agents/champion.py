@@ -20,7 +20,7 @@ from .thinker import POLICY, ThinkerAgent, is_late
 
 NAME, FIRST_NAME = "champion", "champion-1"
 WEIGHTS = POLICY
-LAST, WORLDS = 2, 16
+LAST, WORLDS = 2, 10
 """How many tricks for the stock it thinks about, and in how many worlds."""
 FIRST_WEIGHTS = Path(__file__).with_name("champion-1.safetensors")
 

@@ -298,7 +298,7 @@ def test_it_thinks_for_a_time_and_stops_when_one_card_is_left() -> None:
 @pytest.mark.parametrize(
     ("name", "as_thinker", "last"),
     [
-        ("champion", "thinker:16", 2),
+        ("champion", "thinker:10", 2),
         ("thinker:5,last=4", "thinker:5", 4),
     ],
 )
