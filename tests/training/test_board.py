@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,6 @@ import yaml
 pytest.importorskip("tensorboard")
 pytest.importorskip("torch")
 
-import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from german_whist.training.callbacks import Watched
@@ -35,13 +34,6 @@ SB3 = [
     *(*SMALL, "games=16", "steps=16", "minibatch=128", "decisions=1500"),
     *("rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 def quiet() -> Lines:

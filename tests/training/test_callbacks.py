@@ -6,7 +6,7 @@ import io
 import os
 import re
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,6 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
-import torch
 from sb3_callbacks import READY, Counting
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
@@ -56,14 +55,6 @@ SMALL = {
     "threads": 1,
     "save_every": 500,
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def settings(**changes: object) -> SB3Settings:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,7 +18,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-import torch
 
 from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
@@ -40,13 +39,6 @@ SMALL = [
         "measuring=here",
     ),
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 def settings(*words: str) -> Settings:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-import torch
 
 from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.checkpoint import (
@@ -41,14 +39,6 @@ TINY: dict[str, Any] = {
     "threads": 1,
     "final_hands": 20,
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def settings(**changes: Any) -> PPOSettings:

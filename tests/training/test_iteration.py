@@ -7,7 +7,6 @@ critic, its gradient by hand, clipping of the gradient, Adam, the average, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -52,14 +51,6 @@ SETTINGS: dict[str, Any] = {
     "pull": 0.5,
     "seed": 5,
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def settings(**changes: Any) -> PPOSettings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-import torch
 
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
@@ -19,14 +17,6 @@ from german_whist.training.players import player_of
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.presets import load_settings
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-import torch
 
 from german_whist.agents.checkpoint import checkpoints_in, read_card
 from german_whist.training import measuring
@@ -29,13 +28,6 @@ SMALL = [
     *("games=64", "layers=8", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
     *("measure_every=1500", "save_every=1000", "measure_hands=40", "final_hands=80"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 def settings(*words: str) -> Settings:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-import torch
 
 from german_whist import named_rules
 from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
@@ -35,14 +33,6 @@ def horizon_of(name: str) -> str:
     except ValueError:
         return "hand"
     return "foreplay"
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 # -- advantages

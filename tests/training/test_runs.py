@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,6 @@ SMALL = [
     ),
     *("pool_games=0.25", "pool_every=600", "pool_size=2", "critic=oracle", "pull=0.01"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 def settings(*words: str) -> Settings:

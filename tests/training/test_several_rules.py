@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +34,6 @@ ALL = {**HIGH, "name": "tiny-all", "counts": "all"}
 LOW = {**HIGH, "name": "tiny-low", "contract": "low"}
 SMALL: dict[str, Any] = {"horizon": "hand", "games": 11, "minibatch": 32, "layers": (16,)}
 OPPONENTS: dict[str, Any] = {"opponents": ("random",), "pool_games": 0.5, "pool_every": 200}
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def settings_of(*rules: Any, **more: Any) -> PPOSettings:
