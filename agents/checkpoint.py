@@ -24,6 +24,7 @@ from safetensors.numpy import load, save
 from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION
+from ..engine.options import AUTO, exact_horizon
 from ..engine.rule_features import rule_features
 from ..engine.rules import Rules, rules_from_mapping, under_its_own_name
 from .base import CannotPlay
@@ -340,4 +341,6 @@ def checkpoint_for(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Chec
     card = msgspec.structs.replace(
         checkpoint.card, network=network, rules=(rules.as_mapping(),), actions=rules.actions
     )
+    if card.horizon == AUTO:
+        card = msgspec.structs.replace(card, horizon=exact_horizon(rules))
     return Checkpoint(checkpoint.path, weights, card)

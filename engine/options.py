@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 REWARDS = ("points", "win", "margin", "tricks")
 HORIZONS = ("hand", "foreplay", "match")
+AUTO = "auto"
+"""In place of a horizon: `foreplay` where endings are exact, else `hand`."""
 OBSERVATIONS = ("vector", "history")
 POINTS, WIN, MARGIN, TRICKS = range(len(REWARDS))
 HAND, FOREPLAY, MATCH = range(len(HORIZONS))
@@ -56,7 +58,7 @@ class GameOptions(TypedDict, total=False):
 _VALUES = {
     "reward": REWARDS,
     "layout": LAYOUTS,
-    "horizon": HORIZONS,
+    "horizon": (*HORIZONS, AUTO),
     "observation": OBSERVATIONS,
 }
 
@@ -157,6 +159,8 @@ def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -
     chosen: dict[str, Any] = {}
     for name, values in _VALUES.items():
         chosen[name] = one_of(name, options.get(name, values[0]), values)
+    if chosen["horizon"] == AUTO:
+        chosen["horizon"] = exact_horizon(loaded)
     horizon, match = chosen["horizon"], options.get("match")
     if isinstance(match, (int, np.integer)) and not isinstance(match, bool):
         match = Match(target=int(match))
@@ -166,25 +170,32 @@ def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -
         raise ValueError(f"match is {match}, which needs horizon 'match' and not {horizon!r}")
     if horizon == "match" and match is None:
         match = _DEFAULT_MATCH
-    if horizon == "foreplay":
-        _check_foreplay(loaded)
+    if horizon == "foreplay" and (why := _no_foreplay(loaded)):
+        raise ValueError(
+            f"horizon is 'foreplay', but the rules {loaded.name} {why}: use 'hand', or 'auto' for "
+            "either, as the rules have it"
+        )
     if match is not None:
         _check_bounded(loaded, chosen["reward"])
     return Options(loaded, match, **chosen)
 
 
-def _check_foreplay(rules: Rules) -> None:
+def exact_horizon(rules: Rules) -> str:
+    """`foreplay` where an ending is worth what exact play makes of it, else `hand`."""
+    return "hand" if _no_foreplay(rules) else "foreplay"
+
+
+def _no_foreplay(rules: Rules) -> str:
+    """Why the foreplay of these rules can not end in an exact worth; nothing if it can."""
     if rules.foreplay_tricks == 0:
-        why = "have no stock, so there is no foreplay to end"
-    elif not rules.open_endgame:
-        why = "set cards aside, so the worth of an ending can not be known"
-    elif rules.hand > MOST_CARDS:
-        why = f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
-    elif rules.race is not None:
-        why = "are a race, whose ending is not worth what its tricks are"
-    else:
-        return
-    raise ValueError(f"horizon is 'foreplay', but the rules {rules.name} {why}: use 'hand'")
+        return "have no stock, so there is no foreplay to end"
+    if not rules.open_endgame:
+        return "set cards aside, so the worth of an ending can not be known"
+    if rules.hand > MOST_CARDS:
+        return f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
+    if rules.race is not None:
+        return "are a race, whose ending is not worth what its tricks are"
+    return ""
 
 
 def _check_bounded(rules: Rules, reward: str) -> None:

@@ -98,7 +98,7 @@ def card_of(settings: Settings, network: NetworkCard, **told: Any) -> Card:
         actions=max(each.rules.actions for each in settings.all_options),
         layout=options.layout,  # type: ignore[arg-type]
         rules=tuple(each.rules.as_mapping() for each in settings.all_options),
-        horizon=options.horizon,  # type: ignore[arg-type]
+        horizon=settings.told_horizon,  # type: ignore[arg-type]
         reward=options.reward,  # type: ignore[arg-type]
         settings=settings.as_mapping(),
         **told,

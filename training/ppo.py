@@ -144,7 +144,7 @@ class PPO(Trainer):
             self.steps, settings.games, self.inputs, self.actions,
             told=self.games.rule_features[:, self.features],
             closed=settings.ranks == "closed", oracle=settings.critic == "oracle",
-            events=max(most_events(each.rules, settings.horizon == "foreplay") for each in options)
+            events=max(most_events(each.rules, each.horizon == "foreplay") for each in options)
             if reads
             else 0,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from ..agents.card import Critic, Kind, Ranks
-from ..engine.rules import Rules
+from ..engine.options import Options
 from .settings import (
     AboveNothing,
     AtLeastNothing,
@@ -152,11 +152,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     @property
     def episode(self) -> int:
         """The decisions of the longest episode, both players'; of a race, the most there can be."""
-        return max(self._episode(each.rules) for each in self.all_options)
-
-    def _episode(self, rules: Rules) -> int:
-        foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
-        return foreplay if self.horizon == "foreplay" else foreplay + 2 * rules.hand
+        return max(_episode(each) for each in self.all_options)
 
     def _check_pool(self) -> None:
         if not self.pool_games:
@@ -217,6 +213,12 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     def iteration(self) -> int:
         """The decisions of an iteration."""
         return self.games * self.steps
+
+
+def _episode(options: Options) -> int:
+    rules = options.rules
+    foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
+    return foreplay if options.horizon == "foreplay" else foreplay + 2 * rules.hand
 
 
 def _too_large(settings: PPOSettings | SB3Settings) -> Iterator[Idle]:

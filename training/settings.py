@@ -17,7 +17,7 @@ import yaml
 from msgspec import Meta, Struct
 
 from ..engine.checking import wanted_of
-from ..engine.options import Options, options_from
+from ..engine.options import AUTO, Options, options_from
 from ..engine.rules import load_rules
 from ..engine.words import meant
 
@@ -91,7 +91,10 @@ class Settings(Checked, frozen=True, kw_only=True):
     ] = "win"
     horizon: Annotated[
         str,
-        says("`foreplay` pays an ending's exact value as it begins; `hand` plays it out."),
+        says(
+            "`foreplay` pays an ending's exact value as it begins; `hand` plays it out; `auto` is "
+            "`foreplay` where endings are exact."
+        ),
     ] = "foreplay"
     layout: Annotated[str, says("How suits are shown: `trump-first`, or `raw`.")] = "trump-first"
     # How long, and from which seed.
@@ -207,6 +210,12 @@ class Settings(Checked, frozen=True, kw_only=True):
                         "called the same: give each once, under a name of its own"
                     )
         return tuple(found)
+
+    @property
+    def told_horizon(self) -> str:
+        """The horizon as a card tells it: `auto` where the rule sets have different ones."""
+        found = {each.horizon for each in self.all_options}
+        return found.pop() if len(found) == 1 else AUTO
 
     def as_mapping(self) -> dict[str, Any]:
         """Every setting, as a YAML file gives it."""

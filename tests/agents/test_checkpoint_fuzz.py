@@ -26,7 +26,7 @@ from german_whist.agents.checkpoint import (
 from german_whist.agents.network import NetworkAgent
 from german_whist.engine.history import HISTORY_VERSION
 from german_whist.engine.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
-from german_whist.engine.options import HORIZONS, REWARDS
+from german_whist.engine.options import AUTO, HORIZONS, REWARDS
 
 INPUTS = [0, 3, 52, 431]
 SIZE = {"layers": 1, "heads": 2, "width": 4, "history_version": HISTORY_VERSION}
@@ -164,7 +164,7 @@ def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> Non
         ({"rules": []}, "rules is an empty list: it has to be a list of one or more mappings"),
         ({"rules": [{"suits": "x"}]}, "suits is 'x'"),
         ({"rules": [3]}, r"rules\[0\] is 3: it has to be a mapping"),
-        ({"horizon": 4}, "horizon is 4: it has to be one of foreplay, hand, match"),
+        ({"horizon": 4}, "horizon is 4: it has to be one of auto, foreplay, hand, match"),
         ({"leyout": "raw"}, "'leyout' is not known here; did you mean 'layout'"),
         ({"network": {**CARD["network"], "inputs": [529]}}, r"network\.inputs\[0\] is 529: .*529"),
         ({"network": {**CARD["network"], "inputs": [3, 5, 3]}}, "network: .*place 3 .* twice"),
@@ -197,7 +197,7 @@ def test_old_cards_are_read_and_a_card_comes_back_as_it_was_written(tmp_path: Pa
 
 def test_the_words_of_a_card_are_those_of_the_engine_and_the_environments() -> None:
     assert get_args(cards.LayoutName) == LAYOUTS
-    assert get_args(cards.Horizon) == HORIZONS
+    assert get_args(cards.Horizon) == (*HORIZONS, AUTO)
     assert get_args(cards.Reward) == REWARDS
 
 

@@ -13,7 +13,7 @@ from rule_parameters import parameters
 from walks import pick
 
 from german_whist import Match, Rules, RulesError, german_whist_v0
-from german_whist.engine.options import REWARDS, Options, options_from
+from german_whist.engine.options import AUTO, REWARDS, Options, options_from
 from plain_whist import NAMED, PlainGame, PlainMatch, PlainRules
 from support import EVERY_SET, engine_rules, plain_rules
 
@@ -182,3 +182,13 @@ def test_options_are_made_of_what_was_given() -> None:
     assert options.match == Match(target=7)
     assert options_from("classic", horizon="match").match == Match(target=25)
     assert options_from("classic").match is None
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_auto_is_the_foreplay_where_it_can_be_played(name: str) -> None:
+    found = options_from(name, horizon=AUTO)
+    try:
+        assert found == options_from(name, horizon="foreplay")
+    except ValueError:
+        assert found == options_from(name, horizon="hand")
+    assert (found.horizon == "hand") == (name in ("race-7", "race-9"))

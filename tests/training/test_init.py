@@ -13,12 +13,16 @@ import pytest
 pytest.importorskip("torch")
 
 
+from german_whist.agents.base import CannotPlay
 from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.checkpoint import (
     policy_alone,
     read_checkpoint,
     write_checkpoint,
 )
+from german_whist.agents.network import NetworkAgent
+from german_whist.engine.rules import load_rules
+from german_whist.envs.self_play import SelfPlayEnv
 from german_whist.training.checkpoint import write_player
 from german_whist.training.display import Lines
 from german_whist.training.init import beginning_of
@@ -148,11 +152,6 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
         ({"ranks": "real"}, "has ranks closed, and this training real: give ranks=closed"),
         ({"layout": "raw"}, "reads the layout trump-first, .* raw: give layout=trump-first"),
         ({"network": "attention"}, "has network mlp, and this training attention: give network=m"),
-        (
-            {"rules": {"name": "other", "suits": 2, "ranks": 4, "hand": 3}},
-            "plays tiny, and this training other: give the same rules",
-        ),
-        ({"horizon": "foreplay"}, "places of the observation .*: give horizon=hand"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_would(
@@ -161,6 +160,64 @@ def test_what_does_not_fit_is_refused_with_what_would(
     path = checkpoint(tmp_path)
     with pytest.raises(SettingsError, match=f"init: .*{told}"):
         begun(path, **changes)
+
+
+WIDER = {"name": "wider", "suits": 2, "ranks": 5, "hand": 2, "choice": True}
+RACE = {"name": "race", "suits": 2, "ranks": 4, "hand": 2, "counts": "all", "race": 2}
+
+
+@pytest.mark.parametrize("network", [{}, {"network": "attention", "attention_width": 8}])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([TINY["rules"]], [WIDER]),
+        ([TINY["rules"]], [TINY["rules"], WIDER, RACE]),
+        ([TINY["rules"], RACE], [RACE, WIDER]),
+        ([RACE, WIDER], [WIDER, TINY["rules"], RACE]),
+        ([TINY["rules"], RACE], [RACE]),
+    ],
+)
+def test_weights_for_other_rules_play_what_both_know_as_before(
+    before: list[Any], after: list[Any], network: dict[str, Any], tmp_path: Path
+) -> None:
+    path = checkpoint(tmp_path, rules=before, **network)
+    trainer, about = begun(path, rules=after, **network)
+    assert (", which plays" in about) == any(each not in before for each in after)
+    assert "lost" not in about
+    begun_path = write_player(
+        tmp_path / "2", trainer.player(), trainer.settings, trainer.network_card()
+    )
+    for each in before:
+        if each not in after:
+            continue
+        rules = load_rules(each)
+        players = [NetworkAgent(rules, one, "endgame=network") for one in (path, begun_path)]
+        games = SelfPlayEnv(64, rules)
+        games.reset(seed=3)
+        for _ in range(12):
+            first, second = (player.likelihoods(games.views()) for player in players)
+            assert np.allclose(first, second, atol=1e-5)
+            games.step(first.argmax(axis=1))
+    assert np.isfinite(trainer.iterate()["value_loss"])
+
+
+def test_what_is_not_read_any_more_is_told(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path, rules=[TINY["rules"], WIDER])
+    _, about = begun(path, rules=[TINY["rules"], RACE])
+    assert "places that are not read here is lost" in about
+
+
+def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path)
+    trainer, _ = begun(path, rules=[TINY["rules"], WIDER])
+    known = set(read_checkpoint(path).card.network.inputs)
+    mine = trainer.network_card()
+    weight = trainer.player()["hidden.0.weight"]
+    new = [k for k, place in enumerate(mine.inputs) if place not in known]
+    assert new
+    assert mine.rule_features
+    assert not weight[:, [*new, *range(len(mine.inputs), weight.shape[1])]].any()
+    assert not trainer.player()["policy.weight"][52].any()
 
 
 def test_a_transformer_of_another_size_is_refused(tmp_path: Path) -> None:
@@ -210,3 +267,14 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     assert np.array_equal(
         again.trainer.player()["policy.weight"], run.trainer.player()["policy.weight"]
     )
+
+
+def test_each_of_several_rule_sets_ends_where_its_endings_are_exact(tmp_path: Path) -> None:
+    trainer, _ = begun(checkpoint(tmp_path), rules=[TINY["rules"], RACE], horizon="auto", steps=4)
+    told = trainer.iterate()
+    assert told["hands"] > 0
+    path = write_player(tmp_path / "2", trainer.player(), trainer.settings, trainer.network_card())
+    assert read_checkpoint(path).card.horizon == "auto"
+    NetworkAgent(RACE, path, "endgame=network")
+    with pytest.raises(CannotPlay, match="'foreplay' and never saw an ending"):
+        NetworkAgent(TINY["rules"], path, "endgame=network")

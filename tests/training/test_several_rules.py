@@ -165,8 +165,6 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
         decisions=500, minibatch=128, final_hands=20, init="both",
     )  # fmt: skip
     assert more.decisions >= 500
-    with pytest.raises(SettingsError, match="both plays tiny, tiny-all, and this training tiny, t"):
-        german_whist.train("tiny", rules=[HIGH, LOW], layers=[8], init="both", quiet=True)
     assert main(["compare", "both", "more"]) == 0
     assert "random (tiny-all)" in capsys.readouterr().out
 
