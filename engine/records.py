@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from .cards import CARDS, TAKE_HIDDEN, card, text_of
 from .files import CanNotWrite, locked, written_whole
 from .game import Game, checked_deal
 from .rules import Match, Rules, load_rules, named_rules
 from .state import SEATS
+
+Record = TypeVar("Record")
 
 RECORD_VERSION = 1
 _HIDDEN_WORD = "hidden"
@@ -342,6 +344,14 @@ class BrokenLine(NamedTuple):
         return f"{self.path}, line {self.line}: {self.reason}"
 
 
+class Line(Protocol):
+    """Whatever can be told as one line of text: a record of any game."""
+
+    def to_line(self) -> str:
+        """The record as one line of JSON."""
+        ...
+
+
 class RecordsRead(NamedTuple):
     """What a file of records holds: the good records, and the lines that are broken."""
 
@@ -351,28 +361,35 @@ class RecordsRead(NamedTuple):
 
 def read_records(path: str | Path) -> RecordsRead:
     """Read a file of records, every hand played again; empty lines are passed over."""
-    path = Path(path)
-    found = RecordsRead([], [])
+    return RecordsRead(*read_lines(Path(path), GameRecord.from_line))
+
+
+def read_lines(
+    path: Path, from_line: Callable[[str], Record]
+) -> tuple[list[Record], list[BrokenLine]]:
+    """The good records of a file, each made by `from_line`, and the lines that are broken."""
+    records: list[Record] = []
+    problems: list[BrokenLine] = []
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
-                found.records.append(GameRecord.from_line(line.decode("utf-8")))
+                records.append(from_line(line.decode("utf-8")))
             except UnicodeDecodeError as error:
-                found.problems.append(BrokenLine(path, number, f"is not UTF-8 text: {error}"))
+                problems.append(BrokenLine(path, number, f"is not UTF-8 text: {error}"))
             except RecordError as error:
-                found.problems.append(BrokenLine(path, number, str(error)))
-    return found
+                problems.append(BrokenLine(path, number, str(error)))
+    return records, problems
 
 
-def write_records(path: str | Path, records: Iterable[GameRecord]) -> None:
+def write_records(path: str | Path, records: Iterable[Line]) -> None:
     """Write a file of records whole: a reader finds the old file or the new one."""
     with written_whole(Path(path), "w") as file:
         file.writelines(record.to_line() + "\n" for record in records)
 
 
-def append_records(path: str | Path, records: Iterable[GameRecord]) -> None:
+def append_records(path: str | Path, records: Iterable[Line]) -> None:
     """Add records to a file; several programs may do so, and a torn last line stays alone."""
     path = Path(path)
     text = "".join(record.to_line() + "\n" for record in records)

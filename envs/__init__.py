@@ -6,27 +6,32 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import german_whist_three_v0 as german_whist_three_v0
     from . import german_whist_v0 as german_whist_v0
     from .gym_env import GermanWhistEnv as GermanWhistEnv
     from .gym_env import GermanWhistVectorEnv as GermanWhistVectorEnv
     from .mixed import MixedSelfPlayEnv as MixedSelfPlayEnv
     from .sb3 import GermanWhistVecEnv as GermanWhistVecEnv
     from .self_play import SelfPlayEnv as SelfPlayEnv
+    from .three_gym import GermanWhistThreeEnv as GermanWhistThreeEnv
 
 _HOME_OF = {
     "GermanWhistEnv": "gym_env",
+    "GermanWhistThreeEnv": "three_gym",
     "GermanWhistVecEnv": "sb3",
     "GermanWhistVectorEnv": "gym_env",
     "MixedSelfPlayEnv": "mixed",
     "SelfPlayEnv": "self_play",
 }
 
-__all__ = ["german_whist_v0", *sorted(_HOME_OF)]
+_MODULES = ("german_whist_three_v0", "german_whist_v0")
+
+__all__ = [*_MODULES, *sorted(_HOME_OF)]
 
 
 def __getattr__(name: str) -> Any:
     """Load on first use: the module of one library does not need the others."""
-    if name == "german_whist_v0":
+    if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -81,7 +81,8 @@ its own and the other's, `won` (1, 0 or -1) and `deal`, the deal's number.
 | `reward` | `points`, `win`, `margin`, `tricks` |
 | `layout` | `raw`, the real suits; `trump-first`, suits relabelled, actions and mask to match |
 | `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays what the ending \
-is worth with best play; `match` |
+is worth with best play; `match`; `auto`, which is `foreplay` where endings are exact, else \
+`hand` |
 | `match` | with horizon `match`: points to play to (default 25), or a `Match` |
 | `observation` | `vector`, `history` |
 | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |

@@ -16,7 +16,10 @@ from types import ModuleType
 from typing import Any
 
 GYMNASIUM_ID = "german_whist/GermanWhist-v0"
-PETTINGZOO_ID = "german_whist/german_whist-v0"  # as the registry keeps german_whist_v0
+GYMNASIUM_ID_OF_THREE = "german_whist/GermanWhistThree-v0"
+# As PettingZoo's registry keeps german_whist_v0 and german_whist_three_v0.
+PETTINGZOO_ID = "german_whist/german_whist-v0"
+PETTINGZOO_ID_OF_THREE = "german_whist/german_whist_three-v0"
 
 
 def _register_in_gymnasium(gymnasium: Any) -> None:
@@ -26,6 +29,9 @@ def _register_in_gymnasium(gymnasium: Any) -> None:
             entry_point="german_whist.envs.gym_env:GermanWhistEnv",
             vector_entry_point="german_whist.envs.gym_env:GermanWhistVectorEnv",
         )
+        gymnasium.register(
+            GYMNASIUM_ID_OF_THREE, entry_point="german_whist.envs.three_gym:GermanWhistThreeEnv"
+        )
 
 
 def _register_in_pettingzoo(pettingzoo: Any) -> None:
@@ -33,6 +39,11 @@ def _register_in_pettingzoo(pettingzoo: Any) -> None:
     if hasattr(pettingzoo, "register") and PETTINGZOO_ID not in pettingzoo.aec_registry:
         pettingzoo.register(
             "aec", PETTINGZOO_ID, entry_point="german_whist.envs.german_whist_v0:env"
+        )
+        pettingzoo.register(
+            "aec",
+            PETTINGZOO_ID_OF_THREE,
+            entry_point="german_whist.envs.german_whist_three_v0:env",
         )
 
 

@@ -18,6 +18,8 @@ from german_whist.engine.games import Games
 from german_whist.engine.history import histories, history_rows
 from german_whist.engine.rules import Match
 from german_whist.engine.streams import below, fraction, keyed
+from german_whist.engine.three import ThreeGame
+from german_whist.engine.three_layout import observation_for_three
 from german_whist.engine.worlds import METHODS, worlds
 from support import EVERY_SET, engine_rules
 
@@ -83,9 +85,19 @@ def _digest_of_worlds(method: str) -> str:
     return hashlib.sha256(worlds(game.view(game.turn or 0), 4, 3, method).tobytes()).hexdigest()
 
 
+def _digest_of_three() -> str:
+    """A hand for three."""
+    digest = hashlib.sha256()
+    game = ThreeGame(seed=5, number=3)
+    while not game.over:
+        digest.update(observation_for_three(game.view()).tobytes())
+        game.play(game.legal()[0])
+    return digest.hexdigest()
+
+
 def digests() -> dict[str, str]:
     """A digest for each rule set and way of play."""
-    result = {"streams": _digest_of_streams()}
+    result = {"streams": _digest_of_streams(), "three": _digest_of_three()}
     result |= {f"worlds, {method}": _digest_of_worlds(method) for method in METHODS}
     for place, name in enumerate(EVERY_SET):
         match = Match(best_of=3) if place % 3 == 0 else None

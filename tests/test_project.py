@@ -38,6 +38,7 @@ FILES_KNOW = {
     "files.py": {"yaml", "platformdirs"},
     "checking.py": {"msgspec"},
     "progress.py": {"rich"},
+    "three_records.py": {"msgspec"},
 }
 
 

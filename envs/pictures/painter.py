@@ -11,6 +11,7 @@ import gymnasium
 from ...engine.game import Game
 from ...engine.options import one_of
 from .scene import scene_of
+from .shapes import Scene
 from .text_table import text_table
 
 RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
@@ -41,7 +42,10 @@ class Painter:
         other_hand = game.hands[1 - seat] if open_hands else None
         if self.mode == "ansi":
             return text_table(view, other_hand=other_hand, names=names)
-        scene = scene_of(view, other_hand=other_hand, names=names)
+        return self.draw(scene_of(view, other_hand=other_hand, names=names))
+
+    def draw(self, scene: Scene) -> Any:
+        """A scene as SVG, as an image, or in the window."""
         if self.mode == "svg":
             from .svg import svg_of
 

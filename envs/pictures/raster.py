@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from .scene import Box, Scene, Shape, Text
+from .shapes import Box, Scene, Shape, Text
 
 _LARGER = 2
 _ANCHORS = {"start": "lm", "middle": "mm", "end": "rm"}

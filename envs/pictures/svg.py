@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape
 
-from .scene import Box, Item, Scene, Shape, Text
+from .shapes import Box, Item, Scene, Shape, Text
 
 _FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from ...engine.cards import SUIT_NAMES, SUIT_SYMBOLS, Card
 from ...engine.view import View
-from .scene import known_hand, result_text, sorted_hand
+from .scene import known_hand, result_text
+from .shapes import sorted_hand
 
 
 def text_table(
@@ -22,9 +23,9 @@ def text_table(
     lines = [
         f"{view.rules.name}: {_stage(view)}, {_trumps(view)}"
         + (", fewer tricks win" if view.low else ""),
-        _line(view, 1, names, width, _shown(sorted_hand(known, view)) + " ??" * hidden),
+        _line(view, 1, names, width, shown_cards(sorted_hand(known, view.trump)) + " ??" * hidden),
         " " * width + _middle(view, names),
-        _line(view, 0, names, width, _shown(sorted_hand(view.hand, view))),
+        _line(view, 0, names, width, shown_cards(sorted_hand(view.hand, view.trump))),
     ]
     if view.phase == "over":
         lines.append(result_text(view, names))
@@ -48,7 +49,8 @@ def _trumps(view: View) -> str:
     return f"trumps {SUIT_NAMES[view.trump]} {SUIT_SYMBOLS[view.trump]}"
 
 
-def _shown(cards: Sequence[Card]) -> str:
+def shown_cards(cards: Sequence[Card]) -> str:
+    """Cards as people read them, in columns."""
     return " ".join(f"{card.symbol:>3}" for card in cards)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pygame
 
 from .raster import image_of
-from .scene import Scene
+from .shapes import Scene
 
 
 class Window:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .engine.rules import load_rules as load_rules
     from .engine.rules import named_rules as named_rules
     from .engine.view import View as View
+    from .envs import german_whist_three_v0 as german_whist_three_v0
     from .envs import german_whist_v0 as german_whist_v0
     from .training.arena import evaluate as evaluate
     from .training.arena import ladder as ladder
@@ -85,6 +86,7 @@ _HOME_OF = {
     "load_rules": "engine.rules",
     "named_rules": "engine.rules",
     "View": "engine.view",
+    "german_whist_three_v0": "envs",
     "german_whist_v0": "envs",
 }
 

@@ -17,7 +17,8 @@ from german_whist.engine.cards import CARDS
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.pictures.painter import Painter
 from german_whist.envs.pictures.raster import image_of
-from german_whist.envs.pictures.scene import WIDTH, Box, Item, Scene, Shape, Text, scene_of
+from german_whist.envs.pictures.scene import WIDTH, scene_of
+from german_whist.envs.pictures.shapes import Box, Item, Scene, Shape, Text
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import ODD
 

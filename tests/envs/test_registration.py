@@ -9,8 +9,9 @@ import sys
 import pytest
 
 KNOWN = {
-    "gymnasium": "gymnasium.spec('german_whist/GermanWhist-v0')",
-    "pettingzoo": "pettingzoo.spec('aec', 'german_whist/german_whist_v0')",
+    "gymnasium": "[gymnasium.spec(f'german_whist/GermanWhist{x}-v0') for x in ('', 'Three')]",
+    "pettingzoo": "[pettingzoo.spec('aec', f'german_whist/german_whist{x}_v0') "
+    "for x in ('', '_three')]",
 }
 MADE = {
     "gymnasium": "gymnasium.make('german_whist/GermanWhist-v0')",
