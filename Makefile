@@ -65,7 +65,7 @@ ladder: $(READY)
 
 strength: $(READY)
 	$(RUN) -m german_whist tablebase build --cards 13
-	$(RUN) -m german_whist.training.arena.strength
+	$(RUN) -m benchmarks.strength
 
 interop: $(READY)
 	$(RUN) docs/interop/run.py

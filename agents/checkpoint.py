@@ -26,7 +26,13 @@ from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION
 from ..engine.options import AUTO, exact_horizon
 from ..engine.rule_features import rule_features
-from ..engine.rules import Rules, rules_from_mapping, under_its_own_name
+from ..engine.rules import (
+    Rules,
+    load_rules,
+    named_rules,
+    rules_from_mapping,
+    under_its_own_name,
+)
 from .base import CannotPlay
 from .card import (
     EVENT_VECTORS,
@@ -303,12 +309,29 @@ def policy_alone(checkpoint: Checkpoint) -> Checkpoint:
     )
 
 
+def rules_wanted(wanted: Any) -> Rules:
+    """Rules as they are given, or those that a checkpoint or a run plays, by its path."""
+    if not isinstance(wanted, (str, Path)) or wanted in named_rules():
+        return load_rules(wanted)
+    if not is_checkpoint(str(wanted)):
+        return load_rules(wanted)
+    place = find_checkpoint(wanted)
+    rules, *others = Checkpoint(place, {}, read_card(place)).rules
+    if others:
+        raise CannotPlay(f"{wanted} plays {names_of((rules, *others))}: name one of them")
+    return rules
+
+
+def names_of(rule_sets: Iterable[Rules]) -> str:
+    """The names of some rule sets, as a sentence takes them."""
+    return ", ".join(each.name for each in rule_sets)
+
+
 def check_listed(listed: Iterable[Rules], rules: Rules, told: str) -> None:
     """Refuse rules that a card does not list, by whatever name; `told` begins the sentence."""
     known = [*listed]
     if not any(map(rules.same_game, known)):
-        names = ", ".join(each.name for each in known)
-        raise CannotPlay(f"{told} {names}, and not {rules.name}")
+        raise CannotPlay(f"{told} {names_of(known)}, and not {rules.name}")
 
 
 def lists(path: Path, rules: Rules) -> bool:

@@ -3,21 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..engine.rules import Match, Rules, load_rules, named_rules
+from ..engine.rules import Match, Rules, load_rules
 from .base import Agent, CannotPlay
 from .champion import WEIGHTS
-from .checkpoint import Checkpoint, find_checkpoint, is_checkpoint, read_card
+from .checkpoint import (
+    Checkpoint,
+    find_checkpoint,
+    is_checkpoint,
+    names_of,
+    read_card,
+    rules_wanted,
+)
 from .registry import agent_names, as_agent, named_player
 
 _USUAL = "classic"
 _CHAMPION = "champion"
 
 
-def rules_of(player: object) -> tuple[Rules, ...] | None:
+def rules_played_by(player: object) -> tuple[Rules, ...] | None:
     """The rule sets that a player is made for; None where it plays any, or where nobody knows."""
     if isinstance(player, Agent):
         return (player.rules,)
@@ -42,28 +49,15 @@ def common_rules(players: Iterable[object], wanted: Any = None) -> Rules:
     Those are the classic ones if all do, else what their cards have in common.
     """
     if wanted is not None:
-        return _rules_wanted(wanted)
-    bound = [(_title(player), found) for player in players if (found := rules_of(player))]
+        return rules_wanted(wanted)
+    bound = [(_title(player), found) for player in players if (found := rules_played_by(player))]
     usual = load_rules(_USUAL)
     offered = [usual, *(rules for _, found in bound[:1] for rules in found)]
     for rules in offered:
         if all(any(map(rules.same_game, found)) for _, found in bound):
             return rules
-    each = "; ".join(dict.fromkeys(f"{title} plays {_names(found)}" for title, found in bound))
+    each = "; ".join(dict.fromkeys(f"{title} plays {names_of(found)}" for title, found in bound))
     raise CannotPlay(f"there are no rules that all of these play: {each}")
-
-
-def _rules_wanted(wanted: Any) -> Rules:
-    """Rules as they are given, or those that a checkpoint or a run plays, by its path."""
-    if not isinstance(wanted, (str, Path)) or wanted in named_rules():
-        return load_rules(wanted)
-    if not is_checkpoint(str(wanted)):
-        return load_rules(wanted)
-    place = find_checkpoint(wanted)
-    rules, *others = Checkpoint(place, {}, read_card(place)).rules
-    if others:
-        raise CannotPlay(f"{wanted} plays {_names((rules, *others))}: name one of them")
-    return rules
 
 
 def load_agent(player: object, rules: Any = None, *, match: Match | None = None) -> Agent:
@@ -80,7 +74,3 @@ def load_agent(player: object, rules: Any = None, *, match: Match | None = None)
 
 def _title(player: object) -> str:
     return player.name if isinstance(player, Agent) else named_player(str(player))[0]
-
-
-def _names(found: Sequence[Rules]) -> str:
-    return ", ".join(rules.name for rules in found)

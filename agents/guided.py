@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.bits import ONE, lowest, popcount
-from ..engine.cards import TAKE_HIDDEN
+from ..engine.cards import ACTIONS_IN_ALL
 from ..engine.compiled import jit
 from ..engine.endgame import Scratch, Tables
 from ..engine.endgame.solver import scratch_here
@@ -36,8 +36,6 @@ from .replies import ask, new_desk
 from .rollouts import play_out, thumb_in_game
 from .thinker import PRIOR, UNLIKELY, check_playable, pays_of
 from .worth import MOST_PLACES, paid_on_average, read_worth, write_game_places
-
-ACTIONS_IN_ALL = TAKE_HIDDEN + 1
 
 
 class Prior(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..engine.bits import NO_CARDS, ONE, SUIT_BITS
+from ..engine.bits import NO_CARDS, ONE, suit_part
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit
 from ..engine.play import Record, stock_left
@@ -33,11 +33,6 @@ OUTCOMES = 14
 
 
 @jit
-def _suit_part(cards: np.uint64, suit: int) -> np.uint64:
-    return (cards >> np.uint64(13 * suit)) & SUIT_BITS
-
-
-@jit
 def write_places(
     mine: np.uint64, theirs: np.uint64, up: np.uint64, rest: np.uint64, mine_seen: np.uint64,
     theirs_seen: np.uint64, trump: int, trick: int, places: np.ndarray,
@@ -47,9 +42,9 @@ def write_places(
     count = 0
     for at in range(4):
         suit = order0 if at == 0 else order1 if at == 1 else order2 if at == 2 else order3
-        own, other = _suit_part(mine, suit), _suit_part(theirs, suit)
-        faced, hidden = _suit_part(up, suit), _suit_part(rest, suit)
-        seen = _suit_part(mine_seen | theirs_seen, suit)
+        own, other = suit_part(mine, suit), suit_part(theirs, suit)
+        faced, hidden = suit_part(up, suit), suit_part(rest, suit)
+        seen = suit_part(mine_seen | theirs_seen, suit)
         there = own | other | faced | hidden
         place = 13 * at + 12
         rank = ONE << np.uint64(12)
@@ -94,10 +89,10 @@ def _order(mine: np.uint64, theirs: np.uint64, trump: int) -> tuple[int, int, in
 
 @jit
 def _goes_before(mine: np.uint64, theirs: np.uint64, a: int, b: int) -> bool:
-    first, second = _suit_part(mine, a), _suit_part(mine, b)
+    first, second = suit_part(mine, a), suit_part(mine, b)
     if first != second:
         return first > second
-    return _suit_part(theirs, a) > _suit_part(theirs, b)
+    return suit_part(theirs, a) > suit_part(theirs, b)
 
 
 @jit

@@ -78,6 +78,12 @@ def suit_set(suit: int) -> np.uint64:
 
 
 @jit
+def suit_part(cards: np.uint64, suit: int) -> np.uint64:
+    """The cards of a suit that a set holds, as thirteen bits by rank."""
+    return (cards >> np.uint64(13 * suit)) & SUIT_BITS
+
+
+@jit
 def nth_lowest(cards: np.uint64, n: int) -> int:
     """The card with exactly `n` lower ones in the set."""
     for _ in range(n):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .bits import NO_CARDS, ONE, SUIT_BITS, bit
+from .bits import NO_CARDS, ONE, bit, suit_part
 from .cards import CARDS_IN_ALL, TAKE_HIDDEN
 from .compiled import jit
 from .play import Record, suit_of
@@ -148,22 +148,17 @@ def keep_suits(order: np.ndarray) -> None:
 
 
 @jit
-def _suit_part(cards: np.uint64, suit: int) -> np.uint64:
-    return (cards >> np.uint64(13 * suit)) & SUIT_BITS
-
-
-@jit
 def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
     """Whether suit `a` comes before `b`: by the player's own cards, then by all else seen."""
     led = bit(view.led) if view.led != NO_CARD else NO_CARDS
     for cards_a, cards_b in (
-        (_suit_part(rules.deck, a), _suit_part(rules.deck, b)),
-        (_suit_part(view.hand, a), _suit_part(view.hand, b)),
-        (_suit_part(view.played[0], a), _suit_part(view.played[0], b)),
-        (_suit_part(view.played[1], a), _suit_part(view.played[1], b)),
-        (_suit_part(view.known, a), _suit_part(view.known, b)),
-        (_suit_part(view.faced, a), _suit_part(view.faced, b)),
-        (_suit_part(led, a), _suit_part(led, b)),
+        (suit_part(rules.deck, a), suit_part(rules.deck, b)),
+        (suit_part(view.hand, a), suit_part(view.hand, b)),
+        (suit_part(view.played[0], a), suit_part(view.played[0], b)),
+        (suit_part(view.played[1], a), suit_part(view.played[1], b)),
+        (suit_part(view.known, a), suit_part(view.known, b)),
+        (suit_part(view.faced, a), suit_part(view.faced, b)),
+        (suit_part(led, a), suit_part(led, b)),
     ):
         if cards_a != cards_b:
             return cards_a > cards_b
@@ -198,7 +193,7 @@ def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
     """A set of cards (and the hidden choice) with its suits in another order."""
     result = cards & (ONE << np.uint64(TAKE_HIDDEN))
     for place in range(4):
-        result |= _suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
+        result |= suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
     return result
 
 

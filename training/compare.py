@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ..engine.files import read_yaml_mapping
 from . import pictures
-from .arena.statistics import quantile
+from .arena.intervals import quantile
 from .frames import frame_of
 from .measuring import ITSELF
 from .report import LEARNING

@@ -19,13 +19,14 @@ import numpy as np
 from ..agents.checkpoint import (
     Checkpoint,
     checkpoint_for,
+    names_of,
     policy_alone,
     read_checkpoint,
+    rules_wanted,
     write_checkpoint,
 )
 from ..engine.files import written_whole
 from ..engine.layout import OBSERVATION_SIZE
-from ..engine.rules import load_rules
 
 Array = np.ndarray[Any, Any]
 
@@ -48,7 +49,7 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
     """What has to be known to play a graph rightly; it is written into it."""
     card = checkpoint.card
     told = {
-        "rules": ", ".join(rules.name for rules in checkpoint.rules),
+        "rules": names_of(checkpoint.rules),
         "layout": card.layout,
         "layout_version": str(card.layout_version),
         "horizon": card.horizon,
@@ -167,11 +168,11 @@ def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported
             "hand as well; only networks of the kind 'mlp', which read one observation, are "
             "written as ONNX"
         )
-    wanted, *others = checkpoint.rules if rules is None else [load_rules(rules)]
+    wanted, *others = checkpoint.rules if rules is None else [rules_wanted(rules)]
     if others:
-        names = ", ".join(each.name for each in checkpoint.rules)
         raise ValueError(
-            f"{checkpoint.path} plays {names}, and a graph is told no rules: choose one by --rules"
+            f"{checkpoint.path} plays {names_of(checkpoint.rules)}, and a graph is told no rules: "
+            "choose one by --rules"
         )
     checkpoint = checkpoint_for(checkpoint, wanted)
     model, apart = graph_of(checkpoint)

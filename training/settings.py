@@ -16,9 +16,10 @@ import msgspec
 import yaml
 from msgspec import Meta, Struct
 
+from ..agents.checkpoint import rules_wanted
 from ..engine.checking import wanted_of
 from ..engine.options import AUTO, Options, options_from
-from ..engine.rules import load_rules
+from ..engine.rules import named_rules
 from ..engine.words import meant
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -83,7 +84,7 @@ class Settings(Checked, frozen=True, kw_only=True):
     # What is played and paid.
     rules: Annotated[
         Any,
-        says("A rule set: its name, a YAML file, or a mapping; of our own trainer a list of them."),
+        says("A rule set: name, YAML file, run or mapping; of our own trainer a list of them."),
     ] = "classic"
     reward: Annotated[
         str,
@@ -198,7 +199,7 @@ class Settings(Checked, frozen=True, kw_only=True):
             )
         found = [
             options_from(
-                load_rules(each), reward=self.reward, horizon=self.horizon, layout=self.layout
+                rules_wanted(each), reward=self.reward, horizon=self.horizon, layout=self.layout
             )
             for each in listed
         ]
@@ -220,7 +221,7 @@ class Settings(Checked, frozen=True, kw_only=True):
     def as_mapping(self) -> dict[str, Any]:
         """Every setting, as a YAML file gives it."""
         told = [
-            each if _named(each) else options.rules.as_mapping()
+            each if isinstance(each, str) and each in named_rules() else options.rules.as_mapping()
             for each, options in zip(_listed(self.rules), self.all_options, strict=True)
         ]
         return {**super().as_mapping(), "rules": told if len(told) > 1 else told[0]}
@@ -307,7 +308,3 @@ def _about(kind: Any) -> str:
 
 def _listed(rules: Any) -> list[Any]:
     return list(rules) if isinstance(rules, (list, tuple)) else [rules]
-
-
-def _named(rules: Any) -> bool:
-    return isinstance(rules, str) and not rules.endswith((".yaml", ".yml"))

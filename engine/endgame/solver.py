@@ -18,7 +18,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from ..bits import popcount
-from ..cards import SUITS, Card, card, card_set, cards_of
+from ..cards import CARDS_IN_ALL, SUITS, Card, card, card_set, cards_of
 from ..compiled import jit, warm_up
 from ..state import FOLLOW, NO_TRUMP, OVER
 from ..threads import usable_threads
@@ -42,7 +42,7 @@ class NotOpenError(ValueError):
 def _compile_solver() -> None:
     nothing, scratch = no_tables(), new_scratch(1)
     hands = np.array([[1, 2]], np.uint64)
-    worth = np.zeros(52, np.int64)
+    worth = np.zeros(CARDS_IN_ALL, np.int64)
     solve(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP)
     solve_moves(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1, worth)
     best_card_compiled(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1)
@@ -64,7 +64,7 @@ def _scratch_for_one() -> Scratch:
 def _set_of(hand: Hand) -> int:
     if isinstance(hand, SupportsIndex) and not isinstance(hand, np.ndarray):
         total = hand.__index__()
-        if total < 0 or total >> 52:
+        if total < 0 or total >> CARDS_IN_ALL:
             raise ValueError(f"{total} is not a set of cards: bits 0 to 51 stand for cards")
         return total
     if not isinstance(hand, Iterable):
@@ -139,7 +139,7 @@ def moves(
     """
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
-    worth = np.empty(52, np.int64)
+    worth = np.empty(CARDS_IN_ALL, np.int64)
     solve_moves(tables(suit != NO_TRUMP, low), _scratch_for_one(), mine, theirs, suit, lead, worth)
     return {card(int(c)): int(worth[c]) for c in np.flatnonzero(worth >= 0)}
 
@@ -182,7 +182,7 @@ def race_moves(
     """How a race ends for the player to move with each legal card: 1, 0 or -1."""
     mover = leader if led is None else 1 - leader
     mine, theirs, suit, lead = _checked(hands, trump, mover, led)
-    ends = np.empty(52, np.int64)
+    ends = np.empty(CARDS_IN_ALL, np.int64)
     needs = int(wanted[mover]), int(wanted[1 - mover])
     known = tables(suit != NO_TRUMP)
     solve_race_moves(known, scratch_here(), mine, theirs, suit, lead, *needs, ends)
@@ -292,7 +292,7 @@ def _solve_move_rows(
         mover = np.int64(leaders[k]) if lead < 0 else 1 - np.int64(leaders[k])
         trump = np.int64(trumps[k])
         solve_moves(known, scratch, hands[k, mover], hands[k, 1 - mover], trump, lead, worth)
-        for c in range(52):
+        for c in range(CARDS_IN_ALL):
             out[k, c] = worth[c]
 
 
@@ -303,7 +303,7 @@ def _first_wrong(
     """The first row that is no ending, or -1."""
     for k in range(len(hands)):
         leader, lead = np.int64(leaders[k]), np.int64(led[k])
-        if leader < 0 or leader > 1 or trumps[k] < 0 or trumps[k] > 4 or lead < -1 or lead > 51:
+        if not (0 <= leader <= 1 and 0 <= trumps[k] <= 4 and -1 <= lead < CARDS_IN_ALL):
             return k
         mine, theirs = hands[k, leader], hands[k, 1 - leader]
         if lead >= 0:
@@ -317,7 +317,7 @@ def _first_wrong(
             or n != popcount(theirs)
             or n < 1
             or n > 13
-            or (mine | theirs) >> np.uint64(52)
+            or (mine | theirs) >> np.uint64(CARDS_IN_ALL)
         ):
             return k
     return -1
@@ -417,10 +417,10 @@ def moves_many(
     As `moves`, for arrays of positions; `led` is -1 at the start of a trick.
     """
     columns = _rows(hands, trumps, leaders, led)
-    out = np.zeros((len(columns[0]), 52), np.int8)
+    out = np.zeros((len(columns[0]), CARDS_IN_ALL), np.int8)
 
     def solve_some(known: Tables, some: tuple[np.ndarray, ...], part: np.ndarray) -> None:
-        worth = np.empty(52, np.int64)
+        worth = np.empty(CARDS_IN_ALL, np.int64)
         _solve_move_rows(known, scratch_here(), some[0], some[1], some[2], some[3], worth, part)
 
     _solve_kinds(columns, out, low, threads, solve_some)

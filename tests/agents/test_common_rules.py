@@ -10,7 +10,7 @@ import pytest
 
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.champion import WEIGHTS
-from german_whist.agents.common_rules import common_rules, rules_of
+from german_whist.agents.common_rules import common_rules, rules_played_by
 from german_whist.agents.registry import make_agent, named_player
 from german_whist.engine.rules import Rules, load_rules
 
@@ -31,15 +31,15 @@ def margin(tmp_path: Path) -> str:
 
 def test_players_that_play_anything_play_the_classic_game() -> None:
     assert common_rules([]) == common_rules(["random", "value:13"]) == load_rules("classic")
-    assert rules_of("random") is None
-    assert rules_of("some.module:object") is None
+    assert rules_played_by("random") is None
+    assert rules_played_by("some.module:object") is None
 
 
 def test_a_trained_player_plays_what_its_card_says(margin: str) -> None:
     for name in (margin, f"network:{margin},sample", f"mine={margin}", f"{margin},sample"):
-        assert rules_of(name) == (load_rules("margin"),)
+        assert rules_played_by(name) == (load_rules("margin"),)
         assert common_rules(["random", name]) == load_rules("margin")
-    assert rules_of("champion:sample") == (load_rules("classic"),)
+    assert rules_played_by("champion:sample") == (load_rules("classic"),)
     assert common_rules([make_agent("random", "quick"), "threshold"]) == load_rules("quick")
 
 

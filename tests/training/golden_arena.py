@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from german_whist.engine.rules import load_rules
+from german_whist.training.arena.intervals import Estimate
 from german_whist.training.arena.page import as_html
 from german_whist.training.arena.report import as_csv, as_markdown, as_text
 from german_whist.training.arena.results import (
@@ -20,7 +21,6 @@ from german_whist.training.arena.results import (
     Stages,
     ladder_of,
 )
-from german_whist.training.arena.statistics import Estimate
 
 KEPT = Path(__file__).with_name("golden")
 PLAYERS = ("anna", "ben & co", "carl")

@@ -168,9 +168,10 @@ def test_endings_of_races_are_played_out(rules: str) -> None:
 def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
     rules: str, players: tuple[str, str]
 ) -> None:
-    sums = tally_of(players, load_rules(rules)).sums
+    tally = tally_of(players, load_rules(rules))
+    sums = tally.sums
     thrown = int(sums[k.THROWN_TWO] - sums[k.THROWN_ONE])
-    assert sums[k.ENDING_MARGIN] + 2 * thrown == sums[k.MARGIN]
+    assert sums[k.ENDING_MARGIN] + 2 * thrown == tally.totals[k.GAME_MARGIN]
     assert sums[k.THROWN_ONE] > 0
     assert (sums[k.THROWN_TWO] == 0) == (players[1] == "threshold")
 

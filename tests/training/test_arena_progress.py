@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from german_whist.engine.progress import Progress
+from german_whist.training.arena.intervals import Estimate
 from german_whist.training.arena.progress import fraction_done, shown_by, status_of
-from german_whist.training.arena.statistics import Estimate
 
 
 @dataclass

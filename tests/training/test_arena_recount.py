@@ -14,8 +14,8 @@ from german_whist import Match
 from german_whist.engine.endgame import moves
 from german_whist.engine.records import GameRecord, read_records
 from german_whist.training.arena import Arena
+from german_whist.training.arena.intervals import mean_estimate, share_estimate
 from german_whist.training.arena.results import Pairing
-from german_whist.training.arena.statistics import mean_estimate, share_estimate
 
 PLAYERS = ("random", "threshold")
 HIGH = 10  # the rank of queens

@@ -5,9 +5,9 @@
 >>> print(result.pairings[0].win_rate)
 """
 
+from .intervals import Estimate, Ratings, fit_ratings
 from .results import Ladder, Pairing, Result
 from .run import Arena, evaluate, ladder
-from .statistics import Estimate, Ratings, fit_ratings
 
 __all__ = [
     "Arena",

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...agents.base import decision_stream
 from ...engine.bits import NO_CARDS, ONE, bit, popcount, suit_set
-from ...engine.cards import TAKE_HIDDEN
+from ...engine.cards import CARDS_IN_ALL, TAKE_HIDDEN
 from ...engine.compiled import jit
 from ...engine.endgame import solve, solve_moves
 from ...engine.play import (
@@ -25,7 +25,6 @@ from ...engine.play import (
     match_over,
     new_match,
     pay,
-    pay_for,
     play,
     row,
     set_up,
@@ -40,8 +39,6 @@ from ...engine.view import legal_in_view, write_position, write_tricks
     SCORE,
     LED_HANDS,
     LED_SCORE,
-    MARGIN,
-    POINTS,
     STAGED,
     UPCARDS_ONE,
     UPCARDS_TWO,
@@ -49,8 +46,8 @@ from ...engine.view import legal_in_view, write_position, write_tricks
     ENDING_MARGIN,
     THROWN_ONE,
     THROWN_TWO,
-) = range(13)
-SUMS = 13
+) = range(11)
+SUMS = 11
 
 # What is counted trick by trick: tricks played, tricks that player one won, and how many more
 # trumps and high cards (queens and better) player one held when the trick began.
@@ -334,7 +331,7 @@ def count_hands(
     `forfeits` says for each game whether player one (1) or two (2) forfeited the hand.
     """
     first = row(rules, 0)
-    worth = np.zeros(52, np.int64)
+    worth = np.zeros(CARDS_IN_ALL, np.int64)
     hands = np.zeros(2, np.uint64)
     thrown = np.zeros(2, np.int64)
     count = 0
@@ -365,8 +362,6 @@ def count_hands(
         if np.int64(game.dealer) != seat:
             sums[LED_HANDS] += 1
             sums[LED_SCORE] += score
-        sums[MARGIN] += margin
-        sums[POINTS] += points
         totals[index, RESULT] = score
         totals[index, GAME_HANDS] += 1
         totals[index, GAME_SCORE] += score
@@ -417,9 +412,3 @@ def score_matches(
         else:
             lead = np.int64(game.hands_won[seat]) - np.int64(game.hands_won[1 - seat])
         totals[index, RESULT] = 1 + (1 if lead > 0 else 0) - (1 if lead < 0 else 0)
-
-
-@jit
-def pay_of(rules: np.ndarray, low: int, mine: int, theirs: int) -> int:
-    """What a hand with these counting tricks pays to the one who has `mine`."""
-    return pay_for(row(rules, 0), low, mine, theirs)

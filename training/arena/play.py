@@ -20,9 +20,10 @@ import numpy as np
 from ...agents.asking import claims_perfection, tell_of_hands
 from ...agents.base import Agent, checked_answer, copied
 from ...agents.naming import raised_at, told_error
-from ...engine.cards import action_text
+from ...engine.cards import TAKE_HIDDEN, action_text
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
+from ...engine.play import pay_for, row
 from ...engine.records import GameRecord, MatchScore, TrickRecord
 from ...engine.rules import Match, Rules
 from ...engine.state import GAME, NO_CARD, SEATS, VIEW
@@ -417,7 +418,7 @@ def record_of_game(game: Any, setting: Setting, players: list[str]) -> GameRecor
             actions.append(chosen)
         tricks.append(TrickRecord(int(game["leaders"][trick]), tuple(actions)))
     mine, theirs = (int(each) for each in game["tricks"])
-    paid = int(_pay_of(rules, game))
+    paid = int(pay_for(row(rules.record(), 0), int(game["low"]), mine, theirs))
     pays = (paid, -paid)
     return GameRecord(
         rules=rules,
@@ -432,11 +433,6 @@ def record_of_game(game: Any, setting: Setting, players: list[str]) -> GameRecor
     )
 
 
-def _pay_of(rules: Rules, game: Any) -> int:
-    mine, theirs = (int(each) for each in game["tricks"])
-    return kernels.pay_of(rules.record(), int(game["low"]), mine, theirs)
-
-
 def _choice(game: Any, rules: Rules, trick: int) -> int | None:
     """What the winner of a trick took, where that was a choice."""
     left = rules.stock_cards - 2 * trick
@@ -446,7 +442,7 @@ def _choice(game: Any, rules: Rules, trick: int) -> int | None:
         return None
     second = int(game["took_second"][trick])
     if second and rules.hidden_choice:
-        return 52
+        return TAKE_HIDDEN
     return int(game["deal"][SEATS * rules.hand + 2 * trick + second])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..pictures import Drawing, intervals, line_of, round_steps, signed_step
+from .intervals import Estimate
 from .results import Pairing, Result
-from .statistics import Estimate
 from .texts import percent_with_reach, signed
 
 _ROW = 26

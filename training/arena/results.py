@@ -18,8 +18,7 @@ import numpy as np
 from ...engine.state import SEATS
 from ..frames import frame_of
 from . import kernels as k
-from .play import Setting, Tally
-from .statistics import (
+from .intervals import (
     Estimate,
     Ratings,
     fit_ratings,
@@ -28,6 +27,7 @@ from .statistics import (
     share_estimate,
     tied_together,
 )
+from .play import Setting, Tally
 from .texts import number_with_reach, percent, percent_with_reach
 
 RESULT_VERSION = 1

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,8 @@ from ...agents.base import Agent
 from ...agents.common_rules import common_rules
 from ...agents.human import HumanAgent
 from ...agents.registry import named_player
-from ...engine.rules import Match, Rules
+from ...engine.options import RulesLike
+from ...engine.rules import Match
 from ...engine.state import SEATS
 from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
 from . import kernels as k
@@ -57,7 +57,6 @@ _TRIAL_DRAWS = np.uint64(1 << 11)
 _LEAST_PAIRS = 128
 _MOST_PAIRS = 1 << 40
 
-RulesLike = str | Path | Rules | Mapping[str, Any]
 Progress = Callable[["Arena"], None]
 Records = Callable[[str], object]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .statistics import Estimate
+from .intervals import Estimate
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -23,6 +23,7 @@ from ...agents.replies import Desk, new_desk
 from ...agents.thinker import open_last_trick, pays_of
 from ...agents.worth import INPUTS, MOST_PLACES, write_game_places
 from ...engine.bits import NO_CARDS, ONE, lowest
+from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
 from ...engine.endgame import Scratch, Tables
 from ...engine.layout import real_action
@@ -49,7 +50,7 @@ def spread(
 ) -> int:  # fmt: skip
     """Play every card that is worth a thought in every game; returns how many leaves."""
     count = 0
-    likely = np.empty(52, np.float32)
+    likely = np.empty(CARDS_IN_ALL, np.float32)
     for index in range(len(games)):
         cards = legal(row(rules, 0), row(games, index))
         top = np.float32(-np.inf)
@@ -243,7 +244,7 @@ def _place_worths(
     cards: np.uint64, given: np.ndarray, order: np.ndarray, shown: np.ndarray, out: np.ndarray
 ) -> None:  # fmt: skip
     column = 0
-    by_card = np.full(52, np.float32(np.nan))
+    by_card = np.full(CARDS_IN_ALL, np.float32(np.nan))
     while cards:
         by_card[lowest(cards)] = given[column]
         column += 1

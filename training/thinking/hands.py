@@ -24,6 +24,7 @@ from ...agents.layers import Layers
 from ...agents.network import PolicyNet, look
 from ...agents.replies import Desk, new_desk
 from ...engine.bits import ONE, nth_lowest, popcount
+from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
 from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
 from ...engine.files import written_whole
@@ -43,7 +44,7 @@ BF16_ONE = np.int16(0x3F80)
 HAND = np.dtype(
     [
         ("strayed", "u4"),  # the tricks in which a card was played at random, as a set
-        ("deal", "u1", (52,)),
+        ("deal", "u1", (CARDS_IN_ALL,)),
         ("dealer", "u1"),
         ("tricks", "i1"),  # what seat 0 takes of the ending
         ("plays", "u1", (MOST_PLAYS,)),  # of the foreplay, as they fell

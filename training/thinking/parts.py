@@ -21,12 +21,12 @@ from ...agents.checkpoint import (
     read_checkpoint,
     read_judge_card,
     read_weights,
+    rules_wanted,
     write_checkpoint,
 )
 from ...agents.network import policy_net
 from ...agents.registry import make_agent
 from ...agents.worth import read_worth
-from ...engine.rules import load_rules
 from ..settings import SettingsError
 from .advice import Adviser, PolicyStudy
 from .beliefs import BeliefStudy
@@ -46,7 +46,7 @@ _OTHER_SEED = 1_000_000_007
 
 def study(folder: Path, course: Course, tell: Callable[[str], object]) -> None:
     """Go through all parts of a course, or on from where it was broken off."""
-    load_rules(course.rules)
+    rules_wanted(course.rules)
     keep_settings(folder, course)
     parts = Parts(folder, course, tell)
     parts.play_hands()
@@ -62,7 +62,7 @@ class Parts:
     def __init__(self, folder: Path, course: Course, tell: Callable[[str], object]) -> None:
         torch.set_num_threads(1)
         self.folder, self.course, self.tell = folder, course, tell
-        self.rules = load_rules(course.rules)
+        self.rules = rules_wanted(course.rules)
         self.checkpoint = checkpoint_for(read_checkpoint(course.policy or WEIGHTS), self.rules)
         self.policy = policy_net(self.checkpoint)
         late = make_agent(course.late, self.rules) if course.late else None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from german_whist.training.arena.statistics import (
+from german_whist.training.arena.intervals import (
     ELO_SCALE,
     fit_ratings,
     mean_estimate,
