@@ -33,6 +33,11 @@ class Entry:
     usage: str
     """The name with its parameters, as people write it."""
 
+    @property
+    def needs_path(self) -> bool:
+        """Whether the name alone makes nothing: what is to be loaded has to be told."""
+        return self.usage.startswith(f"{self.name}:PATH")
+
 
 class Registry:
     """What can be named of one kind of thing; `group` is that of entry points."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..agents.base import Agent, CannotPlay
+from ..agents.naming import Entry
 from ..agents.network import NetworkAgent
 from ..agents.registry import agent_names, make_agent
 from ..agents.searching import SearchAgent
@@ -26,10 +27,17 @@ from .labels import say
 from .strengths import strengths
 from .words import title_of
 
-# Of the registered names: one asks at the terminal, the other needs a path.
-_NOT_OFFERED = ("human", "network")
 _OWN_ROOM = make_agent.__module__.rpartition(".")[0] + "."
 _MOST_KEPT = 500
+
+
+def who_may_sit() -> dict[str, Entry]:
+    """The registered agents that play by their names alone, but for the person at the terminal."""
+    return {
+        name: entry
+        for name, entry in agent_names().items()
+        if name != "human" and not entry.needs_path
+    }
 
 
 class NotOffered(ValueError):
@@ -147,10 +155,9 @@ class Opponents:
     def __init__(self, more: Iterable[str] = ()) -> None:
         """`more` are agents of the command line: names with parameters, paths, module:object."""
         self._agents: dict[str, Opponent] = {}
-        for entry in agent_names().values():
-            if entry.name not in _NOT_OFFERED:
-                own = isinstance(entry.source, str) and entry.source.startswith(_OWN_ROOM)
-                self._agents[entry.name] = Opponent(entry.name, entry.about, own)
+        for entry in who_may_sit().values():
+            own = isinstance(entry.source, str) and entry.source.startswith(_OWN_ROOM)
+            self._agents[entry.name] = Opponent(entry.name, entry.about, own)
         for name in more:
             known = name.partition(":")[0] in self._agents
             self._agents[name] = Opponent(name, say("agents.named"), known)

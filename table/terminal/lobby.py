@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...agents.registry import agent_names
 from ...engine.rules import Match, Rules, named_rules
 from ..labels import say
+from ..opponents import who_may_sit
 from ..session import Settings, state_in
 from ..store import Kept
 from ..words import match_words, score
@@ -24,7 +24,6 @@ from .styled_text import Line, key_line, spread, tidy, wrapped
 _MOST_OFFERED = 6
 _KEYS = (("↑↓", "choose"), ("←→", "change"), ("Enter", "sit_down"), ("r", "rules"), ("q", "leave"))
 _LEVELS = ("easy", "medium", "hard", "champion")
-_NOT_OFFERED = ("human", "network")
 _MATCHES = (
     *(None, Match(target=10), Match(target=25), Match(target=50)),
     *(Match(best_of=3), Match(best_of=5)),
@@ -89,9 +88,9 @@ class Lobby:
         self._waiting = list(waiting[:_MOST_OFFERED])
         self._forget = forget
         self._settings = settings
-        agents = agent_names()
+        agents = who_may_sit()
         names = [name for name in _LEVELS if name in agents]
-        names += [name for name in agents if name not in (*_LEVELS, *_NOT_OFFERED)]
+        names += [name for name in agents if name not in _LEVELS]
         self._about = {name: agents[name].about for name in names}
         self._choices = [
             _choice("opponent", names, settings.opponent),

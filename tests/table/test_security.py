@@ -72,6 +72,8 @@ def test_a_malformed_wish_for_a_table_is_refused(visitor: Visitor, body: Any, wo
         *(
             "human",
             "network",
+            "onnx",
+            "sb3",
             "os:system",
             "builtins:eval",
             "german_whist.agents.random:RandomAgent",
