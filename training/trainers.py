@@ -88,13 +88,17 @@ class Trainer(ABC):
 # -- by name
 
 TRAINERS = Registry("german_whist.trainers", "trainer")
-TRAINERS.add("ppo", f"{__package__}.ppo:PPO", "self-play in which both seats learn")
-TRAINERS.add("sb3", f"{__package__}.sb3:SB3Trainer", "MaskablePPO of sb3-contrib")
-# Settings that can be read, shown and checked without torch.
-_SETTINGS = {
-    "ppo": f"{__package__}.ppo_settings:PPOSettings",
-    "sb3": f"{__package__}.ppo_settings:SB3Settings",
-}
+_SETTINGS: dict[str, str] = {}
+"""Settings that can be read, shown and checked without torch, of the trainers that are here."""
+
+
+def _own(name: str, trainer: str, settings: str, about: str) -> None:
+    TRAINERS.add(name, f"{__package__}.{trainer}", about)
+    _SETTINGS[name] = f"{__package__}.{settings}"
+
+
+_own("ppo", "ppo:PPO", "ppo_settings:PPOSettings", "self-play in which both seats learn")
+_own("sb3", "sb3:SB3Trainer", "ppo_settings:SB3Settings", "MaskablePPO of sb3-contrib")
 _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
 
 
