@@ -18,9 +18,10 @@ LEFT_OUT = {
 
 def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reason() -> None:
     read: set[int] = set()
-    for rules, horizon, layout in product(named_rules().values(), ("auto", "match"), LAYOUTS):
+    chosen = product(named_rules().values(), ("auto", "match"), LAYOUTS, (False, True))
+    for rules, horizon, layout, closed in chosen:
         options = options_from(rules, horizon=horizon, layout=layout)
-        read.update(inputs_of(options).tolist())
+        read.update(inputs_of(options, closed).tolist())
     for group in LAYOUT.groups:
         seen = read.intersection(range(group.start, group.start + group.size))
         assert bool(seen) != (group.name in LEFT_OUT), (
