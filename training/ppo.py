@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -53,6 +53,7 @@ from .kernels import (
 )
 from .network import Attention, Network, begin_with, weights_of
 from .ppo_settings import PPOSettings
+from .ranks import ALONE, Ranks, by_all_ranks, digest_of
 from .trainers import Trainer, torch_device
 
 Array = np.ndarray[Any, Any]
@@ -82,6 +83,15 @@ class Seconds:
     learning: float = 0.0
 
 
+class _Scale(NamedTuple):
+    """What numbers are measured by."""
+
+    mean: Tensor
+    deviation: Tensor
+    share: float
+    """How much of all of them is here."""
+
+
 class Kept(msgspec.Struct, forbid_unknown_fields=True):
     """What a training under way knows beside its arrays."""
 
@@ -91,19 +101,28 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     """How many earlier selves there are."""
     random: dict[str, Any]
     """NumPy's generator, as it says of itself."""
+    others: list[dict[str, Any]] = []
+    """Those of the other ranks, where there are several."""
 
 
 class PPO(Trainer):
-    """A training under way: the network, its average, the games, and everything random."""
+    """A training under way: the network, its average, the games, and everything random.
+
+    As one of several `ranks` it plays its share of the games, and learns from its share of
+    every minibatch: what the settings say is of all ranks together.
+    """
 
     settings_kind = PPOSettings
+    several_ranks = True
 
-    def __init__(self, settings: PPOSettings, device: str = "cpu") -> None:
+    def __init__(self, settings: PPOSettings, device: str = "cpu", ranks: Ranks = ALONE) -> None:
         super().__init__(settings)
-        self.device = torch.device(device)
+        self.device, self.ranks = torch.device(device), ranks
+        self.count = ranks.share(settings.games, "games")
+        """How many games are played here."""
         options = settings.all_options
         self.games = MixedSelfPlayEnv(
-            settings.games,
+            self.count,
             [each.rules for each in options],
             reward=settings.reward,
             layout=settings.layout,
@@ -113,10 +132,10 @@ class PPO(Trainer):
         self.inputs = inputs_of_all(options, settings.ranks == "closed")
         self.features = features_of(options)
         self.actions = self.games.actions
-        self.scales = np.ones((settings.games, 1), np.float32)
+        self.scales = np.ones((self.count, 1), np.float32)
         for (_, span), each in zip(self.games.parts(), options, strict=True):
             self.scales[span] = max(1.0, 0.4 * each.worst)
-        self.random = np.random.default_rng(settings.seed)
+        self._begin_games(0)
         reads = settings.network == "attention"
         size = settings.attention_layers, settings.attention_heads, settings.attention_width
         self.network = Network(
@@ -139,9 +158,10 @@ class PPO(Trainer):
         self.other: Sequence[Agent] | None = None
         """Who of the opponents plays the other seats, for each rule set."""
         self.seconds = Seconds()
+        self._learnt = 0
         self.steps = settings.steps or settings.episode
         self._buffers = Buffers(
-            self.steps, settings.games, self.inputs, self.actions,
+            self.steps, self.count, self.inputs, self.actions,
             told=self.games.rule_features[:, self.features],
             closed=settings.ranks == "closed", oracle=settings.critic == "oracle",
             events=max(most_events(each.rules, each.horizon == "foreplay") for each in options)
@@ -149,15 +169,21 @@ class PPO(Trainer):
             else 0,
         )  # fmt: skip
         warm_up("trainer", "training", lambda: compile_all(options[0].rules_record))
-        self.games.reset(settings.seed)
 
     @classmethod
-    def made(cls, settings: PPOSettings) -> PPO:
+    def made(cls, settings: PPOSettings, ranks: Ranks = ALONE) -> PPO:
         """A trainer for a run with these settings."""
-        return cls(settings, torch_device(settings))
+        return cls(settings, torch_device(settings), ranks)
+
+    def _begin_games(self, since: int) -> None:
+        """Deal every game, and begin what is drawn, after so many decisions."""
+        seed = self.ranks.seed(self.settings.seed, since)
+        self.random = np.random.default_rng(seed)
+        self.games.reset(seed)
 
     # -- one iteration
 
+    @by_all_ranks
     def iterate(self) -> dict[str, float]:
         """Play, learn, and tell what happened."""
         before, steps = self.decisions, self._steps_now()
@@ -168,9 +194,8 @@ class PPO(Trainer):
         ended = time.perf_counter()
         self.seconds.learning += ended - acted
         told |= played
-        learnt = int(self._buffers.learns[:steps].sum())
-        told["speed"] = learnt / (ended - began)
-        self.decisions += learnt
+        told["speed"] = self._learnt / (ended - began)
+        self.decisions += self._learnt
         self._check(told)
         self._join_pool(before)
         return told
@@ -179,7 +204,7 @@ class PPO(Trainer):
         """Steps of this iteration: fewer in the last, so that the budget is met closely."""
         settings = self.settings
         # In games with another, one of two decisions is the learner's.
-        each = settings.games - self._games_with_others() / 2
+        each = self.ranks.world * (self.count - self._games_with_others() / 2)
         left = math.ceil((settings.decisions - self.decisions) / each)
         return min(self.steps, left) if left > 0 else self.steps
 
@@ -208,7 +233,7 @@ class PPO(Trainer):
             looked = clock()
             logits, values = self._answers(step)
             buffers.values[step] = values
-            chances = self.random.random(settings.games, np.float32)
+            chances = self.random.random(self.count, np.float32)
             choose(logits, buffers.masks[step], chances, buffers.actions[step], buffers.logs[step])
             if not buffers.learns[step].all():
                 self._let_other_play(step)
@@ -222,7 +247,7 @@ class PPO(Trainer):
             self.seconds.environment += looked - began + stepped - acted
             began = stepped
         if buffers.ended[steps - 1].all():
-            last_values = np.zeros(settings.games, np.float32)
+            last_values = np.zeros(self.count, np.float32)
         else:
             self._take(-1, now)
             last_values = self._answers(-1)[1]
@@ -232,7 +257,8 @@ class PPO(Trainer):
             buffers.values[:steps], now.seats, last_values,
             settings.discount, settings.trace, buffers.advantages[:steps],
         )  # fmt: skip
-        hands = int(buffers.ended[:steps].sum())
+        mine = buffers.ended[:steps].sum(), buffers.learns[:steps].sum()
+        hands, self._learnt = map(int, self.ranks.sums(mine))
         self.hands += hands
         return {"hands": float(hands)}
 
@@ -270,7 +296,7 @@ class PPO(Trainer):
 
     def _seats_of_others(self) -> Array:
         """Draw one of the pool, and say in which seat of each game it plays; 2 for none."""
-        seats = np.full(self.settings.games, 2, np.uint8)
+        seats = np.full(self.count, 2, np.uint8)
         self.other = None
         if not self._games_with_others():
             return seats
@@ -333,7 +359,7 @@ class PPO(Trainer):
             return
         self.pool.append({name: each.clone() for name, each in self.average.state_dict().items()})
         if len(self.pool) > settings.pool_size:
-            del self.pool[int(self.random.integers(len(self.pool) - 1))]
+            del self.pool[self.ranks.of_first(int(self.random.integers(len(self.pool) - 1)))]
 
     # -- learning
 
@@ -349,34 +375,57 @@ class PPO(Trainer):
         pulled = self._average_logs(batch) if settings.pull else None
         count = len(batch.actions)
         # Advantages are measured by their spread, which one alone does not have.
-        pieces = min(max(1, round(count / settings.minibatch)), count // 2)
+        most = self.ranks.least(count // 2)
+        pieces = min(max(1, round(self._learnt / settings.minibatch)), most)
         if not pieces:
-            return {**dict.fromkeys([*_TOLD, "explained"], 0.0), **now}
+            return {**dict.fromkeys([*_TOLD, "gradient", "explained"], 0.0), **now}
         sums = np.zeros(len(_TOLD))
-        parts = 0
+        lengths, parts = 0.0, 0
         for _ in range(settings.epochs):
             order = torch.from_numpy(self.random.permutation(count)).to(self.device)
-            for rows in torch.tensor_split(order, pieces):
+            shuffled = torch.tensor_split(order, pieces)
+            scales = self._scales([batch.advantages.index_select(0, each) for each in shuffled])
+            for rows, scale in zip(shuffled, scales, strict=True):
                 some = batch.rows(rows)
                 loss, told = self._loss(
-                    some, entropy_weight, None if pulled is None else pulled[rows]
+                    some, scale, entropy_weight, None if pulled is None else pulled[rows]
                 )
                 self.optimizer.zero_grad(set_to_none=True)
-                loss.backward()
+                (loss if self.ranks.alone else scale.share * loss).backward()
+                self.ranks.add_gradients(self.network.parameters())
                 length = torch.nn.utils.clip_grad_norm_(
                     self.network.parameters(), settings.most_gradient
                 )
                 self.optimizer.step()
                 self._follow()
-                sums += [*told, float(length)]
+                sums += scale.share * np.array(told)
+                lengths += float(length)
                 parts += 1
-        found: dict[str, float] = dict(zip(_TOLD, (sums / parts).tolist(), strict=True))
-        spread = float(batch.returns.var())
-        found["explained"] = 1 - found["value_loss"] / spread if spread > 0 else 0.0
+        means = np.array([*self.ranks.sums(sums), lengths]) / parts
+        found: dict[str, float] = dict(zip((*_TOLD, "gradient"), means.tolist(), strict=True))
+        (spread,) = self._scales([batch.returns])
+        variance = float(spread.deviation) ** 2
+        found["explained"] = 1 - found["value_loss"] / variance if variance > 0 else 0.0
         return {**found, **now}
 
+    def _scales(self, parts: Sequence[Tensor]) -> list[_Scale]:
+        """Of several lots of numbers mean and deviation over all ranks, and this one's share."""
+        if self.ranks.alone:
+            return [_Scale(each.mean(), each.std(), 1.0) for each in parts]
+        mine = [[each.new_tensor(len(each)), each.sum(), each.square().sum()] for each in parts]
+        told = torch.tensor(mine, dtype=torch.float64)
+        found = []
+        every = torch.tensor(self.ranks.sums(told.flatten().tolist())).view_as(told)
+        for part, (count, total, squares) in zip(parts, every.tolist(), strict=True):
+            mean = total / count
+            deviation = math.sqrt(max(0.0, squares - count * mean * mean) / max(1.0, count - 1))
+            found.append(
+                _Scale(part.new_tensor(mean), part.new_tensor(deviation), len(part) / count)
+            )
+        return found
+
     def _loss(
-        self, batch: Decisions, entropy_weight: float, pulled: Tensor | None
+        self, batch: Decisions, scale: _Scale, entropy_weight: float, pulled: Tensor | None
     ) -> tuple[Tensor, list[float]]:
         settings = self.settings
         with self._mixed():
@@ -385,8 +434,7 @@ class PPO(Trainer):
         chosen = logs.gather(1, batch.actions[:, None]).squeeze(1)
         change = chosen - batch.logs
         ratio = change.exp()
-        wanted = batch.advantages
-        wanted = (wanted - wanted.mean()) / (wanted.std() + 1e-8)
+        wanted = (batch.advantages - scale.mean) / (scale.deviation + 1e-8)
         clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
         policy_loss = -torch.min(ratio * wanted, clipped * wanted).mean()
         value_loss = functional.mse_loss(values, batch.returns)
@@ -424,6 +472,7 @@ class PPO(Trainer):
         """The weights of the player and its critic: the average."""
         return weights_of(self.average)
 
+    @by_all_ranks
     def begin_with(self, weights: Mapping[str, Array]) -> None:
         """Begin with the weights of a checkpoint, which fit; a critic that it lacks stays new."""
         for network in (self.network, self.average):
@@ -448,31 +497,49 @@ class PPO(Trainer):
             critic=settings.critic,
         )
 
+    @by_all_ranks
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Everything that the rest of the training depends on: arrays, and plain values."""
-        arrays = of_tensors("network.", self.network.state_dict())
-        arrays |= of_tensors("average.", self.average.state_dict())
+        network = of_tensors("network.", self.network.state_dict())
+        mine = self.games.state(), dict(self.random.bit_generator.state), digest_of(network)
+        games, random, digests = zip(*self.ranks.of_all(mine), strict=True)
+        if len(set(digests)) > 1:
+            raise Diverged(f"the ranks' weights became different by {self.decisions:,} decisions")
+        arrays = network | of_tensors("average.", self.average.state_dict())
         for place, one in enumerate(self.pool):
             arrays |= of_tensors(f"pool.{place}.", one)
         arrays |= of_optimizer("optimizer.", self.optimizer)
-        arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
-        random = dict(self.random.bit_generator.state)
-        told = Kept(self.decisions, self.hands, len(self.pool), random)
+        for rank, each in enumerate(games):
+            arrays |= {f"{_games_of(rank)}{name}": array for name, array in each.items()}
+        told = Kept(self.decisions, self.hands, len(self.pool), random[0], list(random[1:]))
         return arrays, msgspec.to_builtins(told)
 
+    @by_all_ranks
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
+        """Go on from what `state` gave.
+
+        Where there were more or fewer ranks before, the games begin anew.
+        """
         told = converted(plain, Kept, "trainer")
         restore_module(self.network, arrays, "network.")
         restore_module(self.average, arrays, "average.")
         self.pool = [tensors_in(arrays, f"pool.{place}.") for place in range(told.pool)]
         restore_optimizer(self.optimizer, arrays, "optimizer.")
-        self.games.restore(part_of(arrays, "games."))
-        self.random.bit_generator.state = told.random
+        random = [told.random, *told.others]
+        if len(random) == self.ranks.world:
+            self.games.restore(part_of(arrays, _games_of(self.ranks.rank)))
+            self.random.bit_generator.state = random[self.ranks.rank]
+        else:
+            self._begin_games(told.decisions)
         self.decisions, self.hands = told.decisions, told.hands
 
 
-_TOLD = ("policy_loss", "value_loss", "entropy", "divergence", "clipped", "gradient")
+def _games_of(rank: int) -> str:
+    """How the names of the arrays of a rank's games begin."""
+    return f"rank.{rank}.games." if rank else "games."
+
+
+_TOLD = ("policy_loss", "value_loss", "entropy", "divergence", "clipped")
 
 
 def _between(start: float, end: float, done: float) -> float:

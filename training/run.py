@@ -37,6 +37,7 @@ from .claim import Claim, claim_new, claim_numbered
 from .init import beginning_of
 from .measuring import Found, Measuring, check_yardsticks, measure
 from .presets import changed_settings, command_of, settings_from
+from .ranks import RanksLost
 from .settings import Settings, SettingsError
 from .stopping import Signals, Stopped
 from .tables import Page, Tables
@@ -124,7 +125,7 @@ class Run:
                 return self._finished_before()
             with Signals() as signals:
                 return self._go(signals)
-        except (ArithmeticError, CanNotWrite, CallbackFailed, PlayerFault) as error:
+        except (ArithmeticError, CanNotWrite, CallbackFailed, PlayerFault, RanksLost) as error:
             raise Stopped(f"{error}; {self._what_stays()}") from error
         except OSError as error:
             raise Stopped(
@@ -404,10 +405,16 @@ def resume(
         raise
 
 
+def settings_of(folder: Path) -> Settings:
+    """The settings of a run."""
+    path = folder / SETTINGS
+    return settings_from(read_yaml_mapping(path), str(path))
+
+
 def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterable[object]) -> Run:
     folder = claim.folder
     path, state_path = folder / SETTINGS, folder / STATE
-    before = settings_from(read_yaml_mapping(path), str(path))
+    before = settings_of(folder)
     settings = changed_settings(before, words)
     if not state_path.exists():
         raise ValueError(_no_state(folder))

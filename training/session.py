@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,12 @@ from .display import Lines, display_for
 from .frames import frame_of
 from .measuring import strength_table
 from .presets import load_settings, settings_from, words_of
-from .run import LOG, Run, Stopped, resume, start
+from .ranks import RanksLost, ranks_here, tell_to_make, under_torchrun
+from .run import LOG, STATE, Maker, Run, Stopped, resume, settings_of, start
 from .settings import Settings
+from .stopping import Signals
 from .tables import REPORT
+from .trainers import Trainer, make_trainer
 
 
 class Trained(Struct, frozen=True, kw_only=True):
@@ -74,10 +77,14 @@ def train(
     settings name. What ends it early raises `Stopped`, which says how to go on.
     """
     wanted, base = resolved(settings, changes, folder, name)
-    # Before torch loads: with the default, threads that wait spin, and on busy cores everything
-    # becomes many times slower.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    return _shown(start(base, wanted, numbered=folder is None, callbacks=callbacks), quiet)
+
+    def begun(make: Maker) -> Run:
+        # Whoever is started again by torchrun is told the same as before.
+        if under_torchrun() and (base / STATE).exists() and settings_of(base) == wanted:
+            return resume(base, make, callbacks=callbacks)
+        return start(base, wanted, make, numbered=folder is None, callbacks=callbacks)
+
+    return _by_all(begun, quiet)
 
 
 def resolved(
@@ -105,9 +112,43 @@ def train_on(
 
     They are changed by `key=value` words or by `changes`.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     all_words = [*words, *words_of(changes)]
-    return _shown(resume(Path(folder), words=all_words, callbacks=callbacks), quiet)
+    return _by_all(lambda make: resume(Path(folder), make, all_words, callbacks=callbacks), quiet)
+
+
+def _by_all(begun: Callable[[Maker], Run], quiet: bool) -> Trained:
+    """Let a run go to its end on all ranks, of which the first has it and the others follow."""
+    # Before torch loads: with the default, threads that wait spin, and on busy cores everything
+    # becomes many times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    ranks = ranks_here()
+    if not ranks.leads:
+        return follow()
+    trained: Trained | None = None
+
+    def make(settings: Settings) -> Trainer:
+        tell_to_make(ranks, settings.as_mapping())
+        return make_trainer(settings, ranks)
+
+    try:
+        trained = _shown(begun(make), quiet)
+        return trained
+    finally:
+        ranks.dismiss(trained)
+
+
+def follow() -> Trained:
+    """Train along with the first of several processes; returns what its run came to."""
+    ranks = ranks_here()
+    # Signals are for the first, which saves, and then ends all.
+    with Signals():
+        try:
+            trained = ranks.follow(lambda told: make_trainer(settings_from(told), ranks))
+        except RanksLost as error:
+            raise Stopped(str(error)) from error
+    if trained is None:
+        raise Stopped("the first of the processes ended the run, and told why", status=0)
+    return trained
 
 
 def _shown(run: Run, quiet: bool) -> Trained:

@@ -8,6 +8,7 @@ group `german_whist.trainers`.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from ..agents.card import NetworkCard
 from ..agents.naming import Registry, loaded
 from ..engine.threads import usable_threads
+from .ranks import ALONE, Ranks, processes_here
 from .settings import Settings, SettingsError
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -28,6 +30,8 @@ class Trainer(ABC):
 
     settings_kind: ClassVar[type[Settings]] = Settings
     """The structure of its settings."""
+    several_ranks: ClassVar[bool] = False
+    """Whether it trains in several processes at once; then `made` takes its `Ranks` as well."""
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -130,9 +134,17 @@ def own_settings() -> dict[str, type[Settings]]:
     return {name: settings_kind(name) for name in _SETTINGS}
 
 
-def make_trainer(settings: Settings) -> Trainer:
+def make_trainer(settings: Settings, ranks: Ranks = ALONE) -> Trainer:
     """The trainer that some settings are for."""
-    return trainer_kind(settings.trainer).made(settings)
+    kind: Any = trainer_kind(settings.trainer)
+    if ranks.alone:
+        return kind.made(settings)
+    if not kind.several_ranks:
+        raise SettingsError(
+            f"trainer: {settings.trainer} trains in one process, and torchrun started "
+            f"{ranks.world}: begin it without torchrun"
+        )
+    return kind.made(settings, ranks)
 
 
 def torch_device(settings: Settings) -> str:
@@ -141,13 +153,16 @@ def torch_device(settings: Settings) -> str:
         import torch
     except ImportError as error:
         raise _missing(error) from None
-    torch.set_num_threads(settings.threads or usable_threads())
+    torch.set_num_threads(settings.threads or max(1, usable_threads() // processes_here()))
     device = settings.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
-    return device
+    # Of the processes that share a machine each has a device of its own.
+    return (
+        f"cuda:{os.environ['LOCAL_RANK']}" if device == "cuda" and processes_here() > 1 else device
+    )
 
 
 def _missing(error: ImportError) -> Exception:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..engine.words import meant
 from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
+from ..training.ranks import check_alone, leads_here
 from ..training.reading import listed
 from ..training.settings import as_help
 
@@ -40,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List, show, begin or resume."""
+    """List, show, begin or resume; of several processes the first, and the others follow it."""
+    if not leads_here():
+        return 0 if arguments.list or arguments.show else _followed()
     if arguments.list:
         given = ["--show"] if arguments.show else []
         given += [*filter(None, [arguments.preset]), *arguments.words]
@@ -73,10 +76,23 @@ def run(arguments: argparse.Namespace) -> int:
 
     name = None if preset is None else Path(preset).stem
     if seeds is not None:
+        check_alone("seeds trains a run for each in a process of its own")
         from ..training.seeds import train_seeds
 
         return _told(lambda: train_seeds(settings, seeds, folder=arguments.run, name=name))
     return _told(lambda: train(settings, folder=arguments.run, name=name))
+
+
+def _followed() -> int:
+    """Train along, and leave telling to the first."""
+    from ..training.session import follow
+    from ..training.stopping import Stopped
+
+    try:
+        follow()
+    except Stopped as stopped:
+        return stopped.status
+    return 0
 
 
 def _check_no_option(words: list[str]) -> None:
@@ -95,6 +111,7 @@ def _resumed(folder: Path, words: list[str]) -> int:
 
     runs = runs_in(folder)
     if runs and runs != [folder]:
+        check_alone(f"{folder} has several runs, each for a process of its own")
         return _told(lambda: train_seeds_on(folder, words))
     from ..training.session import train_on
 

@@ -1,0 +1,187 @@
+"""Several processes train as one does: the same steps, the same weights, whoever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from german_whist.agents.checkpoint import checkpoints_in
+from german_whist.cli import main
+from german_whist.training.checkpoint import load_state
+from german_whist.training.ppo import PPO
+from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.presets import load_settings
+from german_whist.training.ranks import Ranks
+from german_whist.training.run import make_trainer, resume
+
+HERE = Path(__file__).resolve().parent
+SMALL = [
+    *("games=64", "layers=16,16", "minibatch=256", "seed=3", "decisions=40000", "threads=1"),
+    *("measure_every=100000", "save_every=2000", "final_hands=40", "yardsticks=random"),
+    *("pool_games=0.25", "pool_every=6000", "pool_size=2", "critic=oracle", "device=cpu"),
+]
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def ranked(words: list[str], world: int = 2) -> list[subprocess.Popen[str]]:
+    """Processes with what torchrun tells its own."""
+    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
+    told |= {"WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world)}
+    return [
+        subprocess.Popen(
+            [sys.executable, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, **told, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+        )
+        for rank in range(world)
+    ]  # fmt: skip
+
+
+def ended(processes: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
+    told = [each.communicate(timeout=120) for each in processes]
+    return [(each.returncode, out, err) for each, (out, err) in zip(processes, told, strict=True)]
+
+
+def state(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
+    return load_state(folder / "state.safetensors")[0]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two ranks that nothing interrupted."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    words = ["-m", "german_whist", "train", "tiny", *SMALL, "--run", str(folder)]
+    (first, told, _), (second, silence, _) = ended(ranked(words))
+    assert (first, second) == (0, 0)
+    # One shows, and the others follow in silence.
+    assert "against" in told
+    assert not silence
+    return folder
+
+
+def test_a_global_batch_teaches_two_ranks_what_it_teaches_one_process() -> None:
+    found = ended(ranked([str(HERE / "rank_checks.py")]))
+    assert [code for code, _, _ in found] == [0, 0], found[0][2] + found[1][2]
+    first, second = (json.loads(out) for _, out, _ in found)
+    assert first["learnt"][1] + second["learnt"][1] == first["learnt"][0]
+    assert first["learnt"][1] != second["learnt"][1]
+    assert first["digest"] == second["digest"]
+    assert first["deals"] != second["deals"]
+    for each in (first, second):
+        assert each["moved"] > 1e-4
+        assert each["apart"] < 2e-6
+        assert each["ours"] == pytest.approx(each["one"], rel=1e-3, abs=1e-5)
+
+
+def test_two_ranks_leave_one_run(whole: Path) -> None:
+    arrays = state(whole)
+    games = [name for name in arrays if "games." in name]
+    assert {name.rpartition("games.")[0] for name in games} == {"", "rank.1."}
+    assert not np.array_equal(arrays["games.records"], arrays["rank.1.games.records"])
+    settings = load_settings("tiny", SMALL)
+    last = checkpoints_in(whole / "checkpoints")[-1]
+    assert settings.decisions <= int(last.stem) < settings.decisions + 64 * 8
+
+
+def test_a_killed_rank_is_started_again_by_torchrun_to_the_same_weights(
+    whole: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "killed"
+    words = ["--nproc-per-node=2", "--max-restarts=1", "--standalone", "-m", "--"]
+    words += ["german_whist", "train", "tiny", *SMALL, "--run", str(folder)]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "torch.distributed.run", *words], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    # Kill the second rank when there is a state to go on from.
+    kept = folder / "state.safetensors"
+    while running.poll() is None and not (kept.exists() and decisions_in(kept)):
+        time.sleep(0.02)
+    os.kill(rank_under(running.pid, 1), signal.SIGKILL)
+    told, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, told
+    assert f"go on from it with german-whist train --resume {folder}" in told
+    assert same(state(folder), state(whole))
+
+
+def decisions_in(path: Path) -> int:
+    return load_state(path)[1].trainer["decisions"]
+
+
+def rank_under(parent: int, rank: int) -> int:
+    """The process that torchrun started as this rank."""
+    for each in Path("/proc").iterdir():
+        try:
+            if each.name.isdigit() and int((each / "stat").read_text().split()[3]) == parent:
+                told = (each / "environ").read_bytes().split(b"\0")
+                if f"RANK={rank}".encode() in told:
+                    return int(each.name)
+        except (OSError, IndexError):
+            continue
+    raise AssertionError("there is no such rank")
+
+
+def same(one: dict[str, np.ndarray[Any, Any]], other: dict[str, np.ndarray[Any, Any]]) -> bool:
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name]) for name in one
+    )
+
+
+def test_one_process_goes_on_where_two_stopped(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "on"
+    shutil.copytree(whole, folder)
+    run = resume(folder, make_trainer, ["decisions=41000"])
+    before = state(whole)
+    trainer = run.trainer
+    assert isinstance(trainer, PPO)
+    assert np.array_equal(trainer.player()["policy.weight"], before["average.policy.weight"])
+    # Its games begin anew, with deals that nobody has played.
+    begun = trainer.games.state()["records"]
+    assert not np.array_equal(begun, PPO(trainer.settings).games.state()["records"])
+    decisions = trainer.decisions
+    trainer.iterate()
+    assert trainer.decisions > decisions
+    run.close()
+
+
+def test_what_ranks_can_not_share_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match="games is 100, which 3 processes can not share evenly"):
+        PPO(PPOSettings(games=100), ranks=Ranks(0, 3))
+    with pytest.raises(ValueError, match="trainer: sb3 trains in one process"):
+        make_trainer(load_settings("sb3", []), Ranks(0, 2))
+    for name, value in {
+        "RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "x", "MASTER_PORT": "1"
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    assert main(["train", "tiny", "seeds=1,2"]) == 2
+    assert "torchrun started 2" in capsys.readouterr().err
+
+
+def test_ranks_play_games_of_their_own_seeds() -> None:
+    places = [(rank, world) for world in (2, 3) for rank in range(world)]
+    begun = {Ranks(*place).seed(7) for place in places}
+    assert 7 in begun
+    assert len(begun) == 3
+    # After a change of ranks nobody plays again what was played before.
+    since = (10**12, 10**12 + 1)
+    later = {Ranks(*place).seed(7, when) for place in places for when in since}
+    assert len(later | begun) == len(begun) + len(since) * len(places)
