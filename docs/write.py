@@ -8,7 +8,7 @@ from german_whist.engine.describe import chapters
 from german_whist.engine.history import HISTORY_ABOUT, HISTORY_VERSION
 from german_whist.engine.layout import LAYOUT, LAYOUT_VERSION
 from german_whist.engine.rule_features import RULE_LAYOUT
-from german_whist.engine.rules import named_rules
+from german_whist.engine.rules import named_rules, solved_rules
 from german_whist.training.arena.config import LadderConfig
 from german_whist.training.settings import Checked, Settings, described, written
 from german_whist.training.thinking.course import Course
@@ -47,6 +47,12 @@ player was dealt, and suits that were dealt alike as they came up first after th
 """
 
 
+SMALL_DECKS = """\
+The game of `classic` from few cards, named by suits, ranks and cards in hand: small enough for
+exact work, each about ten times the one before. `german-whist solve NAME` computes how to play
+one of them so that nobody wins against it on average. They are named wherever rules are."""
+
+
 def _rules_page() -> str:
     parts = [
         "# The rule sets",
@@ -56,6 +62,9 @@ def _rules_page() -> str:
         parts += [f"## {name}", rules.about]
         for chapter in chapters(rules):
             parts += [f"**{chapter.title}.** {' '.join(chapter.paragraphs)}"]
+    parts += ["## Small decks", SMALL_DECKS]
+    rows = [f"| `{name}` | {rules.about} |" for name, rules in solved_rules().items()]
+    parts.append("\n".join(["| name | deck |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -367,20 +367,27 @@ def _record(rules: Rules, match: Match | None) -> npt.NDArray[np.void]:
 # -- where rule sets come from
 
 
-def _named_folder() -> Any:
-    return files(__name__.rsplit(".", 2)[0] + ".configs") / "rules"
-
-
-@cache
-def named_rules() -> dict[str, Rules]:
-    """Every rule set that has a name, the default first."""
+def _rules_in(folder: str) -> dict[str, Rules]:
+    place: Any = files(__name__.rsplit(".", 2)[0] + ".configs") / folder
     found = [
         rules_from_mapping(read_yaml_mapping(Path(str(each))), source=each.name)
-        for each in _named_folder().iterdir()
+        for each in place.iterdir()
         if each.name.endswith(".yaml")
     ]
     found.sort(key=lambda rules: (_LISTED.get(rules.name, len(_LISTED)), rules.name))
     return {rules.name: rules for rules in found}
+
+
+@cache
+def named_rules() -> dict[str, Rules]:
+    """Every rule set to sit down to that has a name, the default first."""
+    return _rules_in("rules")
+
+
+@cache
+def solved_rules() -> dict[str, Rules]:
+    """The small decks whose equilibrium can be computed, the smallest first."""
+    return _rules_in("solved")
 
 
 _LISTED = {
@@ -390,6 +397,7 @@ _LISTED = {
             *("classic", "margin", "all-tricks", "all-margin", "club-last", "club-all"),
             *("small-last", "small-all", "quick", "colour", "no-trump", "open-stock", "draft"),
             *("race-7", "race-9"),
+            *("2x4-h2", "2x5-h3", "2x5-h2", "3x4-h4", "2x6-h3", "3x4-h3", "4x4-h6", "2x8-h6"),
         )
     )
 }
@@ -415,15 +423,18 @@ def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
         return under_its_own_name(wanted, "rules")
     if isinstance(wanted, Mapping):
         return under_its_own_name(rules_from_mapping(wanted), "rules")
-    if isinstance(wanted, str) and wanted in named_rules():
-        return named_rules()[wanted]
+    if isinstance(wanted, str) and (known := _known(wanted)) is not None:
+        return known
     if isinstance(wanted, (str, Path)):
         path = Path(wanted)
         if path.suffix in (".yaml", ".yml"):
             return under_its_own_name(
                 rules_from_mapping(read_yaml_mapping(path), str(path)), str(path)
             )
-        near = meant(wanted, named_rules(), more="others are given by the path of a .yaml file")
+        near = meant(
+            wanted, [*named_rules(), *solved_rules()],
+            more="others are given by the path of a .yaml file",
+        )  # fmt: skip
         raise RulesError(f"{str(wanted)!r} is not a rule set{near}")
     raise RulesError(
         f"{wanted!r} is of type {type(wanted).__name__}: rules are given as a name, a Rules value, "
@@ -431,9 +442,13 @@ def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
     )
 
 
+def _known(name: str) -> Rules | None:
+    return named_rules().get(name) or solved_rules().get(name)
+
+
 def under_its_own_name(rules: Rules, source: str) -> Rules:
     """Reports tell rule sets by their names, so a known name may not stand for another game."""
-    known = named_rules().get(rules.name)
+    known = _known(rules.name)
     if known is not None and known != rules:
         raise RulesError(
             f"{source}: name is {rules.name!r}, which is another rule set's: give it a name of its "

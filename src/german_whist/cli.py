@@ -40,6 +40,7 @@ COMMANDS = {
     "analyse": "tell what each player's decisions cost, over a file of records",
     "endgame": "value an ending whose cards are all known, card by card",
     "tablebase": "build, verify or describe the table of exact endgames",
+    "solve": "compute an equilibrium of a small deck",
     "exploit": "tell exactly how much a best response wins, on a small deck",
     "export": "write a checkpoint as ONNX",
 }

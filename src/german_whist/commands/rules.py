@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from ..engine.describe import as_yaml, describe
-from ..engine.rules import load_rules, named_rules
+from ..engine.rules import Rules, load_rules, named_rules, solved_rules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +35,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _listed() -> str:
-    width = max(map(len, named_rules())) + 2
-    lines = [f"{name:<{width}}{rules.about}" for name, rules in named_rules().items()]
-    return "\n".join([*lines, "", "german-whist rules NAME explains one of them."])
+    parts = (
+        _lines(named_rules()),
+        "Small decks for exact work: SUITSxRANKS-hHAND, each game about ten times the one before "
+        "(german-whist solve).",
+        _lines(solved_rules()),
+        "german-whist rules NAME explains one of them.",
+    )
+    return "\n\n".join(parts)
+
+
+def _lines(sets: dict[str, Rules]) -> str:
+    width = max(map(len, sets)) + 2
+    return "\n".join(f"{name:<{width}}{rules.about}" for name, rules in sets.items())

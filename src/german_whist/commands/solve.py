@@ -1,0 +1,87 @@
+# pyright: strict
+"""Compute an equilibrium of a small deck: play that nobody wins against on average.
+
+Tells the exact exploitability as it falls, and the value of the game for the first leader.
+The same command goes on with what was broken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from pathlib import Path
+
+from ..engine.files import cache_folder
+from ..engine.progress import Progress
+from ..engine.rules import load_rules
+
+_STEP = 1.3
+_SECONDS_UNSAVED = 120.0
+_NOTHING = 1e-9
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument(
+        "rules",
+        metavar="SIZE",
+        help="a small deck, such as 2x5-h2 (`german-whist rules` lists them)",
+    )
+    parser.add_argument(
+        "--target", type=float, default=0.001, metavar="X",
+        help="stop when the exploitability is at most X a hand (0.001)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--folder", type=Path, metavar="FOLDER", help="where it is kept (the cache's `solved`)"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="threads (one for each processor)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Solve, and tell how far it is."""
+    from ..training.equilibrium.solve import Solver
+
+    rules = load_rules(arguments.rules)
+    target: float = arguments.target
+    if not 0 < target < math.inf:
+        raise ValueError(f"--target is {target}: it has to be more than 0")
+    if arguments.threads is not None and arguments.threads < 1:
+        raise ValueError(f"--threads is {arguments.threads}: it has to be at least 1")
+    folder: Path = arguments.folder or cache_folder() / "solved"
+    state = folder / f"{rules.name}.npz"
+    began = saved = time.monotonic()
+    solver = Solver(rules, arguments.threads)
+    if state.exists():
+        solver.restore(state)
+        print(f"{state}: going on after {solver.iterations} iterations")
+    first = done = 0.0
+    check = solver.iterations + 1
+    with Progress(f"solving {rules.name}") as progress:
+        try:
+            while True:
+                solver.iterate()
+                if solver.iterations < check:
+                    progress.tell(done, f"iteration {solver.iterations}")
+                    continue
+                check = max(solver.iterations + 1, math.ceil(solver.iterations * _STEP))
+                found = solver.measure()
+                left = max(found.exploitability, _NOTHING)
+                first = first or max(left, 2 * target)
+                done = min(1.0, math.log(first / left) / math.log(first / target))
+                progress.tell(done, f"iteration {solver.iterations}")
+                seconds = time.monotonic() - began
+                print(
+                    f"{seconds:8.1f} s  iteration {solver.iterations:4}  "
+                    f"exploitability {left:.6f}  value for the leader {found.value:+.5f}",
+                    flush=True,
+                )
+                if left <= target:
+                    break
+                if time.monotonic() - saved > _SECONDS_UNSAVED:
+                    solver.save(state)
+                    saved = time.monotonic()
+        finally:
+            solver.save(state)
+    print(f"{state}: {rules.name} is solved to {left:.6f} a hand")
+    return 0

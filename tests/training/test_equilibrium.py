@@ -1,0 +1,151 @@
+"""Equilibria and the walk over the public tree: held to published values and second methods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array, hstack
+
+from german_whist.agents.registry import make_agent
+from german_whist.cli import main
+from german_whist.engine.rules import load_rules
+from german_whist.training.equilibrium.solve import Solver, SolvingError
+from german_whist.training.exploit import Tree, exploit
+
+Array = np.ndarray[Any, Any]
+
+TINY: list[dict[str, Any]] = [
+    {"name": "two suits", "suits": 2, "ranks": 3, "hand": 2},
+    {"name": "one suit", "suits": 1, "ranks": 6, "hand": 2},
+    {"name": "three suits", "suits": 3, "ranks": 2, "hand": 2},
+    {"name": "no trumps", "suits": 2, "ranks": 3, "hand": 2, "trumps": "none"},
+    {"name": "low", "suits": 2, "ranks": 3, "hand": 2, "contract": "low"},
+    {"name": "all", "suits": 2, "ranks": 3, "hand": 2, "counts": "all", "pay": "margin"},
+    {"name": "long stock", "suits": 2, "ranks": 3, "hand": 1},
+]
+NAMES = [each["name"] for each in TINY]
+
+
+def value_by_linear_programme(rules: Any) -> float:
+    """What the leader is paid in equilibrium, by the sequence form over every deal and play.
+
+    Koller, Megiddo and von Stengel 1996: the leader's plan is as good as the dealer's best
+    answer to it, which is the dual of another programme.
+    """
+    tree = Tree.of(load_rules(rules), dealer=1)
+    numbers: list[dict[tuple[int, ...], int]] = [{(): 0}, {(): 0}]
+    sets: list[dict[tuple[int, int], int]] = [{}, {}]
+    parents: list[list[int]] = [[], []]
+    last = [np.zeros(tree.deals, np.int64), np.zeros(tree.deals, np.int64)]
+    worths: list[tuple[Array, Array, Array]] = []
+    for depth, level in enumerate(tree.levels):
+        if depth:
+            before, came = tree.levels[depth - 1], [last[0], last[1]]
+            last = [each[level.parents].copy() for each in came]
+            for at, (parent, action) in enumerate(zip(level.parents, level.actions, strict=True)):
+                seat = int(before.movers[parent])
+                known = (depth - 1, int(before.sets[parent]))
+                if known not in sets[seat]:
+                    sets[seat][known] = len(sets[seat])
+                    parents[seat].append(int(came[seat][parent]))
+                key = (*known, int(action))
+                last[seat][at] = numbers[seat].setdefault(key, len(numbers[seat]))
+        over = np.flatnonzero(level.movers == -1)
+        worths.append((last[0][over], last[1][over], level.pays[over] / tree.deals))
+    rows, columns, pays = (np.concatenate(each) for each in zip(*worths, strict=True))
+    sizes = [len(each) for each in numbers]
+    payoff = coo_array((pays, (rows, columns)), shape=sizes).tocsr()
+
+    def plan(seat: int) -> csr_array:
+        """Each information set's actions are as likely as coming there; coming to the root is 1."""
+        entries = [(0, 0, 1.0)]
+        for key, number in numbers[seat].items():
+            if key:
+                entries.append((1 + sets[seat][key[0], key[1]], number, 1.0))
+        entries += [(1 + place, parent, -1.0) for place, parent in enumerate(parents[seat])]
+        at, of, numbers_of = zip(*entries, strict=True)
+        return coo_array((numbers_of, (at, of)), shape=(1 + len(sets[seat]), sizes[seat])).tocsr()
+
+    leader, dealer = plan(0), plan(1)
+    free = dealer.shape[0]
+    found = linprog(
+        np.concatenate([np.zeros(sizes[0]), [-1.0], np.zeros(free - 1)]),
+        A_ub=hstack([-payoff.T, dealer.T]),
+        b_ub=np.zeros(sizes[1]),
+        A_eq=hstack([leader, csr_array((leader.shape[0], free))]),
+        b_eq=np.concatenate([[1.0], np.zeros(leader.shape[0] - 1)]),
+        bounds=[(0, None)] * sizes[0] + [(None, None)] * free,
+        method="highs",
+    )
+    assert found.status == 0, found.message
+    return -found.fun
+
+
+def solved(rules: Any, iterations: int) -> Solver:
+    solver = Solver(rules, threads=2)
+    for _ in range(iterations):
+        solver.iterate()
+    return solver
+
+
+@pytest.mark.parametrize("rules", TINY, ids=NAMES)
+def test_the_value_is_that_of_a_linear_programme(rules: dict[str, Any]) -> None:
+    found = solved(rules, 200).measure()
+    assert found.exploitability < 1e-4
+    wanted = value_by_linear_programme(rules)
+    assert -found.against_leader - 1e-6 <= wanted <= found.against_dealer + 1e-6
+
+
+@pytest.mark.parametrize("rules", [*TINY, "2x4-h2"], ids=[*NAMES, "2x4-h2"])
+def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
+    """A second method: best responses by whole views, every deal and play walked by itself."""
+    loaded = load_rules(rules)
+    wanted = exploit(make_agent("random-exact", loaded), loaded)
+    found = Solver(loaded).measure()
+    assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
+    assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "value"), [("2x4-h2", 0.0605), ("2x5-h3", 0.1069)])
+def test_small_decks_are_worth_what_is_known(name: str, value: float) -> None:
+    found = solved(name, 40).measure()
+    assert found.exploitability < 1e-4
+    assert found.value == pytest.approx(value, abs=1e-4)
+
+
+def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    half = solved(TINY[0], 3)
+    half.save(path)
+    more = Solver(TINY[0])
+    more.restore(path)
+    for _ in range(3):
+        more.iterate()
+    whole = solved(TINY[0], 6)
+    np.testing.assert_array_equal(more.sums, whole.sums)
+    with pytest.raises(SolvingError, match="was not written for one suit"):
+        Solver(TINY[1]).restore(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(SolvingError, match="remove it"):
+        Solver(TINY[0]).restore(path)
+
+
+def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "2x4-h2", "--folder", str(tmp_path), "--target", "0.01"]) == 0
+    told = capsys.readouterr().out
+    assert "exploitability 0.005380" in told
+    assert main(["solve", "2x4-h2", "--folder", str(tmp_path), "--target", "0.001"]) == 0
+    assert "going on after 4 iterations" in capsys.readouterr().out
+    for words, wanted in (
+        (["classic"], "too large"),
+        (["draft"], "no public tree"),
+        (["2x4-h2", "--target", "0"], "--target is 0.0"),
+        (["2x4-h2", "--threads", "0"], "--threads is 0"),
+        (["2x4-h3"], "is not a rule set"),
+    ):
+        assert main(["solve", *words, "--folder", str(tmp_path)]) == 2
+        assert wanted in capsys.readouterr().err
