@@ -13,7 +13,7 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test browser mutants train lint bench ladder strength interop docs clean links
+.PHONY: help test browser mutants train lint bench ladder strength interop docs site clean links
 
 help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
@@ -25,6 +25,7 @@ help:
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
 	@echo "make interop run the examples for TorchRL, RLlib and SuperSuit, each in its environment"
 	@echo "make docs    write the pages that are made from the code"
+	@echo "make site    make the site of the documentation, in build/site"
 	@echo "make clean   remove .venv and what was built"
 
 test: $(READY) browser
@@ -73,6 +74,9 @@ interop: $(READY)
 docs: $(READY)
 	$(RUN) docs/write.py
 
+site: $(READY)
+	$(RUN) docs/build_site.py
+
 clean:
 	rm -rf $(VENV) .venv-interop-* build dist *.egg-info src/*.egg-info
 
@@ -88,7 +92,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "installing what constraints.txt pins (some minutes the first time)"
 	@$(PIP) pip setuptools wheel
 	@$(PIP) torch
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,onnx,open-spiel,sweep,dev]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,onnx,open-spiel,sweep,docs,dev]'
 	@rm $(UNFINISHED)
 	@echo $(CURDIR) > $(READY)
 

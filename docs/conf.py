@@ -1,0 +1,64 @@
+"""How Sphinx makes the site: Markdown by MyST, the theme Furo.
+
+`build_site.py` calls it, on a copy of this folder with the pages of the reference beside it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+
+from sphinx.application import Sphinx
+
+import german_whist
+
+project = "German Whist"
+version = release = german_whist.__version__
+html_title = "German Whist"
+copyright = "The German Whist developers"
+extensions = ["myst_parser", "sphinx_copybutton"]
+myst_enable_extensions = ["colon_fence", "attrs_inline"]
+myst_heading_anchors = 4
+html_theme = "furo"
+html_theme_options = {"navigation_with_keys": True}
+html_copy_source = html_show_sourcelink = html_show_sphinx = False
+pygments_style, pygments_dark_style = "friendly", "github-dark"
+# A block without a language is a terminal, as in the repository's pages.
+highlight_language = "console"
+copybutton_exclude = ".linenos, .gp, .go"
+_DOCSTRING = re.compile(r"^```\{docstring\} *(\S+)\n```$", re.MULTILINE)
+
+
+def _docstring(name: str) -> str:
+    """The page that a module or a class carries."""
+    try:
+        found = importlib.import_module(name)
+    except ModuleNotFoundError:
+        module, _, member = name.rpartition(".")
+        found = getattr(importlib.import_module(module), member)
+    text = found.__doc__
+    if not text:
+        raise ValueError(f"{name} has no docstring to show")
+    return inspect.cleandoc(text)
+
+
+def _show_docstrings(_app: Sphinx, _name: str, source: list[str]) -> None:
+    """Put docstrings where a page asks for them, as Markdown, headings and all."""
+    source[0] = _DOCSTRING.sub(lambda asked: _docstring(asked[1]), source[0])
+
+
+def _list_the_rest(app: Sphinx, name: str, source: list[str]) -> None:
+    """Pages that no table of contents names stand under *More*."""
+    if name == "index":
+        named = set(re.findall(r"^([\w/-]+)$", source[0], re.MULTILINE))
+        rest = sorted(app.env.found_docs - named - {"index"})
+        rest = [page for page in rest if "/" not in page]
+        lines = ["", "```{toctree}", ":hidden:", ":caption: More", "", *rest, "```", ""]
+        source[0] += "\n".join(lines) if rest else ""
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", _show_docstrings)
+    app.connect("source-read", _list_the_rest)

@@ -1,0 +1,84 @@
+"""The site builds strictly, needs nothing from elsewhere, and a fault in a page breaks it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def site() -> ModuleType:
+    """The program that makes the site, with its neighbours to be imported."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    spec = importlib.util.spec_from_file_location("build_site", ROOT / "docs" / "build_site.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.path.remove(str(ROOT / "docs"))
+    return module
+
+
+@pytest.fixture(scope="module")
+def built(site: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site") / "site"
+    assert site.build(out) == []
+    return out
+
+
+def test_the_site_holds_every_page_of_the_docs(built: Path) -> None:
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert "training" in pages
+    assert pages <= {path.stem for path in built.glob("*.html")}
+
+
+def test_every_module_stands_in_the_reference(built: Path) -> None:
+    for room in ("engine", "agents", "envs", "training", "table"):
+        for path in (ROOT / room).rglob("*.py"):
+            package = ".".join(["german_whist", *path.parent.relative_to(ROOT).parts])
+            page = (built / "names" / f"{package}.html").read_text(encoding="utf-8")
+            name = package if path.stem == "__init__" else path.stem
+            assert f">{name}<a" in page, f"{path} is not in the reference"
+
+
+def test_search_works_without_a_server(built: Path) -> None:
+    page = (built / "search.html").read_text(encoding="utf-8")
+    assert 'src="searchindex.js"' in page
+    assert (built / "searchindex.js").read_text(encoding="utf-8").startswith("Search.setIndex(")
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("# A page\n\n[gone](gone.md)\n", "gone.md"),
+        ("# A page\n\n[gone](#nowhere)\n", "nowhere"),
+        ("# A page\n\n[gone](other.md#nowhere)\n", "nowhere"),
+        ("# A page\n\n<a href='gone.html'>gone</a>\n", "gone.html leads to no file"),
+        ("# A page\n\n<script src='https://example.org/a.js'></script>\n", "from elsewhere"),
+        ("# A page\n\n![gone](gone.png)\n", "gone.png"),
+        ("# A page\n\n```{toctree}\nnowhere\n```\n", "nowhere"),
+    ],
+)
+def test_a_fault_in_a_page_breaks_the_build(
+    page: str, said: str, site: ModuleType, tmp_path: Path
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "index.md").write_text(page, encoding="utf-8")
+    (docs / "other.md").write_text("# Another\n", encoding="utf-8")
+    wrong = site.build(tmp_path / "out", docs)
+    assert any(said in each for each in wrong), wrong
+
+
+def test_pages_without_a_fault_build(site: ModuleType, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "index.md").write_text("# A page\n\n[other](other.md#here)\n", encoding="utf-8")
+    (docs / "other.md").write_text("# Another\n\n## Here\n", encoding="utf-8")
+    assert site.build(tmp_path / "out", docs) == []
