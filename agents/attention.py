@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from ..engine.compiled import jit
 from ..engine.history import HISTORY_COLUMNS, history_rows, write_history
-from ..engine.layout import OBSERVATION_SIZE, real_action
+from ..engine.layout import LONGEST_OBSERVATION, real_action
 from ..engine.play import row
 from ..engine.rules import Rules
 from .base import Array
@@ -142,7 +142,7 @@ class HistoryPolicy:
     def logits(self, rules: Array, views: Array) -> Array:
         """`(n, actions)`: of the real actions in each view, minus infinity where not legal."""
         count = len(views)
-        seen = np.zeros((count, OBSERVATION_SIZE), np.int8)
+        seen = np.zeros((count, LONGEST_OBSERVATION), np.int8)
         legal, masks = np.zeros((2, count, self._actions), np.int8)
         orders = np.zeros((count, 4), np.uint8)
         observe_all(rules, views, self._trumps_first, seen, legal, orders)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..engine.compiled import jit
 from ..engine.play import Record, row
 from ..engine.rules import Match, Rules, load_rules
-from ..engine.state import VIEW
+from ..engine.state import OVER, VIEW
 from ..engine.streams import Key, key_of_bytes, secret_of_seed, siphash
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def decision_stream(key: np.ndarray, number: np.uint64, view: Record) -> np.uint
 
     No agent can tell any of them, nor the key, from what it is given.
     """
-    trick_and_phase = 4 * np.int64(view.trick) + np.int64(view.phase)
+    # Nobody decides when it is over, so the exchange has that phase's number here.
+    trick_and_phase = 4 * np.int64(view.trick) + min(np.int64(view.phase), OVER)
     return siphash(key, number, np.uint64(128 * np.int64(view.seat) + trick_and_phase))
 
 

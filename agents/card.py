@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.history import HISTORY_VERSION
-from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from ..engine.layout import LAYOUT_VERSION, LONGEST_OBSERVATION, OBSERVATION_SIZE
 from ..engine.rule_features import RULE_LAYOUT
 from ..engine.state import MOST_TRICKS
 
@@ -30,7 +30,7 @@ Judges = Literal["worth", "beliefs"]
 
 Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
-Place = Annotated[int, Meta(ge=0, lt=OBSERVATION_SIZE)]
+Place = Annotated[int, Meta(ge=0, lt=LONGEST_OBSERVATION)]
 RulePlace = Annotated[int, Meta(ge=0, lt=RULE_LAYOUT.size)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
@@ -138,7 +138,7 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     actions: Size
     layout: LayoutName
     layout_version: int = LAYOUT_VERSION
-    observation_size: Annotated[int, Meta(ge=1, le=OBSERVATION_SIZE)] = OBSERVATION_SIZE
+    observation_size: Annotated[int, Meta(ge=1, le=LONGEST_OBSERVATION)] = OBSERVATION_SIZE
     rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     horizon: Horizon
     reward: Reward = "points"

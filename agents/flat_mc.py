@@ -4,7 +4,8 @@ It samples N whole deals that fit the view, plays each legal card in each of the
 rules of thumb play the rest of the foreplay for both, and scores the ending exactly, by what
 the hand pays. The card with the best sum is played; of equals the cheaper one, by rank, a
 trump counting 13 more. When the winner of a trick chooses a stock card, of equals the one
-that the rules of thumb choose.
+that the rules of thumb choose. So it is with an exchange: keeping and the blind hand are tried
+in the same worlds, in which the other then decides by the rules of thumb.
 
 `flat-mc:64,prior=PATH,leaf=PATH` is guided (`agents/guided.py`): a policy says which cards are
 tried and how the other replies, and a network of worth what comes after; either may be left out.
@@ -32,7 +33,7 @@ from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
 from ..engine.play import Record, pay_for, play, row
 from ..engine.rules import Match, load_rules
-from ..engine.state import CHOOSE, GAME, NO_CARD, VIEW
+from ..engine.state import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
 from ..engine.view import legal_in_view
 from ..engine.worlds import METHODS, PLAN, draw_world, plan_worlds
 from .base import Array, no_rng, no_views
@@ -105,6 +106,7 @@ def sample(
     cards = actions_of(legal_in_view(rules, view))
     tricks = np.empty(CARDS_IN_ALL, np.int64)
     whole = popcount(view.hand) <= MOST_CARDS and view.stock_left == 0 and rules.race == 0
+    whole = whole and view.phase != EXCHANGE
     for _ in range(worlds):
         draw_world(rules, view, plan, stream, row(games, 0))
         if whole:
@@ -118,7 +120,7 @@ def sample(
 def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
     """The action with the highest total, of equals the cheapest."""
     cards = actions_of(legal_in_view(rules, view))
-    by_rule = threshold_action(rules, view) if view.phase == CHOOSE else -1
+    by_rule = threshold_action(rules, view) if view.phase >= CHOOSE else -1
     best, least = -1, 0
     for place in range(len(cards)):
         card = cards[place]

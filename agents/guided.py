@@ -177,7 +177,7 @@ def _worth(
     """What `seat` is paid in the game `games[1]`, which is played to the next trick."""
     game = row(games, 1)
     while game.phase != LEAD and game.phase != OVER:
-        if game.phase == CHOOSE or not replies:
+        if game.phase >= CHOOSE or not replies:
             play(rules, game, thumb_in_game(rules, game))
             continue
         write_position(rules, game, np.int64(game.turn), look)

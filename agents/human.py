@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.cards import CARDS, SUIT_SYMBOLS, TAKE_HIDDEN, card
+from ..engine.cards import CARDS, CHOICE_WORDS, SUIT_SYMBOLS, card
 from ..engine.view import View
 from .base import Agent, Array
 
@@ -23,7 +23,7 @@ class HumanAgent(Agent):
         legal = view.legal()
         while True:
             try:
-                answer = input(f"your card ({' '.join(_name(each) for each in legal)})? ")
+                answer = input(f"your choice ({' '.join(_name(each) for each in legal)})? ")
             except EOFError:
                 raise ValueError("the human has left: there is no terminal to ask") from None
             action = _action(answer)
@@ -37,12 +37,13 @@ def _each(views: Array) -> list[Array]:
 
 
 def _name(action: int) -> str:
-    return "hidden" if action == TAKE_HIDDEN else str(CARDS[action])
+    return CHOICE_WORDS.get(action) or str(CARDS[action])
 
 
 def _action(answer: str) -> int | None:
-    if answer.strip().lower() == "hidden":
-        return TAKE_HIDDEN
+    for action, word in CHOICE_WORDS.items():
+        if answer.strip().lower() == word:
+            return action
     try:
         return int(card(answer))
     except ValueError:
@@ -59,6 +60,13 @@ def seen(view: View) -> str:
         f"counting tricks {mine}:{others}, {view.stock_left} cards in the stock",
         "your hand   " + " ".join(each.symbol for each in view.hand),
     ]
+    if view.turned is not None:
+        lines.append(f"turned up   {view.turned.symbol}")
+    if view.exchanged[1] is not None:
+        did = "took a blind hand" if view.exchanged[1] else "kept the hand dealt"
+        lines.append(f"they        {did}")
+    if view.laid_away:
+        lines.append("laid away   " + " ".join(each.symbol for each in view.laid_away))
     if view.known:
         lines.append("theirs      " + " ".join(each.symbol for each in view.known))
     if view.upcards:

@@ -28,7 +28,7 @@ from ..engine.endgame.solver import scratch_here
 from ..engine.endings import known_endings
 from ..engine.play import Record, row
 from ..engine.rules import Match, load_rules
-from ..engine.state import FOLLOW, NO_CARD
+from ..engine.state import EXCHANGE, FOLLOW, NO_CARD
 from ..engine.streams import below
 from ..engine.view import legal_in_view
 from .base import Agent, Array, no_rng, no_views
@@ -57,7 +57,7 @@ def _remembered(view: Record, memory: int) -> tuple[np.uint64, np.uint64]:
 def _guess(rules: Record, view: Record, memory: int, stream: np.ndarray) -> np.uint64:
     """A hand for the other, out of what is remembered."""
     played, hand = _remembered(view, memory)
-    possible = rules.deck & ~(view.hand | played | hand)
+    possible = rules.deck & ~(view.hand | played | hand | view.laid_away)
     left = popcount(possible)
     for _ in range(np.int64(view.other_cards) - popcount(hand)):
         card = bit(nth_lowest(possible, below(stream, left)))
@@ -79,6 +79,8 @@ def guessed_endgame(
     for index in range(len(views)):
         view = row(views, index)
         if view.stock_left > 0 or view.low != known.low or popcount(view.hand) > MOST_CARDS:
+            continue
+        if view.phase == EXCHANGE:
             continue
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         trump = np.int64(view.trump)

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from ..engine.compiled import jit
 from ..engine.layout import (
-    OBSERVATION_SIZE,
     encode,
     keep_suits,
     layout_number,
+    layout_of,
     real_action,
     trump_first,
     write_mask,
@@ -58,7 +58,7 @@ class Observed:
     """What the players of some views are shown."""
 
     observations: npt.NDArray[np.int8]
-    """`(n, 529)` zeros and ones, as the environments give them."""
+    """`(n, 529)` zeros and ones (638 with an exchange), as the environments give them."""
     masks: npt.NDArray[np.int8]
     """`(n, actions)`, 1 for what is legal as it is shown."""
     orders: npt.NDArray[np.uint8]
@@ -95,7 +95,7 @@ def observe(
         raise ValueError(f"views are {views.dtype}: give VIEW records, as agents get them")
     loaded, count = load_rules(rules), len(views)
     seen = Observed(
-        np.zeros((count, OBSERVATION_SIZE), np.int8),
+        np.zeros((count, layout_of(loaded).size), np.int8),
         np.zeros((count, loaded.actions), np.int8),
         np.zeros((count, 4), np.uint8),
     )

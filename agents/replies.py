@@ -12,7 +12,7 @@ import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.compiled import jit
-from ..engine.layout import OBSERVATION_SIZE, real_action
+from ..engine.layout import LONGEST_OBSERVATION, real_action
 from ..engine.play import Record, row
 from ..engine.state import VIEW
 from ..engine.view import write_position
@@ -40,7 +40,7 @@ def new_desk(net: PolicyNet) -> Desk:
         np.zeros(1, VIEW),
         np.zeros(4, np.uint8),
         np.zeros(net.sizes[-1], np.int64),
-        np.zeros(OBSERVATION_SIZE, np.int8),
+        np.zeros(LONGEST_OBSERVATION, np.int8),
         np.zeros(len(net.inputs), np.int64),
         np.zeros((2, net.sizes.max()), np.float32),
         np.zeros(net.sizes[-1], np.float32),

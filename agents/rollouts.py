@@ -13,21 +13,26 @@ from ..engine.bits import NO_CARDS
 from ..engine.compiled import jit, pasted
 from ..engine.endgame import Scratch, Tables
 from ..engine.play import Record, faced_count, legal, pay, play, stock_card, stock_left
-from ..engine.state import CHOOSE, FOLLOW, NO_CARD, OVER
+from ..engine.state import CHOOSE, EXCHANGE, FOLLOW, NO_CARD, OVER
 from ..engine.view import write_position
 from .counting import counting_action
 from .endings import ending_worth, is_ending
-from .threshold import rule_of_thumb
+from .threshold import exchanged, rule_of_thumb
 
 
 @jit
 def thumb_in_game(rules: Record, game: Record) -> int:
     """What the rules of thumb play for the player to move."""
+    phase = np.int64(game.phase)
+    if phase == EXCHANGE:
+        seat = np.int64(game.turn)
+        # The other has shown nothing but the card that was turned up.
+        unseen = rules.deck & ~(game.hand[seat] | game.known[1 - seat])
+        return exchanged(game.hand[seat], unseen, np.int64(game.trump), game.low == 1)
     left = stock_left(rules, game)
     count = faced_count(rules, np.int64(game.trick), left)
     upper = np.int64(stock_card(rules, game, 0)) if count > 0 else NO_CARD
     lower = np.int64(stock_card(rules, game, 1)) if count > 1 else NO_CARD
-    phase = np.int64(game.phase)
     led = np.int64(game.led_cards[game.trick]) if phase == FOLLOW else NO_CARD
     cards = legal(rules, game) if phase != CHOOSE else NO_CARDS
     return rule_of_thumb(

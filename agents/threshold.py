@@ -20,6 +20,8 @@ Other rule sets are read so:
   that is no trump, and chooses the card it values least. It wins with its highest
   winner, and loses with its highest loser, which both get rid of dangerous cards; it leads
   its highest card to win a trick and its lowest to lose it.
+- *An exchange*: it keeps a hand that has as many cards which it would want as a blind one has
+  on average, by the cards it has not seen; else it takes the blind one.
 - *No trumps*: no card is a trump.
 - *Every trick counts*: the rule as it stands; wanting every trick is weaker.
 - *Races in which every trick counts*: it wants every trick, and in a low contract none.
@@ -33,12 +35,12 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.bits import NO_CARDS, SUIT_BITS, bit, highest, lowest, suit_set
-from ..engine.cards import TAKE_HIDDEN
-from ..engine.compiled import jit, warm_up
+from ..engine.bits import NO_CARDS, ONE, SUIT_BITS, bit, highest, lowest, popcount, suit_set
+from ..engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
+from ..engine.compiled import called, jit, warm_up
 from ..engine.play import Record, row, suit_of
 from ..engine.rules import Match
-from ..engine.state import CHOOSE, LEAD, NO_CARD, NO_TRUMP
+from ..engine.state import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
 from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer
@@ -125,6 +127,25 @@ def _chosen(upper: int, lower: int, trump: int, low: bool) -> int:
 
 
 @jit
+def _wanted(cards: np.uint64, trump: int, low: bool) -> int:
+    """How many cards of a set it wants."""
+    count = 0
+    while cards:
+        if _wants_card(lowest(cards), trump, low):
+            count += 1
+        cards &= cards - ONE
+    return count
+
+
+@called
+def exchanged(hand: np.uint64, unseen: np.uint64, trump: int, low: bool) -> int:
+    """Keep a hand that is no worse than a blind one is on average, else take that."""
+    mine = _wanted(hand, trump, low) * popcount(unseen)
+    blind = _wanted(unseen, trump, low) * popcount(hand)
+    return KEEP if mine >= blind else TAKE_BLIND
+
+
+@jit
 def _outside(cards: np.uint64, trumps: np.uint64) -> np.uint64:
     """The non-trumps of a set, or all of it when there are none."""
     plain = cards & ~trumps
@@ -172,6 +193,8 @@ def rule_of_thumb(
 @jit
 def threshold_action(rules: Record, view: Record) -> int:
     """What the rules of thumb play in a view."""
+    if view.phase == EXCHANGE:
+        return exchanged(view.hand, view.unseen, np.int64(view.trump), view.low == 1)
     return rule_of_thumb(
         rules,
         np.int64(view.phase),

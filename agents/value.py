@@ -22,6 +22,8 @@ are read so:
 - *Low contracts*: every worth counts negative, so what it wants are low cards outside
   trumps, and what it gives away first are high cards and trumps. To win a trick it leads its
   card of highest rank outside trumps, as ever.
+- *An exchange*: it keeps a hand whose worth is at least what as many of the unseen cards are
+  worth on average; else it takes the blind one.
 - *No trumps*: no card is a trump.
 - *Every trick counts*: a trick taken adds to the gain what a middling card is worth over the
   lowest, six; in a low contract it takes six off. In a *race* nothing is worth more.
@@ -36,11 +38,11 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, lowest, popcount, suit_set
-from ..engine.cards import TAKE_HIDDEN
+from ..engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
 from ..engine.compiled import jit, warm_up
 from ..engine.play import Record, row, suit_of
 from ..engine.rules import Match
-from ..engine.state import CHOOSE, LEAD, NO_CARD, NO_TRUMP
+from ..engine.state import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
 from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer
@@ -106,6 +108,10 @@ def value_action(rules: Record, view: Record, bonus: int) -> int:
     trump, low = np.int64(view.trump), view.low == 1
     if view.phase == CHOOSE:
         return _chosen(view, bonus)
+    if view.phase == EXCHANGE:
+        mine = _total_worth(view.hand, trump, bonus, low) * popcount(view.unseen)
+        blind = _total_worth(view.unseen, trump, bonus, low) * popcount(view.hand)
+        return KEEP if mine >= blind else TAKE_BLIND
     above, count = _gain(rules, view, bonus)
     cards = legal_in_view(rules, view)
     if view.phase == LEAD:

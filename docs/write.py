@@ -6,7 +6,7 @@ from pathlib import Path
 
 from german_whist.engine.describe import chapters
 from german_whist.engine.history import HISTORY_ABOUT, HISTORY_VERSION
-from german_whist.engine.layout import LAYOUT, LAYOUT_VERSION
+from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUT_VERSION
 from german_whist.engine.rule_features import RULE_LAYOUT
 from german_whist.engine.rules import named_rules, solved_rules
 from german_whist.training.arena.config import LadderConfig
@@ -22,13 +22,19 @@ Made from the code by `make docs`.
 ## The vector
 
 Layout {LAYOUT_VERSION}: {LAYOUT.size} places of int8, the same for every rule set, seen by one \
-player.
+player. Where hands are exchanged, {EXCHANGE_LAYOUT.size - LAYOUT.size} more stand behind them.
 In `raw` suits are the real ones. In `trump-first` they are relabelled: trumps come first, the
 side suits in an order that depends on the player's own cards, and actions and mask with them.
 `LAYOUT.slice("own_hand")` gives the places of a group. Cards stand by id, suit × 13 + rank:
 suits clubs, diamonds, hearts, spades, ranks two to ace.
 
 {LAYOUT.table()}
+
+Behind these, in rule sets with an exchange (`humbug`) alone, {EXCHANGE_LAYOUT.size} places in all;
+in the others they would be zero. `german_whist.engine.layout.layout_of(rules)` is the table of a
+rule set.
+
+{EXCHANGE_LAYOUT.table(LAYOUT.size)}
 
 ## The rules
 

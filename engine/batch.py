@@ -32,7 +32,7 @@ from .options import Options, checked_seat
 from .results import RESULT
 from .rules import Rules
 from .seeds import checked_seed, fresh_seed
-from .state import GAME, OVER, SEATS, VIEW
+from .state import GAME, OVER, SEATS, TOOK_BLIND, VIEW
 from .threads import Threads
 from .view import View, write_views
 from .words import meant
@@ -285,6 +285,8 @@ class Batch:
 
     def _could_be(self, records: Array) -> bool:
         """Whether all cards of these games are where these rules put them."""
+        if self.rules.exchange:
+            return self._could_be_exchanged(records)
         size, dealt = len(self.rules.deck), SEATS * self.rules.hand
         deals, drawn = records["deal"][:, :size], records["drawn"].astype(int)
         if (np.sort(deals, axis=1) != self.rules.deck).any() or (
@@ -294,6 +296,23 @@ class Batch:
         gone = np.bitwise_or.accumulate(np.uint64(1) << deals.astype(np.uint64), axis=1)
         found = np.bitwise_or.reduce(records["hand"] | records["played"], axis=1)
         return bool((gone[np.arange(len(records)), dealt + drawn - 1] == found).all())
+
+    def _could_be_exchanged(self, records: Array) -> bool:
+        """The same where each player holds one of two of the four hands that were dealt."""
+        size, hand = len(self.rules.deck), self.rules.hand
+        deals = records["deal"][:, :size]
+        if (np.sort(deals, axis=1) != self.rules.deck).any() or (records["dealer"] > 1).any():
+            return False
+        hands = deals[:, : 4 * hand].reshape(len(deals), hand, 4).astype(np.uint64)
+        hands = np.bitwise_or.reduce(np.uint64(1) << hands, axis=1)
+        each = np.arange(len(records))
+        for seat in range(SEATS):
+            took = (records["exchanged"][:, seat] == TOOK_BLIND).astype(int)
+            place = 1 + 2 * (records["dealer"] == seat) - took
+            found = records["hand"][:, seat] | records["played"][:, seat]
+            if (hands[each, place] != found).any():
+                return False
+        return True
 
     # -- showing
 

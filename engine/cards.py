@@ -21,8 +21,12 @@ RANK_NAMES = (
 )
 CARDS_IN_ALL = 52
 TAKE_HIDDEN = 52
-"""The one action that is no card: take the hidden card instead of the upcard."""
-ACTIONS_IN_ALL = 53
+"""The one choice that is no card: take the hidden card instead of the upcard."""
+KEEP = 53
+"""In the exchange: keep the hand that was dealt."""
+TAKE_BLIND = 54
+"""In the exchange: lay the hand away unseen, and take a blind one."""
+ACTIONS_IN_ALL = 55
 
 
 class Card(int):
@@ -59,7 +63,7 @@ class Card(int):
 
 
 CARDS: tuple[Card, ...] = tuple(Card(number) for number in range(CARDS_IN_ALL))
-ACTIONS: tuple[int, ...] = (*CARDS, TAKE_HIDDEN)
+ACTIONS: tuple[int, ...] = (*CARDS, TAKE_HIDDEN, KEEP, TAKE_BLIND)
 """Every action of every rule set, in the order of its number."""
 _BY_TEXT = {str(card): card for card in CARDS}
 _BY_TEXT |= {card.symbol: card for card in CARDS}
@@ -112,8 +116,18 @@ def text_of(members: Iterable[int]) -> str:
     return " ".join(str(CARDS[member]) for member in members)
 
 
+CHOICE_WORDS = {TAKE_HIDDEN: "hidden", KEEP: "keep", TAKE_BLIND: "blind"}
+"""The actions that are no card, as people write them and as records hold them."""
+CHOICES = {
+    TAKE_HIDDEN: "the hidden card",
+    KEEP: "keep the hand",
+    TAKE_BLIND: "take the blind hand",
+}
+"""The actions that are no card, in words."""
+
+
 def action_text(action: int) -> str:
     """An action in words that an error can use."""
-    if 0 <= action < TAKE_HIDDEN:
+    if 0 <= action < CARDS_IN_ALL:
         return f"{action} ({CARDS[action]})"
-    return f"{action} (the hidden card)" if action == TAKE_HIDDEN else str(action)
+    return f"{action} ({CHOICES[action]})" if action in CHOICES else str(action)

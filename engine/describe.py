@@ -37,6 +37,8 @@ def describe(rules: Rules) -> str:
 def chapters(rules: Rules) -> list[Chapter]:
     """The game in the order in which it is played."""
     told = [Chapter("Cards and deal", list(_deal(rules)))]
+    if rules.exchange:
+        told.append(Chapter("The exchange", list(_exchange(rules))))
     if rules.stock_cards:
         title = f"Stage one: {_tricks(rules.foreplay_tricks)} for the stock"
         told.append(Chapter(title, [_play(rules), *_draw(rules)]))
@@ -79,10 +81,16 @@ def _deal(rules: Rules) -> Iterator[str]:
     dealt = (
         f"Cards go out one at a time, the non-dealer's first, until both players hold {rules.hand}."
     )
+    if rules.exchange:
+        dealt = (
+            f"Cards go out one at a time to four hands of {rules.hand}, in turn: a first blind "
+            "hand, the non-dealer's, a second blind hand, the dealer's."
+        )
     if rules.stock_cards:
         dealt += f" The next {_cards(rules.stock_cards)} are the stock and lie face down."
-    if rules.set_aside:
-        dealt += f" {_cards(rules.set_aside)} are left over and set aside, unseen by both."
+    if left := len(rules.deck) - rules.dealt_cards:
+        are = "is" if left == 1 else "are"
+        dealt += f" {_cards(left)} {are} left over and set aside, unseen by both."
     yield f"{dealt} {_trumps(rules)}"
 
 
@@ -96,6 +104,11 @@ def _deck(rules: Rules) -> str:
 
 
 def _trumps(rules: Rules) -> str:
+    if rules.exchange and rules.faced == "every":
+        turned = "The last card, the dealer's, is turned up for both to see, and "
+        if rules.trumps == "upcard":
+            return f"{turned}its suit is trumps for the whole hand."
+        return f"{turned}makes no trumps: there are none."
     if rules.trumps == "none":
         return "There are no trumps."
     if rules.face_up == 2:
@@ -104,6 +117,23 @@ def _trumps(rules: Rules) -> str:
             "trumps for the whole hand."
         )
     return "The top card of the stock is turned up, and its suit is trumps for the whole hand."
+
+
+def _exchange(rules: Rules) -> Iterator[str]:
+    yield (
+        "First the non-dealer, then the dealer, keeps the hand dealt, or lays it away unseen and "
+        "takes a blind hand: the non-dealer the first, the dealer the second. Both see whether the "
+        "other exchanged, and no card of it."
+    )
+    if rules.faced == "every":
+        yield (
+            "If the dealer keeps, both know that the turned card is there; if the dealer "
+            "exchanges, both know that it is out of play."
+        )
+    yield (
+        f"{_cards(rules.set_aside)} stay out of play, and neither player ever sees them all, so "
+        "that even a player who remembers everything can not be sure of the other's hand."
+    )
 
 
 # -- playing
@@ -195,9 +225,10 @@ def _scoring(rules: Rules) -> Iterator[str]:
     if rules.race is None and rules.counting_tricks % 2 == 0:
         half = rules.counting_tricks // 2
         yield f"{half}–{half} is a tie, which pays nobody."
+    target = "5 points as a rule, or 10" if rules.exchange else "such as 10, 25 or 50 points"
     yield (
-        "In a match, the winner of a hand adds what it pays to a total: to a target, such as 10, "
-        "25 or 50 points, or as the best of 3 or 5 hands."
+        f"In a match, the winner of a hand adds what it pays to a total: to a target, {target}, or "
+        "as the best of 3 or 5 hands."
     )
 
 
@@ -209,9 +240,13 @@ def _aim(rules: Rules) -> str:
     if rules.contract == "low":
         return f"Play low: {fewest}."
     return (
-        f"The colour of the first upcard decides. Red (diamonds or hearts): play high, {most}. "
-        f"Black (clubs or spades): play low, {fewest}."
+        f"The colour of the {_first_turned(rules)} decides. Red (diamonds or hearts): play high, "
+        f"{most}. Black (clubs or spades): play low, {fewest}."
     )
+
+
+def _first_turned(rules: Rules) -> str:
+    return "turned card" if rules.exchange else "first upcard"
 
 
 def _race(rules: Rules) -> str:
@@ -221,8 +256,8 @@ def _race(rules: Rules) -> str:
         "high": "and that player wins.",
         "low": "and that player loses.",
         "colour": (
-            "and that player wins if the first upcard was red (play high), and loses if it was "
-            "black (play low)."
+            f"and that player wins if the {_first_turned(rules)} was red (play high), and loses "
+            "if it was black (play low)."
         ),
     }
     told = f"{first}, {ends[rules.contract]}"
@@ -291,7 +326,7 @@ _PARAMETERS = {
     "suits": "1 to 4",
     "ranks": "1 to 13, the highest ones",
     "hand": "cards dealt to each player",
-    "stock": "cards in the stock; null for all that are left",
+    "stock": "cards in the stock; null for all that are left, or none with an exchange",
     "trumps": "upcard or none",
     "contract": "high, low, or colour: high after a red first upcard, low after a black one",
     "counts": "last: the tricks of stage two; all: every trick",
@@ -302,6 +337,7 @@ _PARAMETERS = {
     "faced": "which upcards are turned: every, after-first or never",
     "choice": "whether the winner of a trick chooses which stock card to take",
     "race": "counting tricks that end the hand; null for none",
+    "exchange": "whether four hands are dealt, and a player may take a blind one; then no stock",
 }
 
 
@@ -312,7 +348,7 @@ def as_yaml(rules: Rules) -> str:
         value = getattr(rules, name)
         if name == "name":
             value = f"my-{value}"
-        elif name == "stock" and rules.set_aside == 0:
+        elif name == "stock" and name not in rules.as_mapping():
             value = None
         # JSON's words for a value are YAML's too.
         lines.append(f"{name}: {json.dumps(value, ensure_ascii=False)}  # {about}")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .bits import NO_CARDS, ONE
-from .cards import TAKE_HIDDEN
+from .cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from .compiled import called, jit
 from .history import HISTORY_COLUMNS, history_suits, write_history
 from .layout import encode, keep_suits, real_action, relabelled, trump_first, write_mask
@@ -179,7 +179,7 @@ def show(
 @jit
 def is_legal(actions: np.uint64, action: int) -> bool:
     """Whether a set of actions holds this one, whatever number it is."""
-    return 0 <= action <= TAKE_HIDDEN and (actions >> np.uint64(action)) & ONE != NO_CARDS
+    return 0 <= action < ACTIONS_IN_ALL and (actions >> np.uint64(action)) & ONE != NO_CARDS
 
 
 @jit
@@ -206,7 +206,7 @@ def step_one(
     anything was paid; -1 if the action is not legal.
     """
     plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), orders[0]
-    real = real_action(action, order) if 0 <= action < TAKE_HIDDEN else action
+    real = real_action(action, order) if 0 <= action < CARDS_IN_ALL else action
     if not is_legal(legal(plan.rules, game), real):
         return -1
     result.paid[0] = 0.0

@@ -14,7 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from .bits import ONE, lowest
-from .cards import ACTIONS, CARDS, SUIT_NAMES, TAKE_HIDDEN, Card, card, cards_of, text_of
+from .cards import (
+    ACTIONS,
+    ACTIONS_IN_ALL,
+    CARDS,
+    CHOICES,
+    KEEP,
+    SUIT_NAMES,
+    TAKE_BLIND,
+    TAKE_HIDDEN,
+    Card,
+    card,
+    cards_of,
+    text_of,
+)
 from .compiled import jit, warm_up
 from .play import (
     deal_next,
@@ -30,7 +43,21 @@ from .play import (
 )
 from .rules import Match, Rules, load_rules
 from .seeds import checked_seed
-from .state import CHOOSE, FOLLOW, GAME, NO_TRUMP, OVER, PHASE_NAMES, RULES, SEATS, VIEW
+from .state import (
+    CHOOSE,
+    EXCHANGE,
+    FOLLOW,
+    GAME,
+    KEPT,
+    NO_TRUMP,
+    OVER,
+    PHASE_NAMES,
+    RULES,
+    SEATS,
+    TOOK_BLIND,
+    UNDECIDED,
+    VIEW,
+)
 from .view import View, write_view
 from .words import a_kind_of
 
@@ -41,7 +68,7 @@ class IllegalAction(ValueError):
 
 # What one game needs, in one array: each array handed to compiled code costs time.
 _TABLE = np.dtype(
-    [("rules", RULES), ("game", GAME), ("legal", "i8", (TAKE_HIDDEN + 1,)), ("stream", "u8", (1,))]
+    [("rules", RULES), ("game", GAME), ("legal", "i8", (ACTIONS_IN_ALL,)), ("stream", "u8", (1,))]
 )
 
 # Few functions that do several things, as each that Python calls takes time to compile: how a
@@ -181,7 +208,7 @@ class Game:
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
         """Deal these cards: in dealing order, non-dealer first, then the stock from the top."""
         order = checked_deal(self.rules, deal)
-        if dealer not in range(self.rules.seats):
+        if dealer not in range(SEATS):
             raise ValueError(f"dealer is {dealer!r}: it has to be a seat, 0 or 1")
         self.record["deal"][0, : len(order)] = order
         _deal(self._table, _AS_IT_LIES, _ZERO, _ZERO, dealer)
@@ -214,14 +241,14 @@ class Game:
     # -- playing
 
     def legal(self) -> list[int]:
-        """The legal actions of the player to move: cards, or 52 to take the hidden card."""
+        """The legal actions of the player to move: cards, or those of a choice (52 to 54)."""
         return _ACTIONS[self._legal[self._count]].tolist()
 
     def play(self, action: int | str) -> None:
         """Play a card, by id or text, or make a choice; what is illegal raises a sentence."""
         # Compiled code takes a plain int much faster than a Card.
         number = int(action) if action.__class__ in _NUMBERS else self._checked_action(action)
-        now = _play(self._table, number) if 0 <= number <= TAKE_HIDDEN else -1
+        now = _play(self._table, number) if 0 <= number < ACTIONS_IN_ALL else -1
         if now < 0:
             raise IllegalAction(self._why_illegal(number))
         self._phase, self._count = now >> 8, now & 255
@@ -266,7 +293,7 @@ class Game:
             seat = self.turn
             if seat is None:
                 raise IllegalAction("the hand is over, so no seat is to move: name one, 0 or 1")
-        if seat not in range(self.rules.seats):
+        if seat not in range(SEATS):
             raise ValueError(f"seat is {seat!r}: it has to be 0 or 1")
         record = np.zeros(1, VIEW)
         _view(self._table, seat, record)
@@ -282,7 +309,7 @@ class Game:
 
     @property
     def phase(self) -> str:
-        """`lead`, `follow`, `choose` or `over`."""
+        """`exchange`, `lead`, `follow`, `choose` or `over`."""
         return PHASE_NAMES[self._phase]
 
     @property
@@ -337,15 +364,32 @@ class Game:
         return [each for each in self.stock[:2] if faced >> each & 1]
 
     @property
+    def turned(self) -> Card | None:
+        """The dealer's card that was turned up before an exchange."""
+        if not self.rules.exchange or self.rules.faced != "every":
+            return None
+        return self.cards_dealt[self.rules.dealt_cards - 1]
+
+    @property
+    def exchanged(self) -> tuple[bool | None, ...]:
+        """Whether each seat took a blind hand; None: it has not decided, or there is none."""
+        told = {UNDECIDED: None, KEPT: False, TOOK_BLIND: True}
+        return tuple(told[each] for each in self.record["exchanged"][0].tolist())
+
+    @property
     def stock(self) -> list[Card]:
         """The cards left in the stock, from the top."""
-        start = self.rules.seats * self.rules.hand
+        start = SEATS * self.rules.hand
         gone = self._number_of("drawn")
         return self.cards_dealt[start + gone : start + self.rules.stock_cards]
 
     @property
     def cards_dealt(self) -> list[Card]:
-        """The whole deal in dealing order, non-dealer first; cards set aside come last."""
+        """The whole deal in dealing order, non-dealer first; cards left over come last.
+
+        With an exchange there are four hands, dealt in turn: first blind, non-dealer, second
+        blind, dealer.
+        """
         return [CARDS[each] for each in self.record["deal"][0, : len(self.rules.deck)].tolist()]
 
     @property
@@ -394,12 +438,14 @@ class Game:
             return f"{_shown(number)} can not be played: the hand is over, deal again"
         choices = " or ".join(_shown(each) for each in self.legal())
         seat = self.turn
+        if self._phase == EXCHANGE:
+            return f"{_shown(number)} can not be played: seat {seat} exchanges, play {choices}"
         if self._phase == CHOOSE:
             return f"{_shown(number)} can not be taken: seat {seat} chooses {choices}"
         if not 0 <= number < self.rules.actions:
             return f"{number} is not an action: actions run from 0 to {self.rules.actions - 1}"
-        if number == TAKE_HIDDEN:
-            return f"52 (the hidden card) can not be taken now: seat {seat} is to {self.phase}"
+        if number in CHOICES:
+            return f"{_shown(number)} is not to be chosen now: seat {seat} is to {self.phase}"
         hand = self.hands[seat or 0]
         if number not in hand:
             return f"{CARDS[number]} is not in the hand of seat {seat}, which holds {text_of(hand)}"
@@ -417,16 +463,16 @@ _NUMBERS = frozenset((int, Card))
 
 
 def _shown(action: int) -> str:
-    if action == TAKE_HIDDEN:
-        return "52 (the hidden card)"
-    return str(CARDS[action]) if 0 <= action < TAKE_HIDDEN else str(action)
+    if action in CHOICES:
+        return f"{action} ({CHOICES[action]})"
+    return str(CARDS[action]) if 0 <= action < len(CARDS) else str(action)
 
 
 def actions_in(rules: Rules, record: np.ndarray[Any, Any]) -> list[int]:
     """The actions that led from its deal to a record."""
     game = record[0]
     played = (int(game["played"][0]) | int(game["played"][1])).bit_count()
-    actions = []
+    actions = exchanges_in(game)
     for place in range(played):
         trick = place // 2
         actions.append(int(game["followed_cards" if place % 2 else "led_cards"][trick]))
@@ -438,10 +484,16 @@ def actions_in(rules: Rules, record: np.ndarray[Any, Any]) -> list[int]:
     return actions
 
 
+def exchanges_in(game: Any) -> list[int]:
+    """What was kept and taken before the first lead, by the non-dealer and the dealer."""
+    did = [int(game["exchanged"][seat]) for seat in (1 - int(game["dealer"]), int(game["dealer"]))]
+    return [TAKE_BLIND if each == TOOK_BLIND else KEEP for each in did if each != UNDECIDED]
+
+
 def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]:
     """A deal in dealing order, refused unless it is the whole deck, each card once.
 
-    Cards that are set aside may be left out; they follow in order of their ids.
+    Cards that are left over may be left out; they follow in order of their ids.
     """
     order = [card(each) for each in (deal.split() if isinstance(deal, str) else deal)]
     deck = set(rules.deck)
@@ -452,7 +504,7 @@ def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]
         if each in seen:
             raise ValueError(f"{each} is dealt twice")
         seen.add(each)
-    needed = len(deck) - rules.set_aside
+    needed = rules.dealt_cards
     if len(order) not in (needed, len(deck)):
         raise ValueError(f"a deal of {rules.name} has {needed} cards, this one has {len(order)}")
     return order + [each for each in rules.deck if each not in seen]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .batch import Array, Batch, actions_in, checked_count
-from .cards import CARDS, TAKE_HIDDEN
+from .cards import CARDS, CARDS_IN_ALL
 from .compiled import warm_up
 from .episodes import ENDED, GOES_ON
 from .game import Game, IllegalAction
@@ -146,7 +146,7 @@ class Games:
         chosen = self.records["turn"] if where is None else self.records["turn"][where]
         if seats is not None:
             chosen = np.broadcast_to(seats, chosen.shape)
-        if chosen.size and not ((chosen >= 0) & (chosen < self.rules.seats)).all():
+        if chosen.size and not ((chosen >= 0) & (chosen < SEATS)).all():
             raise ValueError("a seat is out of range: seats are 0 and 1")
         return self._batch.views(np.ascontiguousarray(chosen, np.uint8), where)
 
@@ -197,8 +197,8 @@ class Games:
         allowed = actions_in(self._batch.legal[index])
         if not allowed:
             return f"game {index} is over: action {action} can not be played, deal it again"
-        shown = " ".join("52" if each == TAKE_HIDDEN else str(CARDS[each]) for each in allowed)
-        named = f" ({CARDS[action]})" if 0 <= action < TAKE_HIDDEN else ""
+        shown = " ".join(str(CARDS[each] if each < CARDS_IN_ALL else each) for each in allowed)
+        named = f" ({CARDS[action]})" if 0 <= action < CARDS_IN_ALL else ""
         return f"action {action}{named} is not legal in game {index}: its mask allows {shown}"
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bits import bit
+from .bits import NO_CARDS, bit
 from .cards import CARDS_IN_ALL
-from .compiled import jit
+from .compiled import called, jit
 from .layout import keep_suits, shown_action, trump_first
 from .play import Record, faced_count, row, suit_of
 from .rules import Rules
-from .state import NO_CARD, UNSEEN_CARD, VIEW
-from .view import i_won
+from .state import KEPT, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD, VIEW
+from .view import first_hand, i_won
 
 HISTORY_VERSION = 2
 
@@ -32,14 +32,17 @@ HISTORY_ABOUT = """\
 |---|---|---|
 | 0 | kind | 0 none, 1 start, 2 dealt, 3 turned, 4 led, 5 followed, 6 drawn, 7 score |
 | 1 | who | 0 nobody, 1 the player, 2 the opponent; at the start: who dealt |
-| 2 | card | 0 to 51, 52 a card not seen, 53 none; in a score row: points, at most 127 |
+| 2 | card | 0 to 51, 52 a card not seen, 53 none; in a score row: points, at most 127; in an \
+exchange, drawn 53 is a hand kept, and drawn 52 the blind hand that the opponent took |
 | 3 | trick | the trick that the event belongs to, from 0 |"""
 
 
 def history_rows(rules: Rules) -> int:
     """The most rows that a hand of these rules can fill."""
     turned = rules.stock_cards if rules.face_up == 2 else rules.foreplay_tricks
-    return 3 + rules.hand + 2 * rules.tricks + 2 * rules.foreplay_tricks + turned
+    # With an exchange: the turned card, a blind hand drawn, and what the opponent did.
+    exchange = 2 + rules.hand if rules.exchange else 0
+    return 3 + rules.hand + 2 * rules.tricks + 2 * rules.foreplay_tricks + turned + exchange
 
 
 @jit
@@ -52,13 +55,32 @@ def _add(out: np.ndarray, at: int, kind: int, who: int, card: int, trick: int) -
 
 
 @jit
-def _first_hand(view: Record) -> np.uint64:
-    """The cards that the player was dealt."""
-    cards = view.hand | view.played[0]
-    for index in range(len(view.my_draws)):
-        if view.my_draws[index] < CARDS_IN_ALL:
-            cards &= ~bit(view.my_draws[index])
-    return cards
+def _add_cards(out: np.ndarray, at: int, kind: int, cards: np.uint64, order: np.ndarray) -> int:
+    """A row for each card of the player's, as they are shown, lowest first."""
+    for place in range(CARDS_IN_ALL):
+        card = place + 13 * (np.int64(order[place // 13]) - place // 13)
+        if cards & bit(card):
+            at = _add(out, at, kind, ME, place, 0)
+    return at
+
+
+@called
+def _add_exchange(view: Record, order: np.ndarray, out: np.ndarray, at: int) -> int:
+    """What was turned up, and who kept a hand or drew a blind one, the non-dealer first."""
+    if view.turned != NO_CARD:
+        at = _add(out, at, TURNED, NOBODY, shown_action(view.turned, order), 0)
+    for turn in range(2):
+        mine = view.i_deal == turn
+        did = view.exchanged[0 if mine else 1]
+        if did == UNDECIDED:
+            break
+        if did == KEPT:
+            at = _add(out, at, DRAWN, ME if mine else OTHER, CARD_NONE, 0)
+        elif mine:
+            at = _add_cards(out, at, DRAWN, view.hand | view.played[0], order)
+        else:
+            at = _add(out, at, DRAWN, OTHER, CARD_UNSEEN, 0)
+    return at
 
 
 @jit
@@ -85,11 +107,9 @@ def write_history(
     if in_match:
         at = _add(out, at, SCORE, ME, min(np.int64(view.points[0]), 127), 0)
         at = _add(out, at, SCORE, OTHER, min(np.int64(view.points[1]), 127), 0)
-    dealt = _first_hand(view)
-    for place in range(CARDS_IN_ALL):
-        card = place + 13 * (np.int64(order[place // 13]) - place // 13)
-        if dealt & bit(card):
-            at = _add(out, at, DEALT, ME, place, 0)
+    at = _add_cards(out, at, DEALT, first_hand(view), order)
+    if rules.exchange == 1:
+        at = _add_exchange(view, order, out, at)
     for trick in range(len(view.led_cards)):
         for place in range(2):
             upcard = _upcard_at(rules, view, trick, place)
@@ -132,7 +152,11 @@ def history_suits(
     keep_suits(order)
     if not relabel:
         return
-    scratch.hand = _first_hand(view)
+    scratch.hand = first_hand(view)
+    # The hand taken in an exchange comes whole, as the one dealt does.
+    took = view.exchanged[0] == TOOK_BLIND
+    scratch.laid_away = view.hand | view.played[0] if took else NO_CARDS
+    scratch.turned = view.turned
     scratch.played[0] = 0
     scratch.played[1] = 0
     scratch.known = 0
@@ -145,7 +169,8 @@ def history_suits(
     early = 4
     for at in range(write_history(rules, view, order, False, rows)):
         card = np.int64(rows[at, 2])
-        if rows[at, 0] == DEALT or card >= CARDS_IN_ALL or scratch.void_draws[suit_of(card)] >= 0:
+        whole = rows[at, 0] == DEALT or (rules.exchange == 1 and rows[at, 0] == DRAWN)
+        if whole or card >= CARDS_IN_ALL or scratch.void_draws[suit_of(card)] >= 0:
             continue
         scratch.void_draws[suit_of(card)] = early
         early -= 1

@@ -1,6 +1,7 @@
-"""The observation: one flat int8 vector, the same length and meaning for every rule set.
+"""The observation: one flat int8 vector, whose places mean the same in every rule set.
 
-`LAYOUT` is the index table by name; the documentation is generated from it.
+`LAYOUT` is the index table by name; the documentation is generated from it. Rule sets with an
+exchange show more, behind all that the others show: `EXCHANGE_LAYOUT`.
 `encode` writes a vector from a `VIEW` record, either with the real suits (`raw`)
 or with the suits relabelled (`trump-first`), so that situations that differ
 only by the names of suits look the same.
@@ -15,9 +16,10 @@ import numpy as np
 
 from .bits import NO_CARDS, ONE, bit, suit_part
 from .cards import CARDS_IN_ALL, TAKE_HIDDEN
-from .compiled import jit
+from .compiled import called, jit
 from .play import Record, suit_of
-from .state import MOST_TRICKS, NO_CARD, NO_TRUMP
+from .rules import Rules
+from .state import EXCHANGE, KEPT, MOST_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
 
 LAYOUT_VERSION = 1
 LAYOUTS = ("raw", "trump-first")
@@ -49,6 +51,11 @@ class Layout:
         self.size: int = placed[-1].start + placed[-1].size
         self._by_name = {group.name: group for group in placed}
 
+    def followed_by(self, groups: list[tuple[str, int, str]]) -> Layout:
+        """The same places, and more groups behind them."""
+        mine = [(group.name, group.size, group.about) for group in self.groups]
+        return Layout(self.version, mine + groups)
+
     def __repr__(self) -> str:
         return f"Layout(version {self.version}, {self.size} places in {len(self.groups)} groups)"
 
@@ -63,10 +70,12 @@ class Layout:
         group = self.group(name)
         return slice(group.start, group.start + group.size)
 
-    def table(self) -> str:
-        """The index table as Markdown, for the documentation."""
+    def table(self, start: int = 0) -> str:
+        """The index table as Markdown, for the documentation; `start` is its first place."""
         lines = ["| places | name | meaning |", "|---|---|---|"]
         for group in self.groups:
+            if group.start < start:
+                continue
             last = group.start + group.size - 1
             places = str(group.start) if group.size == 1 else f"{group.start} to {last}"
             lines.append(f"| {places} | `{group.name}` | {group.about} |")
@@ -84,7 +93,7 @@ LAYOUT = Layout(
         (
             "opponent_known",
             CARDS_IN_ALL,
-            "cards that the opponent was seen to take and still holds",
+            "cards that the opponent was seen to take, or to be dealt, and still holds",
         ),
         ("unseen", CARDS_IN_ALL, "cards of the deck whose place the player can not know"),
         ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
@@ -115,6 +124,29 @@ LAYOUT = Layout(
 )
 OBSERVATION_SIZE = LAYOUT.size
 
+EXCHANGE_LAYOUT = LAYOUT.followed_by(
+    [
+        ("exchange", 1, "the phase is the exchange, and none of those in `decision`"),
+        ("exchanged_me", 2, "the player kept the hand dealt, took a blind one"),
+        ("exchanged_opponent", 2, "the same for the opponent"),
+        ("turned", CARDS_IN_ALL, "the dealer's card that was turned up before the exchange"),
+        (
+            "laid_away",
+            CARDS_IN_ALL,
+            "cards known to be out of play: the hand that the player laid away, and the turned "
+            "card where the dealer did",
+        ),
+    ]
+)
+"""What is shown where hands are exchanged; its first places are those of `LAYOUT`."""
+LONGEST_OBSERVATION = EXCHANGE_LAYOUT.size
+
+
+def layout_of(rules: Rules) -> Layout:
+    """The index table of the observations of a rule set."""
+    return EXCHANGE_LAYOUT if rules.exchange else LAYOUT
+
+
 _OWN_HAND = LAYOUT.group("own_hand").start
 _UPCARDS = LAYOUT.group("upcards").start
 _LED = LAYOUT.group("led").start
@@ -136,6 +168,11 @@ _TRICKS_OPPONENT = LAYOUT.group("tricks_opponent").start
 _MATCH = LAYOUT.group("match").start
 _NEEDS_ME = LAYOUT.group("match_needs_me").start
 _NEEDS_OPPONENT = LAYOUT.group("match_needs_opponent").start
+_EXCHANGE = EXCHANGE_LAYOUT.group("exchange").start
+_EXCHANGED_ME = EXCHANGE_LAYOUT.group("exchanged_me").start
+_EXCHANGED_OPPONENT = EXCHANGE_LAYOUT.group("exchanged_opponent").start
+_TURNED = EXCHANGE_LAYOUT.group("turned").start
+_LAID_AWAY = EXCHANGE_LAYOUT.group("laid_away").start
 
 # -- relabelling suits
 
@@ -162,6 +199,13 @@ def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
     ):
         if cards_a != cards_b:
             return cards_a > cards_b
+    if rules.exchange == 1:
+        turned = suit_of(np.int64(view.turned)) if view.turned != NO_CARD else -1
+        if turned in (a, b):
+            return turned == a
+        laid_a, laid_b = suit_part(view.laid_away, a), suit_part(view.laid_away, b)
+        if laid_a != laid_b:
+            return laid_a > laid_b
     return view.void_draws[a] > view.void_draws[b]
 
 
@@ -188,10 +232,14 @@ def trump_first(rules: Record, view: Record, order: np.ndarray) -> None:
         order[at] = suit
 
 
+# Every action from the hidden choice on.
+_NO_CARD_ACTIONS = ~((ONE << np.uint64(TAKE_HIDDEN)) - ONE)
+
+
 @jit
 def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
-    """A set of cards (and the hidden choice) with its suits in another order."""
-    result = cards & (ONE << np.uint64(TAKE_HIDDEN))
+    """A set of cards (and of actions that are none) with its suits in another order."""
+    result = cards & _NO_CARD_ACTIONS
     for place in range(4):
         result |= suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
     return result
@@ -257,6 +305,18 @@ def _still_needed(rules: Record, view: Record, who: int) -> int:
     return np.int64(rules.match_best_of) // 2 + 1 - np.int64(view.hands_won[who])
 
 
+@called
+def _write_exchange(view: Record, order: np.ndarray, out: np.ndarray) -> None:
+    out[_EXCHANGE] = 1 if view.phase == EXCHANGE else 0
+    for seat in range(2):
+        start = _EXCHANGED_ME if seat == 0 else _EXCHANGED_OPPONENT
+        out[start] = 1 if view.exchanged[seat] == KEPT else 0
+        out[start + 1] = 1 if view.exchanged[seat] == TOOK_BLIND else 0
+    turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
+    _write_set(out, _TURNED, turned, order)
+    _write_set(out, _LAID_AWAY, view.laid_away, order)
+
+
 @jit
 def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> None:
     """Write the observation of a view, its suits in the given order."""
@@ -279,7 +339,10 @@ def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> N
     if view.trump == NO_TRUMP:
         out[_TRUMPS + 4] = 1
     out[_STAGE + (0 if view.stock_left > 0 else 1)] = 1
-    out[_DECISION + np.int64(view.phase)] = 1
+    if rules.exchange == 1:
+        _write_exchange(view, order, out)
+    if view.phase != EXCHANGE:
+        out[_DECISION + np.int64(view.phase)] = 1
     out[_TO_MOVE] = view.to_move
     out[_LEADS] = view.i_lead
     out[_DEALER] = view.i_deal

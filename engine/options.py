@@ -18,7 +18,7 @@ import numpy as np
 
 from .endgame.layout import MOST_CARDS
 from .history import HISTORY_COLUMNS, history_rows
-from .layout import LAYOUTS, OBSERVATION_SIZE
+from .layout import LAYOUTS, layout_of
 from .rules import Match, Pay, Rules, load_rules
 from .state import RULES
 from .words import meant
@@ -115,7 +115,7 @@ class Options:
     def observation_shape(self) -> tuple[int, ...]:
         """The shape of one observation."""
         if self.observation == "vector":
-            return (OBSERVATION_SIZE,)
+            return (layout_of(self.rules).size,)
         return (history_rows(self.rules), HISTORY_COLUMNS)
 
     @cached_property

@@ -12,19 +12,24 @@ from typing import Any
 import numpy as np
 
 from .bits import NO_CARDS, bit, suit_set
-from .cards import CARDS_IN_ALL, TAKE_HIDDEN
-from .compiled import COMPILED, jit
+from .cards import CARDS_IN_ALL, KEEP, TAKE_BLIND, TAKE_HIDDEN
+from .compiled import COMPILED, called, jit
 from .state import (
     AFTER_FIRST,
     CHOOSE,
     COLOUR,
     EVERY,
+    EXCHANGE,
     FOLLOW,
+    KEPT,
     LEAD,
     LOW,
     MARGIN,
+    NO_CARD,
     NO_TRUMP,
     OVER,
+    TOOK_BLIND,
+    UNDECIDED,
     WIN,
 )
 from .streams import below, keyed
@@ -34,6 +39,7 @@ Record = Any
 
 _SUIT_OF = np.array([card // 13 for card in range(CARDS_IN_ALL)], np.int64)
 _HIDDEN_ACTION = np.uint64(1) << np.uint64(TAKE_HIDDEN)
+_EXCHANGES = np.uint64(1 << KEEP | 1 << TAKE_BLIND)
 
 if COMPILED:
 
@@ -75,11 +81,14 @@ def shuffle(rules: Record, stream: np.ndarray, deal: np.ndarray) -> int:
 @jit
 def set_up(rules: Record, game: Record, dealer: int) -> None:
     """Begin a hand with the cards in `game.deal`; the match so far stays."""
-    hands = 2 * np.int64(rules.hand)
+    # Cards go out in turn to two hands, or to four: a blind one before each player's.
+    count = 4 if rules.exchange == 1 else 2
+    hands = count * np.int64(rules.hand)
     first, second = NO_CARDS, NO_CARDS
-    for place in range(0, hands, 2):
-        first |= bit(np.int64(game.deal[place]))
-        second |= bit(np.int64(game.deal[place + 1]))
+    for place in range(0, hands, count):
+        first |= bit(np.int64(game.deal[place + count // 2 - 1]))
+        second |= bit(np.int64(game.deal[place + count - 1]))
+    turned = hands
     leader = 1 - dealer
     game.hand[leader] = first
     game.hand[dealer] = second
@@ -96,14 +105,21 @@ def set_up(rules: Record, game: Record, dealer: int) -> None:
     game.phase = LEAD
     game.trick = 0
     game.drawn = 0
+    if rules.exchange == 1:
+        turned = hands - 1
+        game.phase = EXCHANGE
+        for seat in range(2):
+            game.exchanged[seat] = UNDECIDED
+        if rules.faced == EVERY:
+            game.known[dealer] = bit(np.int64(game.deal[turned]))
     game.trump = NO_TRUMP
     if rules.trumps == 1:
-        game.trump = suit_of(np.int64(game.deal[hands]))
+        game.trump = suit_of(np.int64(game.deal[turned]))
     game.low = 0
     if rules.contract == LOW:
         game.low = 1
     elif rules.contract == COLOUR:
-        suit = suit_of(np.int64(game.deal[hands]))
+        suit = suit_of(np.int64(game.deal[turned]))
         game.low = 1 if suit == 0 or suit == 3 else 0
 
 
@@ -187,7 +203,7 @@ def legal_actions(
         return same if same != NO_CARDS else hand
     if phase == CHOOSE:
         return faced | _HIDDEN_ACTION if rules.face_up == 1 else faced
-    return NO_CARDS
+    return _EXCHANGES if phase == EXCHANGE else NO_CARDS
 
 
 @jit
@@ -217,8 +233,12 @@ def play(rules: Record, game: Record, action: int) -> None:
     """Carry out a legal action of the player to move."""
     seat = np.int64(game.turn)
     trick = np.int64(game.trick)
-    if game.phase == CHOOSE:
-        draw(rules, game, 0 if action == stock_card(rules, game, 0) else 1)
+    if game.phase >= CHOOSE:
+        # No card is played. One comparison for both, as cards are played far more often.
+        if game.phase == EXCHANGE:
+            exchange(rules, game, action)
+        else:
+            draw(rules, game, 0 if action == stock_card(rules, game, 0) else 1)
         return
     card = bit(action)
     game.hand[seat] &= ~card
@@ -236,6 +256,51 @@ def play(rules: Record, game: Record, action: int) -> None:
         game.failed_at[seat][suit_of(led)] = game.unseen_draws[seat]
     winner = seat if beats(action, led, game.trump) else 1 - seat
     end_trick(rules, game, winner)
+
+
+# -- the exchange
+
+FIRST_BLIND, OF_NON_DEALER, SECOND_BLIND, OF_DEALER = 0, 1, 2, 3
+
+
+@jit
+def dealt_hand(rules: Record, game: Record, which: int) -> np.uint64:
+    """One of the four hands dealt for an exchange."""
+    cards = NO_CARDS
+    for place in range(which, 4 * np.int64(rules.hand), 4):
+        cards |= bit(np.int64(game.deal[place]))
+    return cards
+
+
+@jit
+def turned_card(rules: Record, game: Record) -> int:
+    """The dealer's last card, turned up before the exchange; NO_CARD where none was."""
+    if rules.exchange == 0 or rules.faced != EVERY:
+        return NO_CARD
+    return np.int64(game.deal[4 * np.int64(rules.hand) - 1])
+
+
+@jit
+def laid_away(rules: Record, game: Record, seat: int) -> np.uint64:
+    """The hand that a seat has laid away, if it took a blind one."""
+    if game.exchanged[seat] != TOOK_BLIND:
+        return NO_CARDS
+    return dealt_hand(rules, game, OF_DEALER if seat == game.dealer else OF_NON_DEALER)
+
+
+@called
+def exchange(rules: Record, game: Record, action: int) -> None:
+    """Keep the hand or take the blind one; then the dealer is asked, then the hand begins."""
+    seat = np.int64(game.turn)
+    deals = seat == game.dealer
+    game.exchanged[seat] = KEPT
+    if action == TAKE_BLIND:
+        game.exchanged[seat] = TOOK_BLIND
+        game.hand[seat] = dealt_hand(rules, game, SECOND_BLIND if deals else FIRST_BLIND)
+        game.known[seat] = NO_CARDS
+    if deals:
+        game.phase = LEAD
+    game.turn = 1 - seat
 
 
 @jit

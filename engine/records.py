@@ -2,7 +2,7 @@
 """Game records: one JSON line per hand, readable by people and replayable to the same result.
 
 A line holds the rules, the deal (by seed and number, or card by card), who
-dealt, the tricks as they were played and the result. Reading plays every hand
+dealt, who exchanged a hand, the tricks as they were played and the result. Reading plays every hand
 again; a line that can not be right is reported with its number, and the other
 lines stay.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
-from .cards import CARDS, TAKE_HIDDEN, card, text_of
+from .cards import CARDS, CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, card, text_of
 from .files import CanNotWrite, locked, written_whole
 from .game import Game, checked_deal
 from .rules import Match, Rules, load_rules, named_rules
@@ -25,10 +25,10 @@ from .state import SEATS
 Record = TypeVar("Record")
 
 RECORD_VERSION = 1
-_HIDDEN_WORD = "hidden"
+_EXCHANGES = {CHOICE_WORDS[each]: each for each in (KEEP, TAKE_BLIND)}
 _FIELDS = (
     *("record", "rules", "match", "seed", "number", "deal"),
-    *("dealer", "tricks", "result", "meta"),
+    *("dealer", "exchange", "tricks", "result", "meta"),
 )
 _MOST_HANDS = 60_000
 _MOST_POINTS = 1_000_000_000
@@ -46,7 +46,7 @@ class TrickRecord(NamedTuple):
     actions: tuple[int, ...]
 
     def __str__(self) -> str:
-        words = [_HIDDEN_WORD if each == TAKE_HIDDEN else str(CARDS[each]) for each in self.actions]
+        words = [CHOICE_WORDS.get(each) or str(CARDS[each]) for each in self.actions]
         return f"{self.leader}: {' '.join(words)}"
 
 
@@ -75,13 +75,16 @@ class GameRecord:
     """Deal `number` of `seed`; without a seed the cards are in `deal`."""
     deal: tuple[int, ...] = ()
     match: MatchScore | None = None
+    exchange: tuple[int, ...] = ()
+    """With an exchange: what the non-dealer did, and the dealer."""
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What else is to be kept, such as players and a date: anything that JSON holds."""
 
     @property
     def actions(self) -> tuple[int, ...]:
         """Every action of the hand in order."""
-        return tuple(action for trick in self.tricks for action in trick.actions)
+        played = (action for trick in self.tricks for action in trick.actions)
+        return (*self.exchange, *played)
 
     def start(self) -> Game:
         """The game as it was dealt, before the first card."""
@@ -136,8 +139,10 @@ class GameRecord:
             told["deal"] = text_of(self.deal)
         else:
             told |= {"seed": self.seed, "number": self.number}
+        told["dealer"] = self.dealer
+        if self.exchange:
+            told["exchange"] = [CHOICE_WORDS[each] for each in self.exchange]
         told |= {
-            "dealer": self.dealer,
             "tricks": [str(trick) for trick in self.tricks],
             "result": {"tricks": list(self.counting_tricks), "pays": list(self.pays)},
         }
@@ -180,6 +185,7 @@ def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
         number=game.number if by_number else 0,
         deal=() if by_number else tuple(dealt),
         match=_score_before(game),
+        exchange=tuple(each for each in game.actions if each in _EXCHANGES.values()),
         meta=dict(meta or {}),
     )
 
@@ -201,6 +207,9 @@ def _played_out(game: Game, actions: Iterable[int]) -> list[TrickRecord]:
     """Play the actions; returns them as tricks."""
     tricks: list[TrickRecord] = []
     for action in actions:
+        if game.phase == "exchange":
+            game.play(action)
+            continue
         if game.phase == "lead":
             tricks.append(TrickRecord(game.turn or 0, ()))
         game.play(action)
@@ -233,6 +242,7 @@ def _from_mapping(told: Mapping[str, Any]) -> GameRecord:
         number=_whole(told.get("number", 0), "number"),
         deal=_deal(rules, told["deal"]) if "deal" in told else (),
         match=_match(_mapping(told["match"], "match")) if "match" in told else None,
+        exchange=_exchange(rules, told),
         meta=_mapping(told.get("meta", {}), "meta"),
     )
 
@@ -261,7 +271,25 @@ def _trick(told: object) -> TrickRecord:
 
 
 def _action(word: str) -> int:
-    return TAKE_HIDDEN if word == _HIDDEN_WORD else int(card(word))
+    return TAKE_HIDDEN if word == CHOICE_WORDS[TAKE_HIDDEN] else int(card(word))
+
+
+def _exchange(rules: Rules, told: Mapping[str, Any]) -> tuple[int, ...]:
+    """What the two did before the first lead, in rules with an exchange and no others."""
+    if not rules.exchange:
+        if "exchange" in told:
+            raise RecordError(f"exchange is told, and the rules {rules.name} have none")
+        return ()
+    words = _list(told.get("exchange", []), "exchange")
+    if len(words) != SEATS or not all(isinstance(each, str) for each in words):
+        raise RecordError(
+            f"exchange is {_short(words)}: what the non-dealer and the dealer did is needed, as in "
+            '["keep", "blind"]'
+        )
+    for word in words:
+        if word not in _EXCHANGES:
+            raise RecordError(f"exchange has {_short(word)}: it has to be keep or blind")
+    return tuple(_EXCHANGES[word] for word in words)
 
 
 def _match(told: Mapping[str, Any]) -> MatchScore:

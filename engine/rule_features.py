@@ -22,8 +22,8 @@ RULE_LAYOUT = Layout(
         ("ranks", 13, "the first n places for n ranks"),
         ("hand", MOST_TRICKS, "the first n places for n cards of a hand"),
         ("stock", MOST_TRICKS, "the first n places for n tricks that are played for the stock"),
-        ("set_aside", 1, "cards are laid aside that nobody sees"),
-        ("trumps", 1, "the first upcard makes trumps"),
+        ("set_aside", 1, "cards are out of play that a player never sees"),
+        ("trumps", 1, "the first card turned up makes trumps"),
         ("contract", len(CONTRACTS), f"the contract, one-hot: {', '.join(CONTRACTS)}"),
         ("counts_all", 1, "all tricks count, those for the stock too"),
         ("pay", len(PAYS), f"what a hand pays, one-hot: {', '.join(PAYS)}"),
@@ -33,6 +33,7 @@ RULE_LAYOUT = Layout(
         ("faced", len(FACED), f"when the stock is faced, one-hot: {', '.join(FACED)}"),
         ("choice", 1, "the winner of a trick chooses which card to take"),
         ("race", MOST_TRICKS, "the first n places where so many tricks end the hand"),
+        ("exchange", 1, "each player keeps the hand dealt, or takes a blind one"),
     ],
 )
 
@@ -51,6 +52,7 @@ def rule_features(rules: Rules) -> npt.NDArray[np.int8]:
         "two_faced": rules.face_up == 2,
         "choice": rules.choice,
         "race": rules.race or 0,
+        "exchange": rules.exchange,
     }
     features = np.zeros(RULE_LAYOUT.size, np.int8)
     for name, count in counts.items():

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeGuard, get_args
 import numpy as np
 import numpy.typing as npt
 
-from .cards import CARDS_IN_ALL, Card
+from .cards import ACTIONS_IN_ALL, CARDS_IN_ALL, Card
 from .files import read_yaml_mapping
 from .state import CONTRACTS, FACED, PAYS, RULES, SEATS
 from .words import meant
@@ -101,22 +101,19 @@ class Rules:
     """The winner of a trick chooses which of the two stock cards to take."""
     race: int | None = None
     """The hand ends when a player has taken so many counting tricks."""
+    exchange: bool = False
+    """Four hands are dealt, and before the first lead each player may take a blind one."""
     about: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         self._check_values()
         if self.stock is None:
-            object.__setattr__(self, "stock", len(self.deck) - SEATS * self.hand)
+            object.__setattr__(self, "stock", self._usual_stock)
         self._check_deal()
         self._check_faces()
         self._check_scoring()
 
     # -- what follows from the parameters
-
-    @property
-    def seats(self) -> int:
-        """Players at the table."""
-        return SEATS
 
     @property
     def lows(self) -> tuple[bool, ...]:
@@ -132,6 +129,20 @@ class Rules:
         )
 
     @property
+    def hands_dealt(self) -> int:
+        """Hands that are dealt, blind ones included."""
+        return 2 * SEATS if self.exchange else SEATS
+
+    @property
+    def dealt_cards(self) -> int:
+        """Cards of the deal whose place matters: all hands, and the stock."""
+        return self.hands_dealt * self.hand + self.stock_cards
+
+    @property
+    def _usual_stock(self) -> int:
+        return 0 if self.exchange else len(self.deck) - SEATS * self.hand
+
+    @property
     def stock_cards(self) -> int:
         """Cards in the stock after the deal."""
         assert self.stock is not None
@@ -139,7 +150,7 @@ class Rules:
 
     @property
     def set_aside(self) -> int:
-        """Cards that nobody sees in the whole hand."""
+        """Cards out of play, which at least one player never sees: those left over, two hands."""
         return len(self.deck) - SEATS * self.hand - self.stock_cards
 
     @property
@@ -164,8 +175,11 @@ class Rules:
 
     @property
     def actions(self) -> int:
-        """Size of the action space: the 52 card ids, and one more with the hidden choice."""
-        return CARDS_IN_ALL + self.hidden_choice
+        """Size of the action space: 52 card ids, 53 with the hidden choice, 55 with an exchange.
+
+        What only some rule sets have is added for them alone, behind the others.
+        """
+        return ACTIONS_IN_ALL if self.exchange else CARDS_IN_ALL + self.hidden_choice
 
     @property
     def open_endgame(self) -> bool:
@@ -216,7 +230,7 @@ class Rules:
             for each in fields(self)
             if plain[each.name] != each.default and each.name != "about"
         }
-        if self.set_aside == 0:
+        if self.stock == self._usual_stock:
             kept.pop("stock", None)
         return {"name": self.name, **kept}
 
@@ -245,15 +259,21 @@ class Rules:
                 raise RulesError(f"stock is {value}: a stock can not be negative")
             if not least <= value <= most:
                 raise RulesError(f"{name} is {value}: it has to be from {least} to {most}")
-        if not isinstance(self.choice, bool):
-            raise RulesError(f"choice is {self.choice!r}: it has to be true or false")
+        for name in ("choice", "exchange"):
+            if not isinstance(getattr(self, name), bool):
+                raise RulesError(f"{name} is {getattr(self, name)!r}: it has to be true or false")
 
     def _check_deal(self) -> None:
-        deck, dealt = len(self.deck), SEATS * self.hand
+        deck, dealt = len(self.deck), self.hands_dealt * self.hand
         if dealt > deck:
             raise RulesError(
-                f"hand is {self.hand}: {SEATS} hands of {self.hand} need {dealt} cards and the "
-                f"deck of {self.suits} x {self.ranks} has {deck}"
+                f"hand is {self.hand}: {self.hands_dealt} hands of {self.hand} need {dealt} cards "
+                f"and the deck of {self.suits} x {self.ranks} has {deck}"
+            )
+        if self.exchange and self.stock_cards:
+            raise RulesError(
+                f"stock is {self.stock_cards}, but exchange is true, and then blind hands take "
+                "the place of a stock: leave stock out"
             )
         if self.stock_cards % SEATS:
             raise RulesError(
@@ -267,7 +287,7 @@ class Rules:
             )
 
     def _check_faces(self) -> None:
-        first_faced = self.stock_cards > 0 and self.faced == "every"
+        first_faced = (self.exchange or self.stock_cards > 0) and self.faced == "every"
         if self.trumps == "upcard" and not first_faced:
             raise RulesError(
                 f"trumps is 'upcard', but with stock {self.stock_cards} and faced {self.faced!r} "
@@ -358,6 +378,7 @@ def _record(rules: Rules, match: Match | None) -> npt.NDArray[np.void]:
     record["choice"] = rules.choice
     record["race"] = rules.race or 0
     record["counting"] = rules.counting_tricks
+    record["exchange"] = rules.exchange
     if match is not None:
         record["match_target"] = match.target or 0
         record["match_best_of"] = match.best_of or 0
@@ -396,7 +417,7 @@ _LISTED = {
         (
             *("classic", "margin", "all-tricks", "all-margin", "club-last", "club-all"),
             *("small-last", "small-all", "quick", "colour", "no-trump", "open-stock", "draft"),
-            *("race-7", "race-9"),
+            *("race-7", "race-9", "humbug"),
             *("2x4-h2", "2x5-h3", "2x5-h2", "3x4-h4", "2x6-h3", "3x4-h3", "4x4-h6", "2x8-h6"),
         )
     )

@@ -18,8 +18,10 @@ MOST_TRICKS = 26
 SEATS = 2
 
 # Phases of a hand.
-LEAD, FOLLOW, CHOOSE, OVER = 0, 1, 2, 3
-PHASE_NAMES = ("lead", "follow", "choose", "over")
+LEAD, FOLLOW, CHOOSE, OVER, EXCHANGE = 0, 1, 2, 3, 4
+PHASE_NAMES = ("lead", "follow", "choose", "over", "exchange")
+# What a seat has done in the exchange.
+UNDECIDED, KEPT, TOOK_BLIND = 0, 1, 2
 
 # Contracts, and what a hand pays.
 HIGH, LOW, COLOUR = 0, 1, 2
@@ -65,6 +67,7 @@ RULES = _without_gaps(
         ("choice", "i2"),
         ("race", "i2"),  # counting tricks that end the hand; 0: no race
         ("counting", "i2"),  # counting tricks in a hand
+        ("exchange", "i2"),  # 1: four hands are dealt, and each player may take a blind one
         ("match_target", "i2"),  # points that end a match; 0: none
         ("match_best_of", "i2"),  # hands in a best-of match; 0: none
     ]
@@ -79,7 +82,8 @@ GAME = _without_gaps(
         ("points", "i4", (SEATS,)),  # of the match so far
         ("hands", "u2"),  # hands of the match that are over
         ("hands_won", "u2", (SEATS,)),
-        # In dealing order: hands in turn, non-dealer first, then the stock.
+        # In dealing order: hands in turn, non-dealer first, then the stock; with an exchange
+        # hands in turn, first blind, non-dealer, second blind, dealer.
         ("deal", "u1", (CARDS_IN_ALL,)),
         ("led_cards", "u1", (MOST_TRICKS,)),
         ("followed_cards", "u1", (MOST_TRICKS,)),
@@ -96,6 +100,7 @@ GAME = _without_gaps(
         ("drawn", "u1"),  # stock cards that are gone
         ("trump", "u1"),
         ("low", "u1"),
+        ("exchanged", "u1", (SEATS,)),
     ]
 )
 
@@ -106,6 +111,7 @@ VIEW = _without_gaps(
         ("played", "u8", (SEATS,)),  # by me, by the opponent
         ("unseen", "u8"),  # cards whose place I can not know
         ("faced", "u8"),  # stock cards that lie face up
+        ("laid_away", "u8"),  # cards that I know to be out of play since the exchange
         ("points", "i4", (SEATS,)),  # mine, the opponent's, as everything in pairs here
         ("hands", "u2"),
         ("hands_won", "u2", (SEATS,)),
@@ -130,5 +136,7 @@ VIEW = _without_gaps(
         ("stock_left", "u1"),
         ("trump", "u1"),
         ("low", "u1"),
+        ("exchanged", "u1", (SEATS,)),
+        ("turned", "u1"),  # the dealer's card that was turned up before the exchange
     ]
 )

@@ -15,11 +15,31 @@ from typing import Any
 import numpy as np
 
 from .bits import NO_CARDS, bit, popcount
-from .cards import ACTIONS, CARDS, Card, cards_of, text_of
-from .compiled import jit
-from .play import Record, faced_count, legal_actions, row, stock_card, stock_left
+from .cards import ACTIONS, CARDS, CARDS_IN_ALL, Card, cards_of, text_of
+from .compiled import called, jit
+from .play import (
+    Record,
+    faced_count,
+    laid_away,
+    legal_actions,
+    row,
+    stock_card,
+    stock_left,
+    turned_card,
+)
 from .rules import Rules
-from .state import CHOOSE, FOLLOW, NO_CARD, NO_TRUMP, OVER, PHASE_NAMES, UNSEEN_CARD, VIEW
+from .state import (
+    CHOOSE,
+    FOLLOW,
+    NO_CARD,
+    NO_TRUMP,
+    OVER,
+    PHASE_NAMES,
+    TOOK_BLIND,
+    UNDECIDED,
+    UNSEEN_CARD,
+    VIEW,
+)
 
 
 @jit
@@ -43,7 +63,14 @@ def write_position(rules: Record, game: Record, seat: int, view: Record) -> None
     view.played[0] = game.played[seat]
     view.played[1] = game.played[other]
     view.faced = faced
+    view.laid_away = NO_CARDS
+    view.turned = NO_CARD
+    if rules.exchange == 1:
+        _write_exchange(rules, game, seat, view)
+    view.exchanged[0] = game.exchanged[seat]
+    view.exchanged[1] = game.exchanged[other]
     seen = game.hand[seat] | game.played[0] | game.played[1] | game.known[other] | faced
+    seen |= view.laid_away
     view.unseen = rules.deck & ~seen
     view.led = game.led_cards[trick] if phase == FOLLOW else NO_CARD
     view.other_cards = popcount(game.hand[other])
@@ -68,6 +95,30 @@ def write_position(rules: Record, game: Record, seat: int, view: Record) -> None
     view.stock_left = left
     view.trump = game.trump
     view.low = game.low
+
+
+@called
+def _write_exchange(rules: Record, game: Record, seat: int, view: Record) -> None:
+    """What a seat knows of the four hands: its own one laid away, and the card turned up."""
+    view.laid_away = laid_away(rules, game, seat)
+    turned = turned_card(rules, game)
+    view.turned = turned
+    if turned != NO_CARD and game.exchanged[game.dealer] == TOOK_BLIND:
+        view.laid_away |= bit(turned)
+
+
+@jit
+def first_hand(view: Record) -> np.uint64:
+    """The cards that the player whose view this is was dealt."""
+    if view.exchanged[0] == TOOK_BLIND:
+        # The turned card is known to be out of play, but it was dealt to the dealer.
+        others = bit(view.turned) if view.i_deal == 0 and view.turned != NO_CARD else NO_CARDS
+        return view.laid_away & ~others
+    cards = view.hand | view.played[0]
+    for index in range(len(view.my_draws)):
+        if view.my_draws[index] < CARDS_IN_ALL:
+            cards &= ~bit(view.my_draws[index])
+    return cards
 
 
 @jit
@@ -216,7 +267,7 @@ class View:
 
     @property
     def phase(self) -> str:
-        """`lead`, `follow`, `choose` or `over`."""
+        """`exchange`, `lead`, `follow`, `choose` or `over`."""
         return PHASE_NAMES[self._number("phase")]
 
     @property
@@ -226,13 +277,29 @@ class View:
 
     @property
     def known(self) -> list[Card]:
-        """Cards that the opponent was seen to take and still holds."""
+        """Cards that the opponent was seen to take, or to be dealt, and still holds."""
         return self._cards("known")
 
     @property
     def unseen(self) -> list[Card]:
-        """Cards that may be in the opponent's hand, face down in the stock, or set aside."""
+        """Cards that may be in the opponent's hand, face down in the stock, or out of play."""
         return self._cards("unseen")
+
+    @property
+    def laid_away(self) -> list[Card]:
+        """Cards known to be out of play since the exchange: the player's own, or the turned one."""
+        return self._cards("laid_away")
+
+    @property
+    def turned(self) -> Card | None:
+        """The dealer's card that was turned up before the exchange."""
+        return _card_or_none(self._number("turned"))
+
+    @property
+    def exchanged(self) -> tuple[bool | None, bool | None]:
+        """Whether this player and the opponent took a blind hand; None: not decided, or none is."""
+        mine, others = self.record["exchanged"][0].tolist()
+        return _took_blind(mine), _took_blind(others)
 
     @property
     def played_by_me(self) -> list[Card]:
@@ -346,6 +413,10 @@ class View:
         if self.led is not None:
             parts.append(f"led {self.led}")
         return f"View({', '.join(parts)})"
+
+
+def _took_blind(exchanged: int) -> bool | None:
+    return None if exchanged == UNDECIDED else exchanged == TOOK_BLIND
 
 
 def _card_or_none(card: int) -> Card | None:

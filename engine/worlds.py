@@ -13,6 +13,12 @@ while not having played it yet, before that failure (its `earliest` slot; NEVER
 if it may have been dealt). Going through the slots from the last to the first,
 the cards still to be given a slot are counted by their earliest slot; `ways`
 counts how often that can be completed, and so weighs and draws deals exactly.
+
+Where hands are exchanged, what each player did is kept in every world: one's own hand laid
+away and the turned card stay where they are, and a hand that the opponent laid away, the blind
+hands that nobody took and what is left over share the cards that are in no hand, every way
+equally likely. Keeping and taking are legal with any hand, so both methods draw the same
+exchanges, and failures to follow tell of the hand that is played, whichever it was.
 """
 
 from __future__ import annotations
@@ -22,13 +28,33 @@ from typing import Any
 import numpy as np
 
 from .bits import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
-from .cards import CARDS_IN_ALL
+from .cards import CARDS_IN_ALL, KEEP, TAKE_BLIND
 from .compiled import called, jit, warm_up
-from .play import Record, draw, play, row, set_up, suit_of
+from .play import (
+    FIRST_BLIND,
+    OF_DEALER,
+    OF_NON_DEALER,
+    SECOND_BLIND,
+    Record,
+    draw,
+    play,
+    row,
+    set_up,
+    suit_of,
+)
 from .rules import Match, Rules
-from .state import CHOOSE, GAME, MOST_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
+from .state import (
+    CHOOSE,
+    GAME,
+    MOST_TRICKS,
+    NO_CARD,
+    TOOK_BLIND,
+    UNDECIDED,
+    UNSEEN_CARD,
+    VIEW,
+)
 from .streams import below, fraction, product
-from .view import View, i_won
+from .view import View, first_hand, i_won
 
 METHODS = ("plain", "voids")
 
@@ -349,7 +375,10 @@ def draw_world(rules: Record, view: Record, plan: Record, stream: np.ndarray, ga
     count = shuffled(view.unseen & ~held, stream, rest)
     slot_cards = np.zeros(MOST_TRICKS, np.uint8)
     dealt = _draw_past(rules, plan, held, stream, slot_cards)
-    _write_deal(rules, view, dealt, slot_cards, rest, count, game)
+    if rules.exchange == 1:
+        _write_four_hands(rules, view, dealt | view.known, rest, game)
+    else:
+        _write_deal(rules, view, dealt, slot_cards, rest, count, game)
     _play_past(rules, view, game)
 
 
@@ -492,10 +521,7 @@ def _write_deal(
     game: Record,
 ) -> None:
     """The deal in dealing order: both first hands, the stock as it went, the unseen rest."""
-    mine = view.hand | view.played[0]
-    for trick in range(len(view.my_draws)):
-        if view.my_draws[trick] < CARDS_IN_ALL:
-            mine &= ~bit(view.my_draws[trick])
+    mine = first_hand(view)
     first, second = (dealt, mine) if view.i_deal == 1 else (mine, dealt)
     place = 0
     for _ in range(np.int64(rules.hand)):
@@ -525,10 +551,69 @@ def _write_deal(
 
 
 @jit
+def _write_every_fourth(game: Record, which: int, cards: np.uint64) -> None:
+    """One of the four hands of a deal."""
+    place = which
+    while cards:
+        game.deal[place] = lowest(cards)
+        cards &= cards - ONE
+        place += 4
+
+
+@called
+def _write_four_hands(
+    rules: Record, view: Record, others: np.uint64, rest: np.ndarray, game: Record
+) -> None:
+    """The deal of an exchange; `others` is the hand that the opponent plays or decides on.
+
+    What neither player is known to have held comes from `rest`, which is in a random order:
+    a hand that the opponent laid away, blind hands that nobody took, cards left over.
+    """
+    size = np.int64(rules.hand)
+    hands = np.zeros(4, np.uint64)
+    dealer = 0 if view.i_deal == 1 else 1
+    used = 0
+    for player in range(2):
+        playing = others if player == 1 else view.hand | view.played[0]
+        deals = player == dealer
+        dealt_at, blind_at = (OF_DEALER, SECOND_BLIND) if deals else (OF_NON_DEALER, FIRST_BLIND)
+        if view.exchanged[player] == TOOK_BLIND:
+            hands[blind_at] = playing
+            hands[dealt_at] = first_hand(view) if player == 0 else NO_CARDS
+            if deals and view.turned != NO_CARD:
+                hands[dealt_at] |= bit(view.turned)
+        else:
+            hands[dealt_at] = playing
+    for which in range(4):
+        for _ in range(size - popcount(hands[which])):
+            hands[which] |= bit(rest[used])
+            used += 1
+        _write_every_fourth(game, which, hands[which])
+    if view.turned != NO_CARD:
+        _put_last(game, 4 * size - 1, np.int64(view.turned))
+    for place in range(4 * size, popcount(rules.deck)):
+        game.deal[place] = rest[used]
+        used += 1
+
+
+@jit
+def _put_last(game: Record, last: int, card: int) -> None:
+    """Let the dealer's last card be this one of its own."""
+    for place in range(OF_DEALER, last, 4):
+        if game.deal[place] == card:
+            game.deal[place] = game.deal[last]
+            game.deal[last] = card
+
+
+@jit
 def _play_past(rules: Record, view: Record, game: Record) -> None:
     """Play the tricks of the view in the new deal, so that every field follows from it."""
     seat = np.int64(view.seat)
     set_up(rules, game, seat if view.i_deal == 1 else 1 - seat)
+    for turn in range(2 if rules.exchange == 1 else 0):
+        did = view.exchanged[0 if view.i_deal == turn else 1]
+        if did != UNDECIDED:
+            play(rules, game, TAKE_BLIND if did == TOOK_BLIND else KEEP)
     for trick in range(len(view.led_cards)):
         if view.led_cards[trick] == NO_CARD:
             break

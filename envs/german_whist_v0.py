@@ -32,6 +32,9 @@ env.close()
 |---|---|
 | 0 to 51 | play that card, or take it from the stock: `suit * 13 + rank`, clubs first, two lowest |
 | 52 | take the hidden card; only where the winner chooses between it and the upcard |
+| 53, 54 | keep the hand dealt, take the blind one; only where hands are exchanged (`humbug`) |
+
+A mask has 52 places, 53 with the hidden choice, 55 with an exchange.
 
 The winner of a trick leads the next, so an agent often moves twice in a row. A mask is
 zero for whoever is not to move and after the end. With `layout="trump-first"` actions and
@@ -42,6 +45,10 @@ masks carry the suits as the observation shows them.
 `observation="vector"`, layout version [LAYOUT_VERSION], one int8 vector with zeros and ones:
 
 [LAYOUT_TABLE]
+
+Rule sets with an exchange show more behind that:
+
+[EXCHANGE_TABLE]
 
 `observation="history"`: all that the player has seen, in order, one row `(kind, who, card,
 trick)` per event and zeros after the last:
@@ -90,7 +97,8 @@ is worth with best play; `match`; `auto`, which is `foreplay` where endings are 
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
 the deals of `Game` and `Games`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal,
-the cards in dealing order, non-dealer first, then the stock from the top;
+the cards in dealing order, non-dealer first, then the stock from the top (with an exchange the
+four hands: first blind, non-dealer, second blind, dealer);
 `{"number": n}` picks a deal of the seed; other names are refused.
 `env.unwrapped.view(agent)` is the agent's `View`.
 
@@ -114,7 +122,7 @@ from ..engine.compiled import warm_up
 from ..engine.episodes import ENDED, ENDING, step_one
 from ..engine.game import Game, IllegalAction
 from ..engine.history import HISTORY_ABOUT
-from ..engine.layout import LAYOUT
+from ..engine.layout import EXCHANGE_LAYOUT, LAYOUT
 from ..engine.options import (
     GameOptions,
     Options,
@@ -154,6 +162,7 @@ if __doc__:
     __doc__ = (
         __doc__.replace("[LAYOUT_VERSION]", str(LAYOUT.version))
         .replace("[LAYOUT_TABLE]", LAYOUT.table())
+        .replace("[EXCHANGE_TABLE]", EXCHANGE_LAYOUT.table(LAYOUT.size))
         .replace("[HISTORY_TABLE]", HISTORY_ABOUT)
     )
 

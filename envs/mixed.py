@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class MixedSelfPlayEnv:
     """`n` games in which a learner plays both seats, as many of each rule set as of the others.
 
-    What tells the rule sets apart is in `rule_features`, a row for each game. Actions and masks
-    are as wide as the widest rule set has them.
+    What tells the rule sets apart is in `rule_features`, a row for each game. Actions, masks
+    and flat observations are as wide as the widest rule set has them.
 
     >>> env = MixedSelfPlayEnv(1024, ["classic", "all-tricks"])
     >>> now = env.reset(seed=1)
@@ -56,6 +56,7 @@ class MixedSelfPlayEnv:
             for each, span in zip(loaded, self._spans, strict=True)
         ]
         self.actions: int = max(each.actions for each in loaded)
+        self._seen = max(part.options.observation_shape[0] for part in self._parts)
         self.rule_features: npt.NDArray[np.int8] = np.repeat(
             np.array([rule_features(each) for each in loaded]), np.diff(ends), axis=0
         )
@@ -84,11 +85,14 @@ class MixedSelfPlayEnv:
     def _together(self, rounds: list[Round]) -> Round:
         if len(rounds) == 1:
             return rounds[0]
-        wide = [each._replace(masks=self._widened(each.masks)) for each in rounds]
+        wide = [
+            each._replace(
+                observations=_widened(each.observations, self._seen),
+                masks=_widened(each.masks, self.actions),
+            )
+            for each in rounds
+        ]
         return Round(*map(np.concatenate, zip(*wide, strict=True)))
-
-    def _widened(self, masks: Array) -> Array:
-        return np.pad(masks, ((0, 0), (0, self.actions - masks.shape[1])))
 
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays."""
@@ -104,6 +108,12 @@ class MixedSelfPlayEnv:
             part.restore({name: state[f"{name}{_ending(k)}"] for name in part.state()})
             for k, part in enumerate(self._parts)
         ])  # fmt: skip
+
+
+def _widened(rows: Array, width: int) -> Array:
+    """Rows with zeros behind them, which is what they would show there."""
+    short = width - rows.shape[1]
+    return np.pad(rows, ((0, 0), (0, short))) if short > 0 and rows.ndim == 2 else rows
 
 
 def _following(seed: int, k: int) -> int:

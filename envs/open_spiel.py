@@ -18,7 +18,7 @@ import numpy as np
 import pyspiel
 import yaml
 
-from ..engine.cards import CARDS, TAKE_HIDDEN
+from ..engine.cards import CARDS, CHOICE_WORDS, CHOICES
 from ..engine.deals import all_deals
 from ..engine.game import Game
 from ..engine.options import RulesLike
@@ -69,7 +69,7 @@ class OpenSpielGame(pyspiel.Game):
                 min_utility=-pay,
                 max_utility=pay,
                 utility_sum=0.0,
-                max_game_length=(3 if rules.choice else 2) * rules.tricks,
+                max_game_length=(3 if rules.choice else 2) * rules.tricks + 2 * rules.exchange,
             ),
             {"rules": text},
         )
@@ -136,7 +136,7 @@ class OpenSpielState(pyspiel.State):
     def _action_to_string(self, player: int, action: int) -> str:
         if player == pyspiel.PlayerId.CHANCE:
             return f"deal {action}"
-        return "the hidden card" if action == TAKE_HIDDEN else str(CARDS[action])
+        return CHOICES.get(action) or str(CARDS[action])
 
     def is_terminal(self) -> bool:
         """Whether the hand is over."""
@@ -167,9 +167,7 @@ class OpenSpielState(pyspiel.State):
     def __str__(self) -> str:
         if self.game is None:
             return "before the deal"
-        return " ".join(
-            str(CARDS[each]) if each < TAKE_HIDDEN else "?" for each in self.game.actions
-        )
+        return " ".join(CHOICE_WORDS.get(each) or str(CARDS[each]) for each in self.game.actions)
 
 
 def open_spiel_game(rules: RulesLike) -> OpenSpielGame:

@@ -30,7 +30,7 @@ def observation_space(options: Options, mask_in_observation: bool) -> spaces.Spa
 
 
 def action_space(options: Options) -> spaces.Discrete:
-    """The space of actions: card ids, and 52 with the hidden choice."""
+    """The space of actions: card ids, and those of a choice or an exchange."""
     return spaces.Discrete(options.rules.actions)
 
 

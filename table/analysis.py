@@ -24,7 +24,7 @@ from ..agents.base import CannotPlay
 from ..agents.network import NetworkAgent
 from ..agents.registry import make_agent
 from ..agents.searching import Estimates, SearchAgent
-from ..engine.cards import CARDS, TAKE_HIDDEN
+from ..engine.cards import CARDS, CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN
 from ..engine.endgame import NotOpenError, moves_of, race_moves_of
 from ..engine.play import pay_for, row
 from ..engine.records import GameRecord
@@ -32,7 +32,7 @@ from ..engine.rules import Rules
 from ..engine.state import SEATS, VIEW
 from ..engine.view import View
 from .labels import say
-from .replay import HIDDEN, names_of
+from .replay import names_of
 from .words import action_symbol, listed, percent
 
 WIN, PAY = "win %", "pay"
@@ -328,12 +328,19 @@ def _mistake_text(decision: Decision, names: tuple[str, str]) -> str:
     else:
         better = say("mistakes.wins_share", cards=cards, share=percent(decision.cost))
     return say(
-        "mistakes.took" if decision.action == TAKE_HIDDEN else "mistakes.chose",
+        _MISTAKES.get(decision.action, "mistakes.chose"),
         trick=decision.trick,
         name=names[decision.who],
         card=action_symbol(decision.action),
         better=better,
     )
+
+
+_MISTAKES = {
+    TAKE_HIDDEN: "mistakes.took",
+    KEEP: "mistakes.kept",
+    TAKE_BLIND: "mistakes.exchanged",
+}
 
 
 def _turning_point(mistakes: list[Mistake]) -> str:
@@ -365,7 +372,7 @@ def _story(analyst: Analyst, decisions: list[Decision], record: GameRecord) -> l
 
 
 def _worth(action: int, **told: Any) -> Worth:
-    card = HIDDEN if action == TAKE_HIDDEN else str(CARDS[action])
+    card = CHOICE_WORDS.get(action) or str(CARDS[action])
     return Worth(action=int(action), card=card, **told)
 
 

@@ -160,8 +160,8 @@ def _worth(told: Values, value: float) -> str:
 
 def _idea(view: View) -> str:
     """What lies on the stock for the winner of the trick, whether or not it is worth winning."""
-    if view.phase == "choose":
-        return say("hints.choosing")
+    if view.phase in ("choose", "exchange"):
+        return say("hints.choosing" if view.phase == "choose" else "hints.exchange")
     if not view.upcards:
         return say("hints.no_stock" if view.endgame else "hints.unseen")
     shown = [card.symbol for card in view.upcards]

@@ -12,7 +12,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ..engine.cards import CARDS, SUITS, TAKE_HIDDEN, Card, cards_of
+from ..engine.cards import CARDS, CHOICE_WORDS, SUITS, Card, cards_of
 from ..engine.game import Game
 from ..engine.records import GameRecord, MatchScore
 from ..engine.view import Trick, View
@@ -20,9 +20,8 @@ from . import words
 from .labels import say, you
 from .words import plain_text
 
-HIDDEN = "hidden"
 """What stands for a card that was taken unseen."""
-KINDS = {"lead": "led", "follow": "followed", "choose": "chose"}
+KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "exchanged"}
 _LONGEST_TITLE = 200
 
 
@@ -176,7 +175,7 @@ def _step(n: int, game: Game, action: int, before: Position, names: Sequence[str
         for each in stock[: len(stock) - len(game.stock)]
     ]
     drew.sort(key=lambda draw: draw.who != leader)
-    card = HIDDEN if action == TAKE_HIDDEN else str(CARDS[action])
+    card = CHOICE_WORDS.get(action) or str(CARDS[action])
     return Step(n, who, KINDS[phase], int(action), card, trick, prompt, text, won, drew, before)
 
 

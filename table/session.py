@@ -20,7 +20,7 @@ from msgspec.structs import replace as changed
 from ..agents.base import Agent
 from ..agents.player import Player
 from ..agents.registry import make_agent
-from ..engine.cards import TAKE_HIDDEN
+from ..engine.cards import ACTIONS_IN_ALL
 from ..engine.checking import converted
 from ..engine.endgame import NotOpenError, best_card_of, value_of
 from ..engine.game import Game, IllegalAction
@@ -266,7 +266,7 @@ class Session:
             raise IllegalAction(say("refused.not_your_turn", name=self.settings.opponent))
         if self.turn is None:
             raise IllegalAction(say("refused.hand_over"))
-        if 0 <= action <= TAKE_HIDDEN and action not in self.game.legal():
+        if 0 <= action < ACTIONS_IN_ALL and action not in self.game.legal():
             raise IllegalAction(why_not(self.view(PERSON), action))
         self._play(action)
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
-from ..engine.cards import CARDS, RANKS, SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
+from ..engine.cards import CARDS, CHOICE_WORDS, KEEP, RANKS, SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
 from ..engine.rules import Match
 from ..engine.view import Trick, View
 from .labels import capital, labels, say, you
@@ -65,7 +65,9 @@ def listed(words: Sequence[str], last: str = "and") -> str:
 
 def action_symbol(action: int) -> str:
     """An action as people read it."""
-    return say("cards.hidden") if action == TAKE_HIDDEN else CARDS[action].symbol
+    if action in CHOICE_WORDS:
+        return say(f"cards.{CHOICE_WORDS[action]}")
+    return CARDS[action].symbol
 
 
 def suit_name(suit: int) -> str:
@@ -109,6 +111,8 @@ def stage_parts(view: View) -> list[str]:
     rules = view.rules
     if view.phase == "over":
         return [say("hand.over")]
+    if view.phase == "exchange":
+        return [say("stage.exchange")]
     if view.stock_left or view.phase == "choose":
         number = say("stage.trick", n=view.trick + 1, all=rules.foreplay_tricks)
         counts = [] if rules.counts == "last" else [say("stage.counts")]
@@ -147,8 +151,8 @@ def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
         if thinking:
             return say("hand.thinking", name=name)
         return to_do(name, view.phase, prize(view))
-    if view.phase == "choose":
-        return say("hand.choose")
+    if view.phase in ("choose", "exchange"):
+        return say(f"hand.{view.phase}")
     if view.led is None:
         return say("hand.lead", prize=prize(view))
     held, suit = {each.suit for each in view.hand}, suit_name(view.led.suit)
@@ -167,10 +171,10 @@ def to_do(name: str, phase: str, prize: str = "") -> str:
 def why_not(view: View, action: int) -> str:
     """Why an action may not be played now."""
     legal = listed(list(map(action_symbol, view.legal())), "or")
-    if view.phase == "choose":
-        return say("refused.choose")
-    if action == TAKE_HIDDEN:
-        return say("refused.hidden")
+    if view.phase in ("choose", "exchange"):
+        return say(f"refused.{view.phase}")
+    if action in CHOICE_WORDS:
+        return say("refused.hidden" if action == TAKE_HIDDEN else "refused.no_exchange")
     each = CARDS[action]
     if each not in view.hand:
         return say("refused.not_held", card=each.symbol, cards=symbols(view.hand))
@@ -182,8 +186,9 @@ def why_not(view: View, action: int) -> str:
 
 
 def did(name: str, phase: str, action: int) -> str:
-    """What somebody played, or took from the stock, in each phase."""
-    return say(f"did.{phase}", name=name, card=action_symbol(action))
+    """What somebody played, took from the stock, or did in the exchange."""
+    key = "keep" if action == KEEP else phase
+    return say(f"did.{key}", name=name, card=action_symbol(action))
 
 
 def won_by_me(view: View, tricks: Sequence[Trick], index: int) -> bool:
@@ -307,12 +312,26 @@ def table(view: View, names: tuple[str, str], known: Sequence[Card], score: str)
         say("spoken.stock", n=view.stock_left, cards=_names_of(view.upcards))
         if view.stock_left
         else say("spoken.no_stock"),
+        *_exchange_spoken(view, names),
         spoken(last_trick(view, names)),
         say("spoken.holds", name=names[1], n=view.other_cards, cards=_names_of(known)),
         say("spoken.tricks", name=names[0], mine=mine, other=names[1], others=others),
         capital(score),
     ]
     return [f"{each}." for each in told if each]
+
+
+def _exchange_spoken(view: View, names: tuple[str, str]) -> list[str]:
+    """What both have done with the hands dealt, and what is out of play."""
+    told: list[str] = []
+    if view.turned is not None:
+        told.append(say("spoken.turned", card=name_of(view.turned)))
+    for name, took in zip(names, view.exchanged, strict=True):
+        if took is not None:
+            told.append(say("spoken.exchanged" if took else "spoken.kept", name=name))
+    if view.laid_away:
+        told.append(say("spoken.laid_away", cards=_names_of(view.laid_away)))
+    return told
 
 
 def _names_of(cards: Sequence[Card]) -> str:
@@ -402,8 +421,8 @@ def _guide_endgame(view: View, names: tuple[str, str], number: int) -> list[str]
 
 def question(view: View, names: tuple[str, str]) -> str:
     """What is asked of whoever looks at a puzzle."""
-    if view.phase == "choose":
-        return say("question.choose")
+    if view.phase in ("choose", "exchange"):
+        return say(f"question.{view.phase}")
     task = say("question.lead")
     if view.led is not None:
         task = say("question.led", name=names[1], card=view.led.symbol)

@@ -15,6 +15,7 @@ from itertools import combinations, permutations
 from typing import Any
 
 HIDDEN = 52  # the action "take the hidden card"
+KEEP, BLIND = 53, 54  # the actions "keep the hand" and "take the blind hand"
 RED_SUITS = (1, 2)  # diamonds and hearts
 
 Event = tuple[Any, ...]
@@ -42,6 +43,7 @@ class PlainRules:
     faced: str = "every"  # "every" | "after-first" | "never"
     choice: bool = False  # the winner of a trick chooses a card
     race: int | None = None  # counting tricks that end the hand
+    exchange: bool = False  # four hands are dealt, and a player may take a blind one
 
     def __post_init__(self) -> None:
         if self.book is None:
@@ -68,9 +70,11 @@ class PlainRules:
             raise ValueError("hand must be at least one card")
         if self.stock < 0 or self.stock % 2:
             raise ValueError("stock must be even and not negative: two cards go at a time")
-        if 2 * self.hand + self.stock > self.suits * self.ranks:
+        if self.exchange and self.stock:
+            raise ValueError("where hands are exchanged there is no stock")
+        if (4 if self.exchange else 2) * self.hand + self.stock > self.suits * self.ranks:
             raise ValueError("hand and stock ask for more cards than the deck has")
-        first_card_is_seen = self.faced == "every" and self.stock > 0
+        first_card_is_seen = self.faced == "every" and (self.stock > 0 or self.exchange)
         if self.trumps == "upcard" and not first_card_is_seen:
             raise ValueError("trumps: no first upcard is turned to name them")
         if self.contract == "colour" and not first_card_is_seen:
@@ -125,6 +129,9 @@ _SETS = [
     PlainRules("draft", suits=4, ranks=13, hand=13, stock=26, face_up=1, choice=True),
     PlainRules("race-7", suits=4, ranks=13, hand=13, stock=26, counts="all", race=7),
     PlainRules("race-9", suits=4, ranks=13, hand=13, stock=26, counts="all", race=9),
+    PlainRules(
+        "humbug", suits=4, ranks=13, hand=13, stock=0, pay="over_book", book=6, exchange=True
+    ),
 ]
 
 NAMED: dict[str, PlainRules] = {rules.name: rules for rules in _SETS}
@@ -164,6 +171,9 @@ class _Notebook:
 
     - ("deal", dealer, own cards sorted)
     - ("turned", cards): stock cards turned face up, upper first
+    - ("shown", card): the dealer's last card, shown to both before an exchange
+    - ("kept", seat) or ("exchanged", seat): what a player did with the hand dealt
+    - ("blind", cards sorted): the blind hand that this player took
     - ("now", phase, seat): who is to do what; ("now", "over", None) at the end
     - ("lead", seat, card) and ("follow", seat, card)
     - ("won", seat): who took the trick
@@ -192,6 +202,9 @@ class _Notebook:
         self.opponent_hand_size = rules.hand
         self.opponent_void: dict[int, int] = {}
         self.unseen: set[int] = set(rules.deck)
+        self.shown: int | None = None
+        self.exchanged: list[bool | None] = [None, None]
+        self.laid_away: set[int] = set()
 
     def note(self, event: Event) -> None:
         self.events.append(event)
@@ -200,6 +213,16 @@ class _Notebook:
             self._note_deal(event[1], event[2])
         elif kind == "turned":
             self._note_turned(event[1])
+        elif kind == "shown":
+            self._note_shown(event[1])
+        elif kind == "kept":
+            self.exchanged[event[1]] = False
+        elif kind == "exchanged":
+            self._note_exchanged(event[1])
+        elif kind == "blind":
+            self.laid_away.update(self.hand)
+            self.hand = list(event[1])
+            self.unseen.difference_update(event[1])
         elif kind == "now":
             self.phase, self.turn = event[1], event[2]
         elif kind == "lead":
@@ -227,6 +250,23 @@ class _Notebook:
                 self.low = first_suit not in RED_SUITS
         self.face_up = list(cards)
         self.unseen.difference_update(cards)
+
+    def _note_shown(self, card: int) -> None:
+        self.shown = card
+        if self.rules.trumps == "upcard":
+            self.trump = suit_of(card)
+        if self.rules.contract == "colour":
+            self.low = suit_of(card) not in RED_SUITS
+        if self.dealer != self.seat:
+            self.opponent_known.add(card)
+        self.unseen.discard(card)
+
+    def _note_exchanged(self, seat: int) -> None:
+        self.exchanged[seat] = True
+        if seat == self.dealer and self.shown is not None:
+            # Everybody knows that the card shown went away with the dealer's hand.
+            self.opponent_known.discard(self.shown)
+            self.laid_away.add(self.shown)
 
     def _note_lead(self, seat: int, card: int) -> None:
         self.plays.append(
@@ -292,6 +332,8 @@ class _Notebook:
             leader = self.plays[-1]["leader"]
         else:
             leader = self.turn  # the seat to lead, or None when over
+        if self.phase == "exchange":
+            leader = 1 - self.dealer
         return {
             "seat": own,
             "dealer": self.dealer,
@@ -312,6 +354,9 @@ class _Notebook:
             "unseen": sorted(self.unseen),
             "opponent_hand_size": self.opponent_hand_size,
             "opponent_void": dict(self.opponent_void),
+            "shown": self.shown,
+            "exchanged": (self.exchanged[own], self.exchanged[other]),
+            "laid_away": sorted(self.laid_away),
             "events": list(self.events),
         }
 
@@ -323,7 +368,9 @@ class PlainGame:
     """One hand of German Whist.
 
     `deal` is the card ids in dealing order: one card at a time, non-dealer
-    first, then the stock from its top, then the cards set aside. Besides the
+    first, then the stock from its top, then the cards set aside. Where hands are
+    exchanged there are four of them, dealt in turn: the first blind hand, the
+    non-dealer's, the second blind one, the dealer's. Besides the
     attributes a caller plays with, `hands`, `stock` (from its top, face-up
     cards included), `aside` and `face_up` show where every card is.
     """
@@ -336,16 +383,27 @@ class PlainGame:
         self.rules = rules
         self.dealer = dealer
         self.hands: list[list[int]] = [[], []]
-        for i in range(2 * rules.hand):
-            seat = 1 - dealer if i % 2 == 0 else dealer
-            self.hands[seat].append(deal[i])
-        stock_end = 2 * rules.hand + rules.stock
-        self.stock = list(deal[2 * rules.hand : stock_end])
+        self.blind: list[list[int]] = [[], []]  # by who may take it
+        places = [self.hands[1 - dealer], self.hands[dealer]]
+        if rules.exchange:
+            places = [
+                self.blind[1 - dealer],
+                self.hands[1 - dealer],
+                self.blind[dealer],
+                self.hands[dealer],
+            ]
+        hands_end = len(places) * rules.hand
+        for i in range(hands_end):
+            places[i % len(places)].append(deal[i])
+        stock_end = hands_end + rules.stock
+        self.stock = list(deal[hands_end:stock_end])
         self.aside = list(deal[stock_end:])
-        self.trump = suit_of(self.stock[0]) if rules.trumps == "upcard" else None
+        first_card = self.hands[dealer][-1] if rules.exchange else (self.stock or [None])[0]
+        self.shown = first_card if rules.exchange and rules.faced == "every" else None
+        self.trump = suit_of(first_card) if rules.trumps == "upcard" else None
         self.low = rules.contract == "low"
         if rules.contract == "colour":
-            self.low = suit_of(self.stock[0]) not in RED_SUITS
+            self.low = suit_of(first_card) not in RED_SUITS
         self.face_up: list[int] = []
         self.tricks = [0, 0]
         self.counting = [0, 0]
@@ -357,7 +415,9 @@ class PlainGame:
         for seat in (0, 1):
             self._tell(seat, ("deal", dealer, tuple(sorted(self.hands[seat]))))
         self._turn_up()
-        self._ask("lead", self.leader)
+        if self.shown is not None:
+            self._tell_both(("shown", self.shown))
+        self._ask("exchange" if rules.exchange else "lead", self.leader)
 
     def legal(self) -> list[int]:
         if self.phase == "lead":
@@ -367,6 +427,8 @@ class PlainGame:
         if self.phase == "choose":
             hidden = [HIDDEN] if len(self.face_up) == 1 else []
             return sorted(self.face_up) + hidden
+        if self.phase == "exchange":
+            return [KEEP, BLIND]
         return []
 
     def play(self, action: int) -> None:
@@ -376,6 +438,8 @@ class PlainGame:
             self._play_lead(action)
         elif self.phase == "follow":
             self._play_follow(action)
+        elif self.phase == "exchange":
+            self._exchange(action)
         else:
             self._play_choice(action)
 
@@ -420,6 +484,11 @@ class PlainGame:
         - `opponent_void`: for each suit the opponent failed to follow, how many
           cards it has drawn unseen since it last failed, the draw of that same
           trick included.
+        - `shown`: the dealer's card that was shown before an exchange, or None.
+        - `exchanged`: (own, opponent), True for a blind hand taken, False for the hand
+          kept, None before that or where nothing is exchanged.
+        - `laid_away`: cards known to be out of play since the exchange: the player's
+          own, and the card shown where the dealer laid it away.
         - `events`: all of it in order; see the notebook for their forms.
         """
         return self._notebooks[seat].view()
@@ -482,6 +551,20 @@ class PlainGame:
         else:
             self._draw(winner, self.stock[0])
 
+    def _exchange(self, action: int) -> None:
+        seat = self.turn
+        if action == BLIND:
+            # The hand laid away lies where the blind one lay.
+            self.hands[seat], self.blind[seat] = self.blind[seat], self.hands[seat]
+            self._tell_both(("exchanged", seat))
+            self._tell(seat, ("blind", tuple(sorted(self.hands[seat]))))
+        else:
+            self._tell_both(("kept", seat))
+        if seat == self.dealer:
+            self._ask("lead", self.leader)
+        else:
+            self._ask("exchange", self.dealer)
+
     def _play_choice(self, action: int) -> None:
         self._tell_both(("chose", self.turn, action))
         self._draw(self.turn, self.stock[1] if action == HIDDEN else action)
@@ -530,6 +613,9 @@ def legal_deals(
     """
     events = list(view_events)
     own = list(events[0][2])
+    if rules.exchange:
+        yield from _legal_exchanges(rules, dealer, actions, seat, events)
+        return
     stock_seen = _stock_seen(events)
     # Cards that go to a place this player has not seen.
     pool = [card for card in rules.deck if card not in own and card not in stock_seen.values()]
@@ -549,6 +635,38 @@ def legal_deals(
                     tuple(game.stock[len(game.face_up) :]),
                     frozenset(game.aside),
                 )
+
+
+def _legal_exchanges(
+    rules: PlainRules, dealer: int, actions: Sequence[int], seat: int, events: Sequence[Event]
+) -> Iterator[tuple[frozenset[int], tuple[int, ...], frozenset[int]]]:
+    """The same for four hands; in the place of the stock: both hands beside those played, sorted.
+
+    The hand that `seat` might have taken or laid away comes first.
+    """
+    own = list(events[0][2])
+    shown = next((event[1] for event in events if event[0] == "shown"), None)
+    pool = [card for card in rules.deck if card not in own]
+    for other in combinations(pool, rules.hand):
+        if shown is not None and shown not in (own if seat == dealer else other):
+            continue
+        left = [card for card in pool if card not in other]
+        for first in combinations(left, rules.hand):
+            rest = [card for card in left if card not in first]
+            for second in combinations(rest, rules.hand):
+                aside = [card for card in rest if card not in second]
+                hands = [own, list(other)] if seat != dealer else [list(other), own]
+                if shown is not None:
+                    hands[1] = [card for card in hands[1] if card != shown] + [shown]
+                rounds = zip(first, hands[0], second, hands[1], strict=True)
+                deal = [card for cards in rounds for card in cards] + aside
+                game = _replay(rules, deal, dealer, actions, seat, events)
+                if game is not None:
+                    yield (
+                        frozenset(game.hands[1 - seat]),
+                        (*sorted(game.blind[seat]), *sorted(game.blind[1 - seat])),
+                        frozenset(game.aside),
+                    )
 
 
 def count_full_deals(

@@ -15,7 +15,10 @@ def parameters(draw: st.DrawFn) -> dict[str, Any]:
     left = max(0, suits * ranks - 2 * hand)
     stock = 2 * draw(st.integers(0, left // 2))
     faced = draw(st.sampled_from(["every", "after-first", "never"]))
-    first_faced = stock > 0 and faced == "every"
+    exchange = 4 * hand <= suits * ranks and draw(st.booleans())
+    if exchange:
+        stock = 0
+    first_faced = (exchange or stock > 0) and faced == "every"
     counts = draw(st.sampled_from(["last", "all"]))
     tricks = hand + (stock // 2 if counts == "all" else 0)
     pay = draw(st.sampled_from(["win", "margin", "over_book", "over_book"]))
@@ -40,5 +43,6 @@ def parameters(draw: st.DrawFn) -> dict[str, Any]:
         "face_up": draw(st.integers(1, 2)),
         "faced": faced,
         "choice": draw(st.booleans()),
+        "exchange": exchange,
         **optional,
     }

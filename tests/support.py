@@ -28,7 +28,7 @@ from german_whist.engine.history import (
     START,
     TURNED,
 )
-from german_whist.engine.layout import LAYOUT
+from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT, Layout
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.state import (
     MOST_TRICKS,
@@ -142,6 +142,38 @@ ODD: dict[str, dict[str, Any]] = {
         "race": 8,
         "pay": "margin",
     },
+    "exchange": {"suits": 2, "ranks": 9, "hand": 4, "stock": 0, "exchange": True},
+    "exchange, nothing shown": {
+        "suits": 4,
+        "ranks": 7,
+        "hand": 7,
+        "stock": 0,
+        "trumps": "none",
+        "faced": "never",
+        "exchange": True,
+        "pay": "margin",
+    },
+    "exchange, shown for nothing": {
+        "suits": 3,
+        "ranks": 6,
+        "hand": 4,
+        "stock": 0,
+        "trumps": "none",
+        "contract": "low",
+        "exchange": True,
+    },
+    "exchange by colour": {
+        "suits": 4,
+        "ranks": 6,
+        "hand": 6,
+        "stock": 0,
+        "contract": "colour",
+        "exchange": True,
+        "race": 4,
+        "pay": "over_book",
+        "book": 2,
+    },
+    "exchange of one": {"suits": 1, "ranks": 5, "hand": 1, "stock": 0, "exchange": True},
     "no book": {
         "suits": 2,
         "ranks": 9,
@@ -182,7 +214,7 @@ def chosen_action(
     style: str, legal: Sequence[int], hand: Sequence[int], endgame: bool, rng: random.Random
 ) -> int:
     """An action in a style: hoarders save high cards for the endgame, squanderers none."""
-    if style == "any" or legal[-1] == HIDDEN or rng.random() < 0.05:
+    if style == "any" or legal[-1] >= HIDDEN or rng.random() < 0.05:
         return rng.choice(legal)
     if style == "shorten":  # get rid of the shortest suit, so as to fail to follow soon
         length = [sum(card // 13 == suit for card in hand) for suit in range(4)]
@@ -282,6 +314,9 @@ def expected_view(
         "stock_left": view["stock_left"],
         "trump": NO_TRUMP if view["trump"] is None else view["trump"],
         "low": int(view["low"]),
+        "laid_away": card_bits(view["laid_away"]),
+        "exchanged": [{None: 0, False: 1, True: 2}[each] for each in view["exchanged"]],
+        "turned": NO_CARD if view["shown"] is None else view["shown"],
     }
 
 
@@ -341,6 +376,8 @@ def plain_suit_order(rules: PlainRules, view: Mapping[str, Any]) -> list[int]:
             suit_part(others, suit),
             suit_part(view["opponent_known"], suit),
             suit_part(view["face_up"], suit),
+            int(view["shown"] is not None and view["shown"] // 13 == suit),
+            suit_part(view["laid_away"], suit),
             view["opponent_void"].get(suit, -1),
             int(view["led"] is not None and view["led"] // 13 == suit),
         )
@@ -349,8 +386,8 @@ def plain_suit_order(rules: PlainRules, view: Mapping[str, Any]) -> list[int]:
 
 
 def shown(card: int, order: Sequence[int]) -> int:
-    """A card, or the hidden choice, with its suit relabelled."""
-    return card if card == HIDDEN else 13 * list(order).index(card // 13) + card % 13
+    """A card, or an action that is none, with its suit relabelled."""
+    return card if card >= HIDDEN else 13 * list(order).index(card // 13) + card % 13
 
 
 def plain_mask(actions: Sequence[int], size: int, order: Sequence[int]) -> np.ndarray[Any, Any]:
@@ -361,10 +398,13 @@ def plain_mask(actions: Sequence[int], size: int, order: Sequence[int]) -> np.nd
 
 
 def plain_observation(
-    view: Mapping[str, Any], order: Sequence[int], needs: Sequence[int] | None = None
+    view: Mapping[str, Any],
+    order: Sequence[int],
+    needs: Sequence[int] | None = None,
+    layout: Layout = LAYOUT,
 ) -> np.ndarray[Any, Any]:
     """The observation, group by group; `needs` is what the two still need to win the match."""
-    groups: dict[str, list[int]] = {group.name: [0] * group.size for group in LAYOUT.groups}
+    groups: dict[str, list[int]] = {group.name: [0] * group.size for group in layout.groups}
 
     def mark(name: str, cards: Sequence[int]) -> None:
         for card in cards:
@@ -382,7 +422,14 @@ def plain_observation(
     for suit, draws in view["opponent_void"].items():
         groups["opponent_void"][14 * order.index(suit) + min(draws, 13)] = 1
     groups["stage"][0 if view["stock_left"] else 1] = 1
-    groups["decision"][["lead", "follow", "choose", "over"].index(view["phase"])] = 1
+    if view["phase"] != "exchange":
+        groups["decision"][["lead", "follow", "choose", "over"].index(view["phase"])] = 1
+    if layout is not LAYOUT:
+        groups["exchange"][0] = int(view["phase"] == "exchange")
+        for name, took in zip(("me", "opponent"), view["exchanged"], strict=True):
+            groups[f"exchanged_{name}"] = [int(took is False), int(took is True)]
+        mark("turned", [] if view["shown"] is None else [view["shown"]])
+        mark("laid_away", view["laid_away"])
     leader = view["leader"]
     if leader is None:
         leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
@@ -406,11 +453,12 @@ def plain_observation(
 
 def observation_differences(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> str:
     """Which groups of an observation are not as expected, for a message."""
+    layout = EXCHANGE_LAYOUT
     return "; ".join(
-        f"{group.name}: {found[LAYOUT.slice(group.name)]} instead of "
-        f"{wanted[LAYOUT.slice(group.name)]}"
-        for group in LAYOUT.groups
-        if not np.array_equal(found[LAYOUT.slice(group.name)], wanted[LAYOUT.slice(group.name)])
+        f"{group.name}: {found[layout.slice(group.name)]} instead of "
+        f"{wanted[layout.slice(group.name)]}"
+        for group in layout.groups
+        if not np.array_equal(found[layout.slice(group.name)], wanted[layout.slice(group.name)])
     )
 
 
@@ -433,6 +481,14 @@ def plain_history(view: Mapping[str, Any], order: Sequence[int]) -> list[tuple[i
             rows += [(DEALT, ME, card, 0) for card in sorted(shown(c, order) for c in event[2])]
         elif kind == "turned":
             rows += [(TURNED, NOBODY, shown(card, order), trick) for card in event[1]]
+        elif kind == "shown":
+            rows.append((TURNED, NOBODY, shown(event[1], order), 0))
+        elif kind == "kept":
+            rows.append((DRAWN, who(event[1]), CARD_NONE, 0))
+        elif kind == "blind":
+            rows += [(DRAWN, ME, card, 0) for card in sorted(shown(c, order) for c in event[1])]
+        elif kind == "exchanged" and event[1] != me:
+            rows.append((DRAWN, OTHER, CARD_UNSEEN, 0))
         elif kind in ("lead", "follow"):
             row_kind = LED if kind == "lead" else FOLLOWED
             rows.append((row_kind, who(event[1]), shown(event[2], order), trick))

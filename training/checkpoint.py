@@ -22,6 +22,7 @@ from ..agents.card import Card, Count, Measurement, NetworkCard, Origin
 from ..agents.checkpoint import CheckpointError, write_checkpoint
 from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
+from ..engine.layout import layout_of
 from .settings import Settings
 
 Array = np.ndarray[Any, Any]
@@ -97,6 +98,7 @@ def card_of(settings: Settings, network: NetworkCard, **told: Any) -> Card:
         network=network,
         actions=max(each.rules.actions for each in settings.all_options),
         layout=options.layout,  # type: ignore[arg-type]
+        observation_size=max(layout_of(each.rules).size for each in settings.all_options),
         rules=tuple(each.rules.as_mapping() for each in settings.all_options),
         horizon=settings.told_horizon,  # type: ignore[arg-type]
         reward=options.reward,  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ from ..agents.checkpoint import (
     write_checkpoint,
 )
 from ..engine.files import written_whole
-from ..engine.layout import OBSERVATION_SIZE
+from ..engine.layout import layout_of
 
 Array = np.ndarray[Any, Any]
 
@@ -36,7 +36,7 @@ _TOLERANCE = 1e-4
 
 # The inputs and outputs of a graph, for those who feed it.
 INPUTS = {
-    "observation": f"int8 [batch, {OBSERVATION_SIZE}], as the environments give it",
+    "observation": "int8 [batch, {places}], as the environments give it",
     "action_mask": "int8 [batch, {actions}], 1 for what is legal",
 }
 OUTPUTS = {
@@ -48,6 +48,7 @@ OUTPUTS = {
 def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
     """What has to be known to play a graph rightly; it is written into it."""
     card = checkpoint.card
+    places = layout_of(checkpoint.rules[0]).size
     told = {
         "rules": names_of(checkpoint.rules),
         "layout": card.layout,
@@ -57,7 +58,7 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
     }
     for kind, ends in (("input", INPUTS), ("output", OUTPUTS)):
         for name, about in ends.items():
-            told[f"{kind} {name}"] = about.format(actions=card.actions)
+            told[f"{kind} {name}"] = about.format(actions=card.actions, places=places)
     warning = warning_of(checkpoint)
     return {**told, "warning": warning} if warning else told
 
@@ -84,7 +85,7 @@ def graph_of(checkpoint: Checkpoint) -> tuple[Any, float]:
     from .onnx_policy import OnnxPolicy
 
     policy = OnnxPolicy(checkpoint)
-    fed = _random_rows(checkpoint.card.actions)
+    fed = _random_rows(checkpoint.card.actions, layout_of(checkpoint.rules[0]).size)
     written = BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it tells that another exporter is newer
@@ -99,14 +100,14 @@ def graph_of(checkpoint: Checkpoint) -> tuple[Any, float]:
     return model, _distance(model, policy, fed)
 
 
-def _random_rows(actions: int, rows: int = 256) -> dict[str, Any]:
+def _random_rows(actions: int, places: int, rows: int = 256) -> dict[str, Any]:
     """Observations and masks by the names of a graph's inputs, as tensors."""
     import torch
 
     chance = np.random.default_rng(0)
     masks = chance.random((rows, actions)) < 0.25
     masks[:, 0] |= ~masks.any(axis=1)
-    seen = chance.random((rows, OBSERVATION_SIZE)) < 0.15
+    seen = chance.random((rows, places)) < 0.15
     return {
         name: torch.from_numpy(each.astype(np.int8))
         for name, each in zip(INPUTS, (seen, masks), strict=True)

@@ -1,7 +1,7 @@
 """Which places of the observation a network reads: those that tell it something in these games.
 
-The observation has one length for every rule set; most trainings use a part of
-it. What is the same in every situation of a training, or follows from other
+The observation has the same places for every rule set; most trainings use a part of
+them. What is the same in every situation of a training, or follows from other
 places by a sum, is left out of the network and of the trainer's buffers.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..agents.closing import SETS_IN_PLAY
-from ..engine.layout import LAYOUT
+from ..engine.layout import EXCHANGE_LAYOUT
 from ..engine.options import Options
 from ..engine.rule_features import rule_features
 
@@ -45,7 +45,7 @@ def inputs_of(options: Options, closed: bool = False) -> Array:
     shown = options.layout == "trump-first"
     deck = [int(card) for card in rules.deck]
     counts_seen = whole or rules.counts == "all"
-    counts = min(rules.counting_tricks, LAYOUT.group("tricks_me").size)
+    counts = min(rules.counting_tricks, EXCHANGE_LAYOUT.group("tricks_me").size)
     taken: dict[str, list[int]] = dict.fromkeys(_SETS, deck)
     if closed:
         most = max(sum(card // 13 == suit for card in deck) for suit in range(rules.suits))
@@ -55,7 +55,7 @@ def inputs_of(options: Options, closed: bool = False) -> Array:
         del taken["upcards"]
     if with_trumps and not shown:
         taken["trumps"] = list(range(rules.suits))
-    draws = LAYOUT.group("opponent_void").size // 4
+    draws = EXCHANGE_LAYOUT.group("opponent_void").size // 4
     most = min(rules.foreplay_tricks, draws - 1) + 1
     taken["opponent_void"] = [
         draws * suit + count for suit in range(rules.suits) for count in range(most)
@@ -70,10 +70,17 @@ def inputs_of(options: Options, closed: bool = False) -> Array:
     if counts_seen:
         taken["tricks_me"] = list(range(counts))
         taken["tricks_opponent"] = list(range(counts))
+    if rules.exchange:
+        taken |= {"exchange": [0], "exchanged_me": [1], "exchanged_opponent": [1]}
+        taken["laid_away"] = deck
+        if rules.faced == "every":
+            taken["turned"] = deck
     if options.horizon == "match":
         for name in ("match_needs_me", "match_needs_opponent"):
-            taken[name] = list(range(LAYOUT.group(name).size))
+            taken[name] = list(range(EXCHANGE_LAYOUT.group(name).size))
     places = [
-        LAYOUT.group(name).start + place for name, places in taken.items() for place in places
+        EXCHANGE_LAYOUT.group(name).start + place
+        for name, places in taken.items()
+        for place in places
     ]
     return np.array(sorted(places), np.int64)

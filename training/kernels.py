@@ -8,7 +8,7 @@ from ..agents.attention import write_events
 from ..agents.card import HIDDEN_SIZE
 from ..agents.closing import gather
 from ..engine.bits import ONE
-from ..engine.cards import CARDS_IN_ALL, TAKE_HIDDEN
+from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit
 from ..engine.history import HISTORY_COLUMNS
 from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
@@ -153,7 +153,7 @@ def write_hidden(
 def compile_all(rules: np.ndarray) -> None:
     """Call every function once, so that nothing compiles in the middle of a training."""
     small = np.zeros((1, 1), np.int8)
-    places = np.zeros((1, TAKE_HIDDEN + 1), np.int64)
+    places = np.zeros((1, ACTIONS_IN_ALL), np.int64)
     no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
     logits, chances = np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
     actions = np.zeros(1, np.int64)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ..agents.checkpoint import Checkpoint
 from ..agents.closing import SETS_IN_PLAY
 from ..engine.cards import CARDS_IN_ALL
-from ..engine.layout import LAYOUT
+from ..engine.layout import EXCHANGE_LAYOUT
 
 NOT_LEGAL = -1e9
 
@@ -42,8 +42,9 @@ def _closed(x: Tensor) -> tuple[Tensor, Tensor]:
 
     It goes where as many places are above it as it has cards in play above.
     """
-    parts = dict(zip((group.name for group in LAYOUT.groups),
-                     x.split([group.size for group in LAYOUT.groups], 1), strict=True))  # fmt: skip
+    groups = [group for group in EXCHANGE_LAYOUT.groups if group.start < x.shape[1]]
+    parts = dict(zip((group.name for group in groups),
+                     x.split([group.size for group in groups], 1), strict=True))  # fmt: skip
     in_suits = {name: parts[name].reshape(-1, 4, 13) for name in SETS_IN_PLAY}
     in_play = torch.stack([*in_suits.values()]).amax(0)
     above = in_play @ torch.ones(13, 13).tril(-1)

@@ -218,7 +218,8 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
 def _episode(options: Options) -> int:
     rules = options.rules
     foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
-    return foreplay if options.horizon == "foreplay" else foreplay + 2 * rules.hand
+    exchange = 2 if rules.exchange else 0
+    return foreplay if options.horizon == "foreplay" else exchange + foreplay + 2 * rules.hand
 
 
 def _too_large(settings: PPOSettings | SB3Settings) -> Iterator[Idle]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from ...engine.cards import CARDS, SUITS, TAKE_HIDDEN, Card
+from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
 from ...engine.rules import Match
 from ...engine.view import View
 from .. import words
@@ -333,6 +333,9 @@ def dealt(session: Session) -> Iterator[Event]:
     yield _event("dealt", dealer, say("event.deal", name=names_at(session)[dealer]))
     if view.upcards:
         yield _turned(view)
+    if view.turned is not None:
+        text = say("event.turned_dealers", name=names_at(session)[dealer], card=view.turned.symbol)
+        yield _event("shown", dealer, text, str(view.turned))
 
 
 def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
@@ -340,7 +343,7 @@ def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
     names, after = names_at(session), glance(session)
     was, now = before.mine, after.mine
     who = PERSON if was.to_move else OPPONENT
-    card = None if action == TAKE_HIDDEN else CARDS[action]
+    card = CARDS[action] if action < CARDS_IN_ALL else None
     yield _event(KINDS[was.phase], who, words.did(names[who], was.phase, action), _text(card))
     if was.phase == "follow":
         winner = PERSON if words.won_last(now) else OPPONENT

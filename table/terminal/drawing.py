@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...engine.cards import SUIT_SYMBOLS, TAKE_HIDDEN, Card
+from ...engine.cards import CHOICE_WORDS, SUIT_SYMBOLS, TAKE_HIDDEN, Card
 from ...engine.view import View
 from .. import words
 from ..labels import labels, say
-from .styled_text import Ink, Line, card_style, put, sentence, spread, tidy
+from .styled_text import Ink, Line, card_piece, card_style, put, sentence, spread, tidy
 
 LEAST_COLUMNS, LEAST_ROWS = 60, 20
 MOST_COLUMNS = 78
@@ -143,7 +143,7 @@ def _mine(table: Table, ink: Ink, width: int) -> list[Line]:
 def _dimmed(table: Table) -> set[int]:
     """The cards of the hand that can not be played now."""
     view = table.view
-    if not view.to_move or view.phase == "choose":
+    if not view.to_move or view.phase in ("choose", "exchange"):
         return set()
     return set(map(int, view.hand)) - set(view.legal())
 
@@ -239,6 +239,9 @@ def _single(rows: list[Line], column: int, card: Card | None, ink: Ink, chosen: 
 def _stock(rows: list[Line], table: Table, ink: Ink) -> None:
     view = table.view
     left = view.stock_left
+    if view.rules.exchange:
+        _exchange(rows, table)
+        return
     if not left:
         put(rows, 3, row=0, pieces=[(say("terminal.no_stock"), "faint")])
         return
@@ -250,6 +253,25 @@ def _stock(rows: list[Line], table: Table, ink: Ink) -> None:
         column += 5
     if left > len(view.upcards):
         _single(rows, column, None, ink, choosing and table.chosen == TAKE_HIDDEN)
+
+
+def _exchange(rows: list[Line], table: Table) -> None:
+    """The card turned up, and what may be done or was done with the hands dealt."""
+    view = table.view
+    if view.turned is not None:
+        turned: Line = [(say("terminal.turned_short"), "faint"), card_piece(view.turned)]
+        put(rows, 3, row=0, pieces=turned)
+    if view.phase == "exchange" and view.to_move:
+        for row, action in enumerate(view.legal(), 1):
+            chosen = action == table.chosen
+            word = say(f"cards.{CHOICE_WORDS[action]}_short")
+            pieces: Line = [("▸ " if chosen else "  ", "gold"), (word, "bold" if chosen else "")]
+            put(rows, 2, row=row, pieces=pieces)
+        return
+    for row, (name, took) in enumerate(zip(table.names, view.exchanged, strict=True), 1):
+        if took is not None:
+            told = say("terminal.took_blind" if took else "terminal.kept_hand", name=tidy(name, 9))
+            put(rows, 3, row=row, pieces=[(told, "faint")])
 
 
 def _trick(rows: list[Line], table: Table, ink: Ink, column: int, step: int) -> None:

@@ -159,6 +159,8 @@ class Evening:
         if view.phase == "choose":
             hidden = [TAKE_HIDDEN] if TAKE_HIDDEN in view.legal() else []
             return [*map(int, view.upcards), *hidden]
+        if view.phase == "exchange":
+            return view.legal()
         return [int(card) for card in in_order(view.hand, view.trump, self._classic)]
 
     def _after_hand(self) -> None:
@@ -248,7 +250,7 @@ class Evening:
 
 
 def _table_keys(view: View, columns: int) -> Line:
-    does = "take" if view.phase == "choose" else "play"
+    does = {"choose": "take", "exchange": "choose"}.get(view.phase, "play")
     keys = [("←→", "move"), ("Enter", does), ("h", "hint"), ("s", "seen"), ("r", "rules")]
     return key_line([*keys, ("?", "all_keys"), ("q", "leave")], columns)
 
@@ -256,7 +258,8 @@ def _table_keys(view: View, columns: int) -> Line:
 def _first(view: View, choices: Sequence[int]) -> int:
     """Where the marker begins: the lowest card of those that may be played, far right."""
     legal = set(view.legal())
-    return [each for each in choices if each in legal][-1 if view.phase != "choose" else 0]
+    playable = [each for each in choices if each in legal]
+    return playable[0 if view.phase in ("choose", "exchange") else -1]
 
 
 def _moved(key: str, chosen: int | None, choices: Sequence[int], view: View) -> int | None:
@@ -266,7 +269,9 @@ def _moved(key: str, chosen: int | None, choices: Sequence[int], view: View) -> 
         return choices[(at + (1 if key == "right" else -1)) % len(choices)]
     if key in ("home", "end"):
         return choices[0 if key == "home" else -1]
-    if view.phase == "choose":
+    if view.phase == "exchange" and key in ("up", "down"):
+        return choices[1 - at]
+    if view.phase in ("choose", "exchange"):
         return None
     if key in ("up", "down"):
         return _next_suit(choices, at, 1 if key == "down" else -1)

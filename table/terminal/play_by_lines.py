@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-from ...engine.cards import SUIT_SYMBOLS, TAKE_HIDDEN, Card, card
+from ...engine.cards import CARDS_IN_ALL, CHOICE_WORDS, SUIT_SYMBOLS, Card, card
 from ...engine.game import IllegalAction
 from ...engine.view import View
 from ...engine.words import meant
@@ -150,6 +150,8 @@ class LinesEvening:
             where = say("terminal.with_tricks", stage=stage(view), mine=mine, others=others)
         told = {"trumps": trumps(view), "name": self._names[1], "n": view.other_cards}
         self._asker.say(say("terminal.around", where=where, **told))
+        if view.turned is not None:
+            self._asker.say(say("terminal.turned", card=view.turned.symbol))
         cards = _by_suit(in_order(view.hand, view.trump))
         self._asker.say(say("terminal.your_hand", cards=cards))
 
@@ -213,11 +215,19 @@ def _leave() -> None:
 
 
 def _question(view: View) -> str:
-    if view.phase != "choose":
+    if view.phase not in ("choose", "exchange"):
         return say("terminal.your_card")
     cards = [each.symbol for each in view.upcards]
-    cards += [say("cards.hidden_short")] * (TAKE_HIDDEN in view.legal())
-    return say("terminal.take", cards=listed(cards, "or"))
+    cards += [_short(action) for action in view.legal() if action >= CARDS_IN_ALL]
+    return say(
+        "terminal.exchange" if view.phase == "exchange" else "terminal.take",
+        cards=listed(cards, "or"),
+    )
+
+
+def _short(action: int) -> str:
+    """What is typed for an action that is no card."""
+    return say(f"cards.{CHOICE_WORDS[action]}_short")
 
 
 def _by_suit(cards: Sequence[Card]) -> str:
@@ -227,8 +237,9 @@ def _by_suit(cards: Sequence[Card]) -> str:
 
 
 def _action(answer: str) -> int | None:
-    if answer in (say("cards.hidden_short"), say("cards.hidden")):
-        return TAKE_HIDDEN
+    for action, word in CHOICE_WORDS.items():
+        if answer in (_short(action), say(f"cards.{word}")):
+            return action
     try:
         return int(card(answer))
     except ValueError:

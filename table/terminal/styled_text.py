@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from ...engine.cards import SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
+from ...engine.cards import CARDS_IN_ALL, SUIT_SYMBOLS, SUITS, Card
 from ...engine.output import PLAIN
 from ..labels import say
 
@@ -154,7 +154,7 @@ def tidy(name: str, longest: int = 24) -> str:
 
 def card_style(card: int, prefix: str = "") -> str:
     """The style of a card's face."""
-    red = card < TAKE_HIDDEN and SUITS[Card(card).suit] in "DH"
+    red = card < CARDS_IN_ALL and SUITS[Card(card).suit] in "DH"
     return prefix + ("red" if red else "black")
 
 

@@ -18,7 +18,7 @@ import pytest
 from german_whist.engine.game import Game
 from german_whist.engine.rules import Match, named_rules
 from german_whist.engine.view import View
-from plain_whist import HIDDEN, NAMED, PlainGame, PlainMatch, PlainRules
+from plain_whist import BLIND, HIDDEN, KEEP, NAMED, PlainGame, PlainMatch, PlainRules
 from support import (
     EVERY_SET,
     ODD,
@@ -71,6 +71,8 @@ def check_properties(view: View, plain: dict[str, Any], legal: list[int]) -> Non
     assert view.other_cards == plain["opponent_hand_size"]
     assert view.counting_tricks == plain["counting"]
     assert view.void_draws == plain["opponent_void"]
+    assert (view.turned, view.exchanged) == (plain["shown"], plain["exchanged"])
+    assert view.laid_away == plain["laid_away"]
     if plain["leader"] is not None:
         assert view.i_lead == (plain["leader"] == me)
     played = {True: set(), False: set()}
@@ -102,6 +104,7 @@ def check_game(game: Game, plain: PlainGame) -> None:
     assert (game.led, game.trump, game.low) == (plain.led, plain.trump, plain.low)
     assert game.counting_tricks == tuple(plain.counting)
     assert game.trick == plain.view(0)["trick_number"]
+    assert (game.turned, game.exchanged) == (plain.shown, plain.view(0)["exchanged"])
 
 
 def play_out(
@@ -140,6 +143,8 @@ def play_out(
         happened["failed to follow"] += (
             plain.phase == "follow" and action // 13 != plain.led // 13  # type: ignore[operator]
         )
+        happened["kept"] += action == KEEP
+        happened["took a blind hand"] += action == BLIND
         happened["took hidden"] += action == HIDDEN
         happened["took shown"] += plain.phase == "choose" and action != HIDDEN
         happened["took lower"] += plain.phase == "choose" and action != plain.stock[0]
@@ -159,7 +164,7 @@ def play_out(
 
 def test_ten_thousand_hands_are_compared() -> None:
     assert sum(hands_of(name) for name in EVERY_SET) >= 10_000
-    assert len(NAMED) == 15
+    assert len(NAMED) == 16
 
 
 @pytest.mark.parametrize("name", EVERY_SET)
@@ -190,6 +195,7 @@ def check_every_corner_was_reached(name: str, happened: Counter[str]) -> None:
         assert happened["took lower"]
         assert happened["took shown"]
         assert bool(happened["took hidden"]) == (rules.face_up == 1)
+    assert bool(happened["kept"]) == bool(happened["took a blind hand"]) == rules.exchange
     if rules.contract != "high":
         assert happened["fewer tricks won"]
     if rules.slam_pay is not None:
@@ -253,5 +259,5 @@ def test_yaml_files_hold_the_named_sets_of_the_rules() -> None:
         assert rules.deck == tuple(plain.deck)
         assert rules.counting_tricks == plain.counting_tricks
         assert rules.foreplay_tricks == plain.foreplay_tricks
-        assert rules.actions == (53 if name == "draft" else 52)
+        assert rules.actions == {"draft": 53, "humbug": 55}.get(name, 52)
     assert set(ODD).isdisjoint(NAMED)

@@ -18,8 +18,8 @@ import pytest
 
 from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.games import Games, Step
-from german_whist.engine.history import DEALT, SCORE, histories, history_rows
-from german_whist.engine.layout import LAYOUT
+from german_whist.engine.history import DEALT, DRAWN, SCORE, histories, history_rows
+from german_whist.engine.layout import LAYOUT, layout_of
 from german_whist.engine.rules import Match
 from plain_whist import NAMED, PlainGame, PlainMatch
 from support import (
@@ -97,7 +97,8 @@ class Seats:
         assert step.seats[index] == seat
         view = plain.view(seat)
         order = self.order(view)
-        wanted = plain_observation(view, order, self.needs(index, seat))
+        layout = layout_of(engine_rules(self.plain.name))
+        wanted = plain_observation(view, order, self.needs(index, seat), layout)
         found = step.observations[index]
         assert np.array_equal(found, wanted), observation_differences(found, wanted)
         legal = plain.legal()
@@ -107,7 +108,10 @@ class Seats:
 
 def check_kinds(games: Games, step: Step) -> None:
     n = games.n
-    assert (step.observations.shape, step.observations.dtype) == ((n, LAYOUT.size), np.int8)
+    assert (step.observations.shape, step.observations.dtype) == (
+        (n, layout_of(games.rules).size),
+        np.int8,
+    )
     assert (step.masks.shape, step.masks.dtype) == ((n, games.rules.actions), np.int8)
     assert (step.seats.shape, step.seats.dtype) == ((n,), np.uint8)
     assert (step.rewards.shape, step.rewards.dtype) == ((n, 2), np.float32)
@@ -413,7 +417,9 @@ def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
 
 def first_order(rules: Any, view: dict[str, Any]) -> list[int]:
     """The suits by the cards as they were dealt, and by what came up first after that."""
-    up = [row[2] // 13 for row in plain_history(view, RAW) if row[0] != DEALT and row[2] < 52]
+    whole = (DEALT, DRAWN) if rules.exchange else (DEALT,)
+    rows = plain_history(view, RAW)
+    up = [row[2] // 13 for row in rows if row[0] not in whole and row[2] < 52]
     dealt = {
         "hand": view["events"][0][2],
         "plays": [],
@@ -423,6 +429,9 @@ def first_order(rules: Any, view: dict[str, Any]) -> list[int]:
         "opponent_void": {suit: len(up) - up.index(suit) for suit in up},
         "led": None,
         "trump": view["trump"],
+        "shown": view["shown"],
+        # A hand that was taken comes whole, too.
+        "laid_away": next((each[1] for each in view["events"] if each[0] == "blind"), ()),
     }
     return plain_suit_order(rules, dealt)
 

@@ -210,7 +210,8 @@ def test_facts_of_the_named_sets() -> None:
         "race-7": 7,
         "race-9": 9,
     }
-    assert all(rules.open_endgame and rules.seats == 2 for rules in sets.values())
+    assert [name for name in sets if not sets[name].open_endgame] == ["humbug"]
+    assert [name for name in sets if sets[name].actions == 55] == ["humbug"]
     assert all(rules.about for rules in sets.values())
 
 

@@ -41,6 +41,11 @@ KEY_FACTS = {
     "draft": [*FULL, *LAST, "chooses: that card, or the hidden one below it"],
     "race-7": ["ends when a player has taken 7 tricks, and that player wins", "never reached"],
     "race-9": ["ends when a player has taken 9 tricks, and that player wins", "9–8"],
+    "humbug": [
+        *("full pack of 52 cards", "four hands of 13", "a first blind hand", UPCARD),
+        *("The last card, the dealer's, is turned up", "keeps the hand dealt", "out of play"),
+        *("All 13 tricks count", "above 6", "8–5 pays 2", "5 points as a rule"),
+    ],
 }
 
 ODD = [
@@ -53,6 +58,8 @@ ODD = [
     Rules(choice=True, face_up=2, faced="after-first", trumps="none"),
     Rules(face_up=2, counts="all", race=26, pay="over_book", slam_pay=100),
     Rules(suits=4, ranks=1, hand=1, counts="all"),
+    Rules(suits=3, ranks=7, hand=5, contract="colour", exchange=True, race=3),
+    Rules(suits=4, ranks=4, hand=4, trumps="none", faced="never", exchange=True),
 ]
 
 

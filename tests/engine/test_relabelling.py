@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
 from german_whist.engine.history import histories, history_rows
-from german_whist.engine.layout import LAYOUT, LAYOUTS
+from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUTS, layout_of
 from plain_whist import HIDDEN
 from support import EVERY_SET, STYLES, chosen_action, engine_rules, shown
 
@@ -41,7 +41,7 @@ def renamed_suits(name: str, rng: random.Random) -> list[int]:
 
 def real_card(action: int, order: list[int]) -> int:
     """The card behind an action that is shown with suits in another order."""
-    return action if action == HIDDEN else 13 * order[action // 13] + action % 13
+    return action if action >= HIDDEN else 13 * order[action // 13] + action % 13
 
 
 @settings(max_examples=400)
@@ -69,7 +69,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
         # Suits that look alike may stand in either order, so the same card is looked up.
         orders = games.orders.tolist()
         card = real_card(action, orders[0])
-        image = card if card == HIDDEN else 13 * names[card // 13] + card % 13
+        image = card if card >= HIDDEN else 13 * names[card // 13] + card % 13
         step = games.step(np.array([action, shown(image, orders[1])]))
     assert games.records["tricks"][0].tolist() == games.records["tricks"][1].tolist()
 
@@ -100,7 +100,7 @@ def test_renaming_suits_changes_no_history(name: str, seed: int) -> None:
             break
         action = rng.choice(game.legal())
         game.play(action)
-        other.play(action if action == HIDDEN else 13 * names[action // 13] + action % 13)
+        other.play(action if action >= HIDDEN else 13 * names[action // 13] + action % 13)
 
 
 def test_alike_suits_are_told_apart_by_the_card_led() -> None:
@@ -131,14 +131,17 @@ def test_trumps_stand_first_and_side_suits_follow_the_own_hand() -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_names_of_the_layout_cover_the_vector_once(layout: str) -> None:
-    places = np.zeros(LAYOUT.size, int)
-    for group in LAYOUT.groups:
-        places[LAYOUT.slice(group.name)] += 1
-    assert (places == 1).all()
+    for table in (LAYOUT, EXCHANGE_LAYOUT):
+        places = np.zeros(table.size, int)
+        for group in table.groups:
+            places[table.slice(group.name)] += 1
+        assert (places == 1).all()
+    # What is shown of an exchange stands behind all that others show.
+    assert EXCHANGE_LAYOUT.groups[: len(LAYOUT.groups)] == LAYOUT.groups
     for name in EVERY_SET:
         games = Games(engine_rules(name), 2, layout=layout)
         observations = games.look().observations
-        assert observations.shape == (2, LAYOUT.size)
+        assert observations.shape == (2, layout_of(games.rules).size)
         assert set(np.unique(observations).tolist()) <= {0, 1}
 
 

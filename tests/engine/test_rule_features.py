@@ -53,6 +53,9 @@ def test_vectors_differ_exactly_where_games_do(one: dict[str, Any], other: dict[
         ("no-trump", "faced", [0, 1, 0]),
         ("draft", "choice", [1]),
         ("race-7", "race", [1] * 7 + [0] * 19),
+        ("race-7", "exchange", [0]),
+        ("humbug", "exchange", [1]),
+        ("humbug", "set_aside", [1]),
     ],
 )
 def test_each_figure_stands_in_its_place(rules: str, name: str, wanted: list[int]) -> None:
@@ -64,6 +67,6 @@ def test_places_are_kept_for_networks_that_read_them() -> None:
     assert starts == {
         "suits": 0, "ranks": 4, "hand": 17, "stock": 43, "set_aside": 69, "trumps": 70,
         "contract": 71, "counts_all": 74, "pay": 75, "book": 78, "slam_pay": 104, "two_faced": 118,
-        "faced": 119, "choice": 122, "race": 123,
+        "faced": 119, "choice": 122, "race": 123, "exchange": 149,
     }  # fmt: skip
-    assert RULE_LAYOUT.size == 149
+    assert RULE_LAYOUT.size == 150

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_parameters import parameters
 
-from german_whist.engine.cards import TAKE_HIDDEN
+from german_whist.engine.cards import KEEP, TAKE_HIDDEN, Card
 from german_whist.engine.game import Game
 from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import Match, Rules, RulesError, load_rules
@@ -37,7 +37,16 @@ def one_sided_deal(rules: Rules) -> list[int]:
         clubs = next(pair for pair in pairs[: rules.tricks] if pair[0].suit == 0)
         hands = [pair for pair in pairs[: rules.tricks] if pair != clubs]
         hands, stock = hands[: rules.hand], [clubs, *hands[rules.hand :]]
+    if rules.exchange:
+        return with_blind_hands(rules, hands)
     return [int(card) for pair in (*hands, *stock) for card in pair]
+
+
+def with_blind_hands(rules: Rules, pairs: list[tuple[Card, Card]]) -> list[int]:
+    """The same with a card to a blind hand before each; the dealer's last one is a club."""
+    pairs = sorted(pairs, key=lambda pair: -pair[0].suit)
+    blind = iter(card for card in rules.deck if all(card not in pair for pair in pairs))
+    return [int(card) for one, other in pairs for card in (next(blind), one, next(blind), other)]
 
 
 def helped(game: Game) -> int:
@@ -45,6 +54,8 @@ def helped(game: Game) -> int:
     seat = game.turn or 0
     if game.phase == "choose":
         return game.stock[0] if game.stock[0] in game.legal() else TAKE_HIDDEN
+    if game.phase == "exchange":
+        return KEEP
     if game.phase == "follow":
         assert game.led is not None
         losing = [card for card in game.legal() if lead_wins(int(game.led), card, game.trump)]

@@ -27,13 +27,17 @@ TINY = {
     "nothing faced": {"suits": 3, "ranks": 3, "hand": 2, "stock": 4, "trumps": "none"}
     | {"faced": "never"},
     "one card": {"suits": 3, "ranks": 3, "hand": 1, "stock": 6},
+    "an exchange": {"suits": 2, "ranks": 4, "hand": 2, "exchange": True},
+    "an exchange, one left over": {"suits": 3, "ranks": 3, "hand": 2, "exchange": True},
+    "an exchange, nothing shown": {"suits": 2, "ranks": 4, "hand": 2, "exchange": True}
+    | {"trumps": "none", "faced": "never"},
 }
 DRAWN = 6000
 
 
 def plain(rules: Rules) -> PlainRules:
     names = ("name", "suits", "ranks", "hand", "stock", "trumps", "contract", "counts", "pay")
-    more = ("book", "slam_pay", "face_up", "faced", "choice", "race")
+    more = ("book", "slam_pay", "face_up", "faced", "choice", "race", "exchange")
     return PlainRules(**{name: getattr(rules, name) for name in names + more})
 
 
@@ -46,7 +50,7 @@ def positions(rules: Rules, count: int, failures: bool) -> list[tuple[Game, Plai
         game = Game(rules, seed=11, number=number)
         other = PlainGame(plain(rules), [int(card) for card in game.cards_dealt], game.dealer)
         number += 1
-        for _ in range(chance.randrange(1, 2 * rules.tricks)):
+        for _ in range(chance.randrange(1, 2 * rules.tricks + 2 * rules.exchange)):
             action = int(chance.choice(game.legal()))
             game.play(action)
             other.play(action)
@@ -99,12 +103,34 @@ Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
 
 def place_now(game: Game, seat: int, world: np.void) -> Places:
     rules = game.rules
-    start = 2 * rules.hand
+    start = rules.hands_dealt * rules.hand
     held = frozenset(c for c in range(52) if int(world["hand"][1 - seat]) >> c & 1)
     gone = int(world["drawn"]) + len(game.view(seat).upcards)
     deal = world["deal"].tolist()
     stock = tuple(deal[start + gone : start + rules.stock_cards])
+    if rules.exchange:
+        stock = (*beside(game, seat, deal), *beside(game, 1 - seat, deal))
     return held, stock, frozenset(deal[start + rules.stock_cards : len(rules.deck)])
+
+
+def beside(game: Game, seat: int, deal: list[int]) -> list[int]:
+    """Of the two hands that a seat could play, the one that it does not hold."""
+    which = (1 if game.exchanged[seat] else 0) + (2 if seat == game.dealer else 0)
+    return sorted(deal[which : 4 * game.rules.hand : 4])
+
+
+def placements(game: Game, seat: int) -> int:
+    """In how many ways the unseen cards can lie."""
+    view, rules = game.view(seat), game.rules
+    unseen, hidden = len(view.unseen), view.other_cards - len(view.known)
+    ways = comb(unseen, hidden)
+    if not rules.exchange:
+        return ways * perm(unseen - hidden, view.stock_left - len(view.upcards))
+    mine, others = view.exchanged
+    own = 0 if mine else rules.hand
+    gone = 1 if others and view.turned is not None and not view.i_deal else 0
+    left = unseen - hidden - own
+    return ways * comb(unseen - hidden, own) * comb(left, rules.hand - gone)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -124,7 +150,9 @@ def test_voids_weighs_places_by_the_legal_deals_behind_them(name: str, failures:
         agrees(drawn, {place: count / sum(deals.values()) for place, count in deals.items()})
 
 
-@pytest.mark.parametrize("name", ["two suits", "longer hand", "three suits", "a draft", "one card"])
+@pytest.mark.parametrize(
+    "name", [*("two suits", "longer hand", "three suits", "a draft", "one card"), "an exchange"]
+)
 def test_voids_draws_every_legal_deal_equally_often(name: str) -> None:
     rules = Rules(name=name, **TINY[name])
     for game, other, seat in positions(rules, 3, True):
@@ -134,8 +162,9 @@ def test_voids_draws_every_legal_deal_equally_often(name: str) -> None:
         drawn: Counter[object] = Counter()
         for world in worlds(game.view(seat), 8 * number, 5, "voids"):
             deal = world["deal"].tolist()
-            start = 2 * rules.hand
-            first_hands = frozenset(deal[0:start:2]), frozenset(deal[1:start:2])
+            start = rules.hands_dealt * rules.hand
+            step = rules.hands_dealt
+            first_hands = [frozenset(deal[which:start:step]) for which in range(step)]
             drawn[(*first_hands, tuple(deal[start : start + rules.stock_cards]))] += 1
         assert len(drawn) <= number
         agrees(drawn, dict.fromkeys(drawn, 1 / number), missing=number - len(drawn))
@@ -146,9 +175,7 @@ def test_plain_puts_unseen_cards_anywhere_equally_often(name: str) -> None:
     rules = Rules(name=name, **TINY[name])
     for game, _, seat in positions(rules, 3, False) + positions(rules, 3, True):
         view = game.view(seat)
-        hidden = view.other_cards - len(view.known)
-        face_down = view.stock_left - len(view.upcards)
-        number = comb(len(view.unseen), hidden) * perm(len(view.unseen) - hidden, face_down)
+        number = placements(game, seat)
         drawn = Counter(
             place_now(game, seat, world) for world in worlds(view, 8 * number, 7, "plain")
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from german_whist.engine.layout import LAYOUT, LAYOUTS
+from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUTS
 from german_whist.engine.options import options_from
 from german_whist.engine.rules import named_rules
 from german_whist.training.inputs import inputs_of
@@ -22,7 +22,7 @@ def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reas
     for rules, horizon, layout, closed in chosen:
         options = options_from(rules, horizon=horizon, layout=layout)
         read.update(inputs_of(options, closed).tolist())
-    for group in LAYOUT.groups:
+    for group in EXCHANGE_LAYOUT.groups:
         seen = read.intersection(range(group.start, group.start + group.size))
         assert bool(seen) != (group.name in LEFT_OUT), (
             f"{group.name}: let training/inputs.py read it, or say here why it does not"

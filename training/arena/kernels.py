@@ -15,7 +15,7 @@ import numpy as np
 
 from ...agents.base import decision_stream
 from ...engine.bits import NO_CARDS, ONE, bit, popcount, suit_set
-from ...engine.cards import CARDS_IN_ALL, TAKE_HIDDEN
+from ...engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ...engine.compiled import jit
 from ...engine.endgame import solve, solve_moves
 from ...engine.play import (
@@ -163,7 +163,7 @@ def play_all(
     wrong = 0
     for place in range(len(actions)):
         action = actions[place]
-        if action < 0 or action > TAKE_HIDDEN or not (legal[place] >> np.uint64(action)) & ONE:
+        if action < 0 or action >= ACTIONS_IN_ALL or not (legal[place] >> np.uint64(action)) & ONE:
             illegal[wrong] = place
             wrong += 1
             continue

@@ -23,6 +23,7 @@ from ...agents.naming import raised_at, told_error
 from ...engine.cards import TAKE_HIDDEN, action_text
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
+from ...engine.game import exchanges_in
 from ...engine.play import pay_for, row
 from ...engine.records import GameRecord, MatchScore, TrickRecord
 from ...engine.rules import Match, Rules
@@ -429,6 +430,7 @@ def record_of_game(game: Any, setting: Setting, players: list[str]) -> GameRecor
         seed=setting.seed,
         number=int(game["number"]),
         match=_score_before(game, match, pays) if match is not None else None,
+        exchange=tuple(exchanges_in(game)),
         meta={"players": players},
     )
 
