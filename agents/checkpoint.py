@@ -150,7 +150,7 @@ def find_checkpoint(wanted: str | Path) -> Path:
 
 def read_card(path: Path) -> Card:
     """The card beside some weights, checked."""
-    place, told = path.with_suffix(CARD), _told_by_card(path)
+    place, told = path.with_suffix(CARD), told_by_card(path)
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         found = shown(told.get("format") if isinstance(told, dict) else told)
         raise CheckpointError(
@@ -179,7 +179,7 @@ def read_card(path: Path) -> Card:
 
 def read_judge_card(path: Path) -> JudgeCard:
     """The card beside the weights of a network that judges, checked."""
-    told = _told_by_card(path)
+    told = told_by_card(path)
     if not isinstance(told, dict) or "judges" not in told:
         raise CheckpointError(
             f"{path}: is no network that judges, whose card would name what it 'judges'"
@@ -187,7 +187,8 @@ def read_judge_card(path: Path) -> JudgeCard:
     return converted(told, JudgeCard, path.with_suffix(CARD), REMEDY, CheckpointError)
 
 
-def _told_by_card(path: Path) -> Any:
+def told_by_card(path: Path) -> Any:
+    """What the card beside some weights says, unchecked."""
     place = path.with_suffix(CARD)
     try:
         data = place.read_bytes()

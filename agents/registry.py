@@ -68,6 +68,10 @@ _own(
     *("thinker", "thinker", "ThinkerAgent", "the champion, thinking in imagined worlds"),
     usage="thinker:64[,last=TRICKS][,policy=PATH][,worth=PATH][,beliefs=PATH] or thinker:5ms",
 )
+_own(
+    *("nash", "nash", "NashAgent", "the equilibrium of a small deck, such as 2x4-h2"),
+    usage="nash[:PATH]",
+)
 _own("human", "human", "HumanAgent", "you, at the terminal")
 _own(
     *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),

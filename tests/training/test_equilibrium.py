@@ -100,7 +100,7 @@ def test_the_value_is_that_of_a_linear_programme(rules: dict[str, Any]) -> None:
     assert -found.against_leader - 1e-6 <= wanted <= found.against_dealer + 1e-6
 
 
-@pytest.mark.parametrize("rules", [*TINY, "2x4-h2"], ids=[*NAMES, "2x4-h2"])
+@pytest.mark.parametrize("rules", TINY, ids=NAMES)
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
     """A second method: best responses by whole views, every deal and play walked by itself."""
     loaded = load_rules(rules)
@@ -108,6 +108,12 @@ def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> N
     found = Solver(loaded).measure()
     assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
     assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
+
+
+def test_the_shipped_equilibrium_is_one_by_whole_views() -> None:
+    found = exploit(make_agent("nash", "2x4-h2"), "2x4-h2")
+    assert found.exploitability < 1e-4
+    assert found.own == pytest.approx(0.0605, abs=1e-4)
 
 
 @pytest.mark.parametrize(("name", "value"), [("2x4-h2", 0.0605), ("2x5-h3", 0.1069)])
@@ -135,11 +141,20 @@ def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begun = solved("2x4-h2", 3)
+    begun.save(tmp_path / "2x4-h2.state.npz")
     assert main(["solve", "2x4-h2", "--folder", str(tmp_path), "--target", "0.01"]) == 0
     told = capsys.readouterr().out
+    assert "going on after 3 iterations" in told
     assert "exploitability 0.005380" in told
-    assert main(["solve", "2x4-h2", "--folder", str(tmp_path), "--target", "0.001"]) == 0
-    assert "going on after 4 iterations" in capsys.readouterr().out
+    assert [each.name for each in sorted(tmp_path.iterdir())] == [
+        "2x4-h2.json",
+        "2x4-h2.safetensors",
+    ]
+    player = f"nash:{tmp_path}/2x4-h2"
+    assert (
+        main(["evaluate", player, "--against", "nash", "--rules", "2x4-h2", "--hands", "100"]) == 0
+    )
     for words, wanted in (
         (["classic"], "too large"),
         (["draft"], "no public tree"),

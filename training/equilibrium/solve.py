@@ -16,17 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from ...agents.solved.strategy import SolvedCard, write_strategy
+from ...agents.solved.tree import public_tree
 from ...engine.compiled import warm_up
 from ...engine.files import written_whole
 from ...engine.rules import Rules, load_rules
 from ...engine.threads import usable_threads
-from .leaves import leaves
-from .tree import public_tree
 from .walk import LEARN, RESPOND, map_of, new_work, walk
 
 Array = np.ndarray[Any, Any]
 
 STATE_VERSION = 1
+_NOWHERE = np.zeros(0, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -63,24 +64,26 @@ class Solver:
         self.iterations = 0
         self.regrets: Array = np.zeros(self.tree.size, np.float32)
         self.sums: Array = np.zeros(self.tree.size, np.float32)
-        self._map = map_of(self.tree, leaves(self.rules))
+        self._map = map_of(self.tree)
         count = min(threads or usable_threads(), self.tree.roots)
         self._work = [new_work(self.tree) for _ in range(count)]
         warm_up("walks over the public tree", "training", self._first_walk)
 
     def _first_walk(self) -> None:
         """Walk once and learn nothing."""
-        work, sums = self._work[0], self.sums
-        walk(self._map, work, 0, 0, RESPOND, self.regrets, sums, 0.0)
+        walk(self._map, self._work[0], 0, 0, RESPOND, self.regrets, self.sums, 0.0, _NOWHERE)
 
-    def _by_roots(self, walker: int, mode: int, weight: float) -> float:
+    def _by_roots(
+        self, walker: int, mode: int, weight: float = 0.0, rounded: Array = _NOWHERE
+    ) -> float:
         """Walk all first upcards; the average value for the walker."""
         free = list(self._work)
+        cells = self.regrets, self.sums
 
         def walked(root: int) -> float:
             work = free.pop()
             try:
-                return walk(self._map, work, root, walker, mode, self.regrets, self.sums, weight)
+                return walk(self._map, work, root, walker, mode, *cells, weight, rounded)
             finally:
                 free.append(work)
 
@@ -103,10 +106,27 @@ class Solver:
 
     def measure(self) -> Measured:
         """The exact exploitability of the average strategy so far."""
-        wins = [self._by_roots(walker, RESPOND, 0.0) for walker in range(2)]
+        wins = [self._by_roots(walker, RESPOND) for walker in range(2)]
         return Measured(self.iterations, *wins)
 
-    # -- kept in a file
+    def strategy(self) -> Array:
+        """The average strategy, a byte for each cell."""
+        rounded = np.zeros(self.tree.size, np.uint8)
+        for walker in range(2):
+            self._by_roots(walker, RESPOND, rounded=rounded)
+        return rounded
+
+    # -- kept in files
+
+    def write(self, path: Path, found: Measured) -> None:
+        """Write the strategy for players; `path` has no ending."""
+        card = SolvedCard(
+            rules=(self.rules.as_mapping(),),
+            iterations=found.iterations,
+            exploitability=found.exploitability,
+            value=found.value,
+        )
+        write_strategy(path, self.strategy(), card)
 
     def save(self, path: Path) -> None:
         """Write all that is needed to go on."""

@@ -14,15 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-MOST_UNSEEN = 19
-"""More unseen cards make too many subsets to number in sixteen bits."""
+from ...engine.rules import Rules
 
 
 class Subsets(NamedTuple):
     """Tables for subsets of up to `most` cards; arrays only, fit for compiled code."""
 
-    choose: np.ndarray
-    """`choose[m, u]`: how many subsets of `u` of `m` cards there are."""
     kept_at: np.ndarray
     """`kept[kept_at[j, u] + i]`: subset `i` of `u` cards, with a place left free at `j`."""
     kept: np.ndarray
@@ -89,16 +86,10 @@ def _without_each(bits: np.ndarray, count: int) -> np.ndarray:
 
 
 @cache
-def subsets(most: int, longest_suit: int, hand: int, hidden: int) -> Subsets:
-    """The tables for up to `most` unseen cards, of which `longest_suit` share a suit.
-
-    `hand` is the most cards in a hand; in the last `2 * hand` cards at most `hidden` of them
-    are known.
-    """
-    if most > MOST_UNSEEN:
-        raise ValueError(f"most is {most}: at most {MOST_UNSEEN} unseen cards are numbered")
+def subsets(rules: Rules) -> Subsets:
+    """The tables that the walks over a rule set's tree need."""
+    most, longest_suit, hand = len(rules.deck) - 1, rules.ranks, rules.hand
     by_size, rank = _ranks(most)
-    choose = np.array([[comb(m, u) for u in range(most + 2)] for m in range(most + 2)], np.int64)
     identity = max(map(len, by_size))
     kept, played, void = _Lists(identity), _Lists(identity), _Lists(identity)
     less, rest = _Lists(0), _Lists(0)
@@ -119,21 +110,21 @@ def subsets(most: int, longest_suit: int, hand: int, hidden: int) -> Subsets:
         for m in range(u + 1, min(most, 2 * hand + 1) + 1):
             left = by_size[u][: comb(m, u)] ^ np.uint32((1 << m) - 1)
             rest_at[m, u] = rest.add(rank[_without_each(left, m - u)])
-    placed_at, placed = _placed(2 * hand, hand, hidden)
+    placed_at, placed = _placed(2 * hand, hand, rules.foreplay_tricks)
     return Subsets(
-        choose, kept_at, kept.array(), played_at, played.array(), void_at, void.array(),
+        kept_at, kept.array(), played_at, played.array(), void_at, void.array(),
         less_at, less.array(), rest_at, rest.array(), placed_at, placed,
     )  # fmt: skip
 
 
-def _placed(cards: int, hand: int, hidden: int) -> tuple[np.ndarray, np.ndarray]:
-    """The subsets of every set that lacks at most `hidden` of so many cards, by size."""
+def _placed(cards: int, hand: int, known: int) -> tuple[np.ndarray, np.ndarray]:
+    """The subsets of every set that lacks at most `known` of so many cards, by size."""
     at = np.zeros((1 << cards, hand + 1), np.int64)
     parts: list[np.ndarray] = []
     size = 0
     for chosen in range(1 << cards):
         places = [place for place in range(cards) if chosen >> place & 1]
-        if len(places) < cards - hidden:
+        if len(places) < cards - known:
             continue
         found = np.zeros(1, np.uint32)
         for place in places:

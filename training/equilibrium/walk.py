@@ -14,10 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...agents.solved.path import Paths, paths_of
+from ...agents.solved.strategy import MOST
+from ...agents.solved.tree import (
+    Tree,
+    all_cells,
+    answers,
+    cells_of,
+    first_bit,
+    lead_actions,
+)
 from ...engine.bits import NO_CARDS, ONE, lowest, popcount
 from ...engine.compiled import inlined, jit
-from .leaves import Leaves, packed_in
-from .tree import Tree, all_cells, answers, cells_of, first_bit, lead_actions
+from .leaves import Leaves, leaves, packed_in
+from .subsets import Subsets, subsets
 
 LEARN, RESPOND, PLAY = 0, 1, 2
 """What the walker does at its own decisions."""
@@ -63,14 +73,10 @@ ACTION = np.dtype(
 
 
 class Map(NamedTuple):
-    """A tree, fit for compiled code."""
+    """A tree with its ends, fit for compiled code."""
 
-    deck: Any
-    tables: Any
-    level_at: np.ndarray
-    """Where each level begins in `cells` and `children`."""
-    cells: np.ndarray
-    children: np.ndarray
+    paths: Paths
+    tables: Subsets
     leaves: Leaves
 
 
@@ -89,19 +95,16 @@ class Work(NamedTuple):
     ways: np.ndarray
 
 
-def map_of(tree: Tree, ends: Leaves) -> Map:
-    """The arrays of a tree in one place."""
-    level_at = np.cumsum([0, *map(len, tree.cells)])[:-1]
-    last = np.zeros(len(tree.cells[-1]), np.int64)
-    children = np.concatenate([*tree.children, last])
-    return Map(tree.deck, tree.subsets, level_at, np.concatenate(tree.cells), children, ends)
+def map_of(tree: Tree) -> Map:
+    """A tree with its ends; every ending is solved for it."""
+    return Map(paths_of(tree), subsets(tree.rules), leaves(tree.rules))
 
 
 def new_work(tree: Tree) -> Work:
     """Memory for one walk at a time."""
     depth = 3 * tree.deck.tricks + 2
-    choose = tree.subsets.choose
-    hands = int(max(choose[m, u] for m in range(tree.cards) for u in range(tree.deck.hand + 2)))
+    choose = tree.deck.choose
+    hands = int(max(choose[m, u] for m in range(tree.cards) for u in range(tree.deck.hand + 1)))
     cells = hands * tree.deck.hand
 
     def vectors(size: int) -> np.ndarray:
@@ -118,7 +121,7 @@ def new_work(tree: Tree) -> Work:
 
 
 @inlined
-def _look(tables: Any, work: Any, depth: int, cards: np.uint64) -> None:
+def _look(choose: np.ndarray, tables: Any, work: Any, depth: int, cards: np.uint64) -> None:
     """Write down the actions of a decision."""
     frame = work.frames[depth]
     unseen, suit = frame["unseen"], frame["suit"]
@@ -133,7 +136,7 @@ def _look(tables: Any, work: Any, depth: int, cards: np.uint64) -> None:
         count += 1
         action["card"] = card
         action["entry"] = entry
-        size = cells_of(tables, unseen, own, card, suit)
+        size = cells_of(choose, unseen, own, card, suit)
         action["size"] = size
         entry += size
         left, after = own, unseen
@@ -146,15 +149,15 @@ def _look(tables: Any, work: Any, depth: int, cards: np.uint64) -> None:
             action["played_at"] = tables.played_at[place, left]
             action["kept_at"] = tables.kept_at[place, other]
         m = popcount(after)
-        action["after"] = tables.choose[m, left]
-        action["kept"] = tables.choose[m, other]
+        action["after"] = choose[m, left]
+        action["kept"] = choose[m, other]
         action["void_at"] = 0
         if card & suit == NO_CARDS and after & suit:
             below = popcount(after & (first_bit(suit) - ONE))
             action["void_at"] = tables.void_at[below, popcount(after & suit), left]
     frame["actions"] = count
     frame["action"] = 0
-    frame["hands"] = tables.choose[popcount(unseen), own]
+    frame["hands"] = choose[popcount(unseen), own]
 
 
 @inlined
@@ -201,6 +204,17 @@ def _average(tables: Any, work: Any, depth: int, sums: np.ndarray, weight: float
             sums[at + entry + i] += (
                 np.float32(weight) * work.reach[depth, hand] * work.mixed[depth, entry + i]
             )
+
+
+@inlined
+def _round(work: Any, depth: int, rounded: np.ndarray) -> None:
+    """Write down what the other plays, in parts of `MOST`."""
+    frame = work.frames[depth]
+    last = work.actions[depth, frame["actions"] - 1]
+    for i in range(last["entry"] + last["size"]):
+        rounded[frame["at"] + i] = np.uint8(
+            work.mixed[depth, i] * np.float32(MOST) + np.float32(0.5)
+        )
 
 
 @inlined
@@ -283,7 +297,7 @@ def _leaf(
 
     `known` is what the winner is known to hold, `taken` the winner's tricks that count.
     """
-    tables, ends = place.tables, place.leaves
+    tables, ends, choose = place.tables, place.leaves, place.paths.deck.choose
     row = ends.row_of[left]
     held = packed_in(ends.packed, known, left)
     cards = packed_in(ends.packed, unseen, left)
@@ -292,7 +306,7 @@ def _leaf(
     size = m - own
     placed_at = tables.placed_at[cards, own if won else other]
     if won:
-        for i in range(tables.choose[m, own]):
+        for i in range(choose[m, own]):
             total = np.float32(0)
             for k in range(at, at + size):
                 total += work.reach[below, tables.rest[k]]
@@ -300,10 +314,10 @@ def _leaf(
             hand = np.uint64(tables.placed[placed_at + i]) | held
             work.value[below, i] = total * ends.worth[taken, row, hand]
         return
-    for i in range(tables.choose[m, other]):
+    for i in range(choose[m, other]):
         hand = np.uint64(tables.placed[placed_at + i]) | held
         work.reach[below, i] *= -ends.worth[taken, row, hand]
-    for i in range(tables.choose[m, own]):
+    for i in range(choose[m, own]):
         total = np.float32(0)
         for k in range(at, at + size):
             total += work.reach[below, tables.rest[k]]
@@ -312,10 +326,10 @@ def _leaf(
 
 
 @inlined
-def _draw(tables: Any, work: Any, depth: int, m: int, own: int) -> None:
+def _draw(choose: np.ndarray, tables: Any, work: Any, depth: int, m: int, own: int) -> None:
     """The other's reach after it drew a card unseen, and holds `own` unknown ones."""
     at = tables.less_at[own]
-    size = tables.choose[m, own]
+    size = choose[m, own]
     for i in range(size):
         total = np.float32(0)
         for k in range(at, at + own):
@@ -327,13 +341,13 @@ def _draw(tables: Any, work: Any, depth: int, m: int, own: int) -> None:
 
 
 @inlined
-def _undraw(tables: Any, work: Any, depth: int, m: int, own: int) -> None:
+def _undraw(choose: np.ndarray, tables: Any, work: Any, depth: int, m: int, own: int) -> None:
     """The walker's values before it drew a card unseen, and held `own` unknown ones after."""
-    size = tables.choose[m, own - 1]
+    size = choose[m, own - 1]
     for i in range(size):
         work.total[i] = 0
     at = tables.less_at[own]
-    for i in range(tables.choose[m, own]):
+    for i in range(choose[m, own]):
         for k in range(at, at + own):
             work.total[tables.less[k]] += work.value[depth, i]
         at += own
@@ -378,9 +392,9 @@ def _begin_trick(place: Any, frame: Any, index: int) -> None:
     frame["actor"] = frame["leader"]
     frame["suit"] = ~NO_CARDS
     frame["actions"] = 0
-    at = place.level_at[frame["level"]] + index
-    frame["at"] = place.cells[at]
-    frame["child"] = place.children[at]
+    at = place.paths.level_at[frame["level"]] + index
+    frame["at"] = place.paths.cells[at]
+    frame["child"] = place.paths.children[at]
 
 
 @inlined
@@ -388,9 +402,9 @@ def _pass_over(place: Any, frame: Any, card: np.uint64) -> None:
     """Count the cells and the tricks that belong to the answers to a lead that nobody walks."""
     other = 1 - frame["leader"]
     unseen, own = frame["unseen"] & ~card, frame["own"][other]
-    suit = place.deck.suits[lowest(card)]
+    suit = place.paths.deck.suits[lowest(card)]
     replies = answers(unseen, frame["known"][other], own, suit)
-    frame["answers_at"] += all_cells(place.tables, unseen, own, replies, suit)
+    frame["answers_at"] += all_cells(place.paths.deck.choose, unseen, own, replies, suit)
     while replies:
         reply = first_bit(replies)
         replies ^= reply
@@ -400,14 +414,14 @@ def _pass_over(place: Any, frame: Any, card: np.uint64) -> None:
 @jit
 def walk(
     place: Any, work: Any, root: int, walker: int, mode: int, regrets: np.ndarray,
-    sums: np.ndarray, weight: float,
+    sums: np.ndarray, weight: float, rounded: np.ndarray,
 ) -> float:  # fmt: skip
     """The walker's total value over all deals with one first upcard.
 
     Learning adds to `regrets` of the walker, and `weight` times the other's strategy to `sums`;
-    otherwise the other plays what is in `sums`.
+    otherwise the other plays what is in `sums`, which is written to `rounded` unless that is empty.
     """
-    tables, deck, frames = place.tables, place.deck, work.frames
+    tables, deck, frames = place.tables, place.paths.deck, work.frames
     other = 1 - walker
     every = (ONE << np.uint64(len(deck.suits))) - ONE
     counted = 1 if len(place.leaves.worth) > 1 else 0
@@ -422,7 +436,7 @@ def walk(
         frame["known"][player] = NO_CARDS
         frame["own"][player] = deck.hand
     _begin_trick(place, frame, root)
-    hands = tables.choose[len(deck.suits) - 1, deck.hand]
+    hands = deck.choose[len(deck.suits) - 1, deck.hand]
     for i in range(hands):
         work.reach[0, i] = 1
     depth, some = 0, False
@@ -435,7 +449,7 @@ def walk(
                 own = frame["own"][other]
                 at = tables.kept_at[popcount(frame["unseen"] & (card - ONE)), own]
                 most = np.float32(0)
-                for i in range(tables.choose[popcount(frame["unseen"]) - 1, own]):
+                for i in range(deck.choose[popcount(frame["unseen"]) - 1, own]):
                     found = work.reach[depth, tables.kept[at + i]]
                     work.reach[depth + 1, i] = found
                     most = max(most, found)
@@ -451,7 +465,7 @@ def walk(
                 continue
             if frame["leader"] != walker:
                 m = popcount(frame["unseen"])
-                _undraw(tables, work, depth, m, frame["own"][walker])
+                _undraw(deck.choose, tables, work, depth, m, frame["own"][walker])
         else:
             actor = frame["actor"]
             if frame["actions"] == 0:  # the decision is new
@@ -463,7 +477,7 @@ def walk(
                     cards = answers(
                         frame["unseen"], frame["known"][actor], frame["own"][actor], frame["suit"]
                     )
-                _look(tables, work, depth, cards)
+                _look(deck.choose, tables, work, depth, cards)
                 last = work.actions[depth, frame["actions"] - 1]
                 frame["answers_at"] = frame["at"] + last["entry"] + last["size"]
                 if mode == LEARN:
@@ -472,10 +486,12 @@ def walk(
                         _average(tables, work, depth, sums, weight)
                 elif mode == PLAY or actor == other:
                     _mix(tables, work, depth, sums)
+                    if actor == other and len(rounded) > 0:
+                        _round(work, depth, rounded)
                 start = np.float32(0)
                 if actor == walker and mode == RESPOND:
                     start = np.float32(-np.inf)
-                for i in range(tables.choose[popcount(frame["unseen"]), frame["own"][walker]]):
+                for i in range(deck.choose[popcount(frame["unseen"]), frame["own"][walker]]):
                     work.value[depth, i] = start
             if frame["action"] < frame["actions"]:  # take the next action
                 action = work.actions[depth, frame["action"]]
@@ -509,8 +525,8 @@ def walk(
                             below["left"] = below["unseen"]
                             m = popcount(below["unseen"])
                             if winner == walker:
-                                _draw(tables, work, depth + 1, m, below["own"][other])
-                            for i in range(tables.choose[m, below["own"][walker]]):
+                                _draw(deck.choose, tables, work, depth + 1, m, below["own"][other])
+                            for i in range(deck.choose[m, below["own"][walker]]):
                                 work.value[depth + 1, i] = 0
                             depth += 1
                             continue
@@ -543,7 +559,7 @@ def walk(
                 own = below["own"][walker]
                 card = ONE << np.uint64(below["upcard"])
                 at = tables.kept_at[popcount(frame["unseen"] & (card - ONE)), own]
-                for i in range(tables.choose[popcount(below["unseen"]), own]):
+                for i in range(deck.choose[popcount(below["unseen"]), own]):
                     work.value[depth, tables.kept[at + i]] += work.value[depth + 1, i]
                 continue
             frame["child"] = below["child"]

@@ -12,7 +12,7 @@ import math
 import time
 from pathlib import Path
 
-from ..engine.files import cache_folder
+from ..agents.solved.strategy import solved_folder
 from ..engine.progress import Progress
 from ..engine.rules import load_rules
 
@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--target is {target}: it has to be more than 0")
     if arguments.threads is not None and arguments.threads < 1:
         raise ValueError(f"--threads is {arguments.threads}: it has to be at least 1")
-    folder: Path = arguments.folder or cache_folder() / "solved"
-    state = folder / f"{rules.name}.npz"
+    folder: Path = arguments.folder or solved_folder()
+    state = folder / f"{rules.name}.state.npz"
     began = saved = time.monotonic()
     solver = Solver(rules, arguments.threads)
     if state.exists():
@@ -81,7 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
                 if time.monotonic() - saved > _SECONDS_UNSAVED:
                     solver.save(state)
                     saved = time.monotonic()
-        finally:
-            solver.save(state)
-    print(f"{state}: {rules.name} is solved to {left:.6f} a hand")
+        except BaseException:
+            if solver.iterations:
+                solver.save(state)
+            raise
+    solver.write(folder / rules.name, found)
+    state.unlink(missing_ok=True)
+    name = "nash" if folder == solved_folder() else f"nash:{folder / rules.name}"
+    print(f"{rules.name} is solved: {name} plays it, for instance in")
+    print(f"german-whist evaluate {name} --against random-exact --rules {rules.name}")
     return 0

@@ -19,8 +19,9 @@ from ...engine.bits import NO_CARDS, ONE, lowest, popcount
 from ...engine.compiled import inlined, jit
 from ...engine.play import beats
 from ...engine.rules import Rules
-from .subsets import MOST_UNSEEN, Subsets, subsets
 
+MOST_CARDS = 20
+"""Larger decks have too many subsets to number in sixteen bits."""
 MOST_CELLS = 1_000_000_000
 _MOST_TRICKS = 50_000_000
 
@@ -35,6 +36,8 @@ class Deck(NamedTuple):
     """By place: all places of the same suit."""
     wins: np.ndarray
     """`wins[led, card]`: whether the second card of a trick wins it."""
+    choose: np.ndarray
+    """`choose[m, u]`: how many subsets of `u` of `m` cards there are."""
 
 
 TRICK = np.dtype(
@@ -53,7 +56,6 @@ class Tree:
 
     rules: Rules
     deck: Deck
-    subsets: Subsets
     cells: list[np.ndarray]
     """For each level, where the block of each trick begins; one more entry tells where it ends."""
     children: list[np.ndarray]
@@ -106,7 +108,8 @@ def deck_of(rules: Rules) -> Deck:
     trump = 0 if rules.trumps == "upcard" else 4
     wins = np.array([[beats(int(two), int(one), trump) for two in rules.deck]
                      for one in rules.deck], np.bool_)  # fmt: skip
-    return Deck(rules.hand, rules.foreplay_tricks, suits, wins)
+    choose = np.array([[comb(m, u) for u in range(cards + 1)] for m in range(cards + 1)], np.int64)
+    return Deck(rules.hand, rules.foreplay_tricks, suits, wins, choose)
 
 
 # -- actions
@@ -131,12 +134,14 @@ def answers(unseen: np.uint64, known: np.uint64, own: int, suit: np.uint64) -> n
 
 
 @inlined
-def cells_of(tables: Any, unseen: np.uint64, own: int, card: np.uint64, suit: np.uint64) -> int:
+def cells_of(
+    choose: np.ndarray, unseen: np.uint64, own: int, card: np.uint64, suit: np.uint64
+) -> int:
     """How many hands allow a card; `suit` is the suit led, all cards if none was."""
     others = unseen if card & suit else unseen & ~suit
     if card & unseen:
-        return tables.choose[popcount(others) - 1, own - 1]
-    return tables.choose[popcount(others), own]
+        return choose[popcount(others) - 1, own - 1]
+    return choose[popcount(others), own]
 
 
 @inlined
@@ -152,30 +157,30 @@ def first_bit(cards: np.uint64) -> np.uint64:
 
 
 @inlined
-def all_cells(tables: Any, unseen: np.uint64, own: int, actions: np.uint64, suit: np.uint64) -> int:
+def all_cells(
+    choose: np.ndarray, unseen: np.uint64, own: int, actions: np.uint64, suit: np.uint64
+) -> int:
     """How many cells a decision has."""
     total = 0
     left = actions
     while left:
         card = first_bit(left)
         left ^= card
-        total += cells_of(tables, unseen, own, card, suit)
+        total += cells_of(choose, unseen, own, card, suit)
     return total
 
 
 @jit
-def _count(
-    deck: Any, tables: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarray
-) -> None:
+def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarray) -> None:
     """How many cells each trick has, and how many tricks follow."""
     for index in range(len(tricks)):
         trick = tricks[index]
-        unseen = trick["unseen"]
+        unseen, choose = trick["unseen"], deck.choose
         leader = trick["leader"]
         known, theirs = trick["known"][leader], trick["known"][1 - leader]
         own, other = own_cards(deck, known), own_cards(deck, theirs)
         leads = lead_actions(unseen, known, own)
-        size = all_cells(tables, unseen, own, leads, ~NO_CARDS)
+        size = all_cells(choose, unseen, own, leads, ~NO_CARDS)
         follows = 0
         while leads:
             card = first_bit(leads)
@@ -183,7 +188,7 @@ def _count(
             after = unseen & ~card
             suit = deck.suits[lowest(card)]
             replies = answers(after, theirs, other, suit)
-            size += all_cells(tables, after, other, replies, suit)
+            size += all_cells(choose, after, other, replies, suit)
             while replies:
                 reply = first_bit(replies)
                 replies ^= reply
@@ -228,19 +233,13 @@ def _expand(deck: Any, tricks: np.ndarray, first: np.ndarray, after: np.ndarray)
                     place += 1
 
 
-def tables_for(rules: Rules) -> Subsets:
-    """The tables of subsets that the walks over a rule set's tree need."""
-    cards = len(rules.deck)
-    return subsets(cards - 1, rules.ranks, rules.hand, rules.foreplay_tricks)
-
-
 def public_tree(rules: Rules) -> Tree:
     """The public tree of a rule set; refused where it has none or is too large."""
     if why := why_not(rules):
         raise ValueError(f"the rules {rules.name} {why}: so they have no public tree to walk")
-    if len(rules.deck) > MOST_UNSEEN + 1:
+    if len(rules.deck) > MOST_CARDS:
         raise _too_large(rules, f"their deck has {len(rules.deck)} cards")
-    deck, tables = deck_of(rules), tables_for(rules)
+    deck = deck_of(rules)
     tricks = np.zeros(rules.ranks, TRICK)
     every = (1 << len(rules.deck)) - 1
     tricks["upcard"] = np.arange(rules.ranks)
@@ -250,7 +249,7 @@ def public_tree(rules: Rules) -> Tree:
     total = 0
     for level in range(rules.foreplay_tricks):
         sizes, follows = np.zeros(len(tricks), np.int64), np.zeros(len(tricks), np.int64)
-        _count(deck, tables, tricks, sizes, follows)
+        _count(deck, tricks, sizes, follows)
         blocks.append(total + np.concatenate([[0], np.cumsum(sizes)]))
         total = int(blocks[-1][-1])
         if level < rules.foreplay_tricks - 1:
@@ -263,7 +262,7 @@ def public_tree(rules: Rules) -> Tree:
             tricks = after
     if total > MOST_CELLS:
         raise _too_large(rules, f"{total:,} numbers would have to be learnt")
-    return Tree(rules, deck, tables, blocks, children)
+    return Tree(rules, deck, blocks, children)
 
 
 def _too_large(rules: Rules, why: str) -> ValueError:

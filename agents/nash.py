@@ -1,0 +1,113 @@
+"""The equilibrium of a small deck: nobody wins against it on average, whoever leads.
+
+For the stock it draws its cards by the probabilities that `german-whist solve` found; endings it
+plays perfectly. Two small decks are solved in the package, others once they were solved here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine.bits import ONE
+from ..engine.compiled import jit, warm_up
+from ..engine.play import row
+from ..engine.rules import Match, Rules
+from ..engine.streams import fraction
+from ..engine.view import legal_in_view
+from .base import Agent, Array, CannotPlay, no_rng, no_views
+from .checkpoint import CheckpointError
+from .endgame import EndgamePlayer
+from .solved.path import NO_CELL, cells_of_view, paths_of
+from .solved.strategy import find_strategy, read_strategy
+from .solved.tree import public_tree, why_not
+
+
+@jit
+def _write_probabilities(
+    rules: np.ndarray, paths: Any, strategy: np.ndarray, views: np.ndarray, out: np.ndarray
+) -> None:
+    """What the strategy plays in each view; any legal card where it says nothing."""
+    cells = np.empty(out.shape[1], np.int64)
+    for index in range(len(views)):
+        cells_of_view(paths, row(views, index), cells)
+        total = 0.0
+        for card in range(len(cells)):
+            weight = 0.0 if cells[card] == NO_CELL else np.float64(strategy[cells[card]])
+            out[index, card] = weight
+            total += weight
+        if total == 0:
+            legal = legal_in_view(row(rules, 0), row(views, index))
+            for card in range(len(cells)):
+                out[index, card] = np.float64((legal >> np.uint64(card)) & ONE)
+                total += out[index, card]
+        for card in range(len(cells)):
+            out[index, card] /= total
+
+
+@jit
+def _drawn(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -> None:
+    """One action for each view, by the probabilities."""
+    for index in range(len(actions)):
+        left = fraction(rng[index : index + 1])
+        for action in range(probabilities.shape[1]):
+            if probabilities[index, action] > 0:
+                actions[index] = action
+                left -= probabilities[index, action]
+                if left < 0:
+                    break
+
+
+class NashAgent(Agent):
+    """Plays an equilibrium of a small deck."""
+
+    name = "nash"
+    many_at_once = True
+
+    def __init__(
+        self, rules: Any = "2x4-h2", path: str | None = None, *, match: Match | None = None
+    ) -> None:
+        super().__init__(rules, match=match)
+        if why := why_not(self.rules):
+            raise CannotPlay(f"nash plays small decks alone, and the rules {self.rules.name} {why}")
+        try:
+            found = read_strategy(self.rules, path)
+        except CheckpointError as error:
+            raise CannotPlay(f"nash can not play: {error}") from None
+        tree = public_tree(self.rules)
+        if len(found.cells) != tree.size:
+            raise CannotPlay(
+                f"{found.path} has {len(found.cells):,} cells, and {self.rules.name} has "
+                f"{tree.size:,}: solve the deck anew"
+            )
+        self.name = "nash" if path is None else f"nash:{path}"
+        self._cells, self._paths = found.cells, paths_of(tree)
+        self._endgame = EndgamePlayer(self.rules)
+        warm_up("play by solved decks", "agents", lambda: self.act(no_views(), no_rng()))
+
+    @staticmethod
+    def plays(rules: Rules) -> bool:
+        """Whether it plays these rules: whether they are solved here or in the package."""
+        try:
+            find_strategy(rules, None)
+        except CheckpointError:
+            return False
+        return True
+
+    def probabilities(self, views: Array) -> Array:
+        """`(n, actions)`: with what probability it plays each action."""
+        found = np.zeros((len(views), self.rules.actions))
+        _write_probabilities(self.record, self._paths, self._cells, views, found)
+        best = np.full(len(views), -1)
+        self._endgame.improve(views, best)
+        solved = np.flatnonzero(best >= 0)
+        found[solved] = 0
+        found[solved, best[solved]] = 1
+        return found
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """An action for each view."""
+        actions = np.zeros(len(views), np.int64)
+        _drawn(self.probabilities(views), rng, actions)
+        return actions

@@ -1,0 +1,125 @@
+"""Solved small decks as players: each decision finds its cells, and what does not fit is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist.agents.base import CannotPlay, agent_key, decision_streams
+from german_whist.agents.nash import NashAgent
+from german_whist.agents.registry import make_agent
+from german_whist.agents.solved.path import paths_of, write_cells
+from german_whist.agents.solved.strategy import SolvedCard, write_strategy
+from german_whist.agents.solved.tree import public_tree
+from german_whist.engine.deals import all_deals
+from german_whist.engine.game import Game
+from german_whist.engine.rules import load_rules
+
+TWO_TRICKS = {"name": "two tricks", "suits": 3, "ranks": 2, "hand": 1}
+THREE_SUITS = {"name": "three suits", "suits": 3, "ranks": 2, "hand": 2}
+
+
+def every_decision(rules: Any) -> list[Any]:
+    """The views of all decisions for the stock, by playing every deal in all ways."""
+    views = []
+
+    def on(game: Game) -> None:
+        if game.over or not game.stock:
+            return
+        views.append(game.view().record)
+        for action in game.legal():
+            after = game.clone()
+            after.play(action)
+            on(after)
+
+    for deal in all_deals(load_rules(rules)):
+        game = Game(rules)
+        game.deal_cards([int(card) for card in deal], 1)
+        on(game)
+    return views
+
+
+@pytest.mark.parametrize("rules", [TWO_TRICKS, THREE_SUITS], ids=lambda each: each["name"])
+def test_each_decision_has_cells_of_its_own_and_none_is_left(rules: dict[str, Any]) -> None:
+    tree = public_tree(load_rules(rules))
+    views = np.concatenate(every_decision(rules))
+    cells = np.zeros((len(views), 52), np.int64)
+    write_cells(paths_of(tree), views, cells)
+    owners: dict[int, tuple[Any, ...]] = {}
+    for view, found in zip(views, cells, strict=True):
+        legal = set(np.flatnonzero(found >= 0).tolist())
+        assert legal <= {card for card in range(52) if int(view["hand"]) >> card & 1}
+        trump = int(view["trump"])
+        # What both saw, with the hand; suits are told apart by their part alone.
+        renamed = {trump: 0} | {s: s + (s < trump) for s in range(3) if s != trump}
+        named = {card: renamed[card // 13] * 13 + card % 13 for card in range(39)}
+        hand = sorted(named[c] for c in range(39) if int(view["hand"]) >> c & 1)
+        upcards = [int(view["upcards"][0])]
+        for trick in range(int(view["trick"])):
+            draws = (int(view["my_draws"][trick]), int(view["other_draws"][trick]))
+            won = bool(view["i_led"][trick + 1] if trick + 1 < view["trick"] else view["i_lead"])
+            upcards.insert(trick, draws[0] if won else draws[1])
+        played = [int(c) for part in ("led_cards", "followed_cards", "led") for c in
+                  np.atleast_1d(view[part]) if c < 52]  # fmt: skip
+        public = tuple(named[card] for card in (*upcards, *played))
+        for card in legal:
+            known = (public, bool(view["i_lead"]), int(view["trick"]), tuple(hand), named[card])
+            assert owners.setdefault(int(found[card]), known) == known
+    assert sorted(owners) == list(range(tree.size))
+
+
+def test_shipped_decks_are_played_and_others_refused() -> None:
+    for name in ("2x4-h2", "2x5-h3"):
+        agent = make_agent("nash", name)
+        game = Game(name, seed=1)
+        while not game.over:
+            view = game.view().record
+            found = agent.probabilities(view)[0]  # type: ignore[attr-defined]
+            assert found.sum() == pytest.approx(1)
+            assert set(np.flatnonzero(found).tolist()) <= set(game.legal())
+            rng = decision_streams(agent_key(1), np.zeros(1), view)
+            action = int(agent.act(view, rng)[0])
+            assert found[action] > 0
+            game.play(action)
+    assert NashAgent.plays(load_rules("2x4-h2"))
+    assert not NashAgent.plays(load_rules("classic"))
+    with pytest.raises(CannotPlay, match="german-whist solve classic"):
+        make_agent("nash", "classic")
+    with pytest.raises(CannotPlay, match="race"):
+        make_agent("nash", "race-7")
+
+
+def test_it_draws_as_often_as_it_says() -> None:
+    agent = make_agent("nash", "2x4-h2")
+    views = np.repeat(Game("2x4-h2", seed=0).view().record, 20_000)
+    rng = decision_streams(agent_key(2), np.arange(len(views)), views)
+    drawn = np.bincount(agent.act(views, rng), minlength=52) / len(views)
+    wanted = agent.probabilities(views[:1])[0]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(drawn, wanted, atol=0.02)
+    assert 0 < wanted.max() < 1
+
+
+def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
+    rules = load_rules(THREE_SUITS)
+    size = public_tree(rules).size
+    card = SolvedCard(rules=(rules.as_mapping(),), iterations=1, exploitability=0.1, value=0.0)
+    path = tmp_path / "mine"
+    write_strategy(path, np.ones(size, np.uint8), card)
+    assert make_agent(f"nash:{path}", rules).name == f"nash:{path}"
+    for wanted, says in (
+        (lambda: make_agent(f"nash:{path}", "2x4-h2"), "is a solution of three suits, and not"),
+        (lambda: make_agent(f"nash:{path}-2", rules), "can not be read"),
+    ):
+        with pytest.raises(CannotPlay, match=says):
+            wanted()
+    write_strategy(path, np.ones(size - 1, np.uint8), card)
+    with pytest.raises(CannotPlay, match="solve the deck anew"):
+        make_agent(f"nash:{path}", rules)
+    told = json.loads(path.with_suffix(".json").read_text())
+    path.with_suffix(".json").write_text(json.dumps({**told, "solved": 9}))
+    with pytest.raises(CannotPlay, match="format 1"):
+        make_agent(f"nash:{path}", rules)
