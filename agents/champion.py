@@ -1,37 +1,35 @@
-"""The champion: the network that comes with the package, trained by self-play.
+"""The champion: the networks that come with the package, trained by self-play.
 
-Its card, `champion.json`, holds the commands that trained it and what it was measured at. The
-last two tricks for the stock it does not play by feeling: what follows them is exact, so there
-it thinks, in few worlds. The first champion is kept to measure against.
+Their cards, `champion.json` and `champion-family.json`, hold the commands that trained them and
+what they were measured at. Where endings are exact and the thinker plays the rules, the last
+two tricks for the stock are not played by feeling: there it thinks, in few worlds.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..engine.rules import Match, Rules
-from .base import Array
+from ..engine.rules import Match, Rules, load_rules
+from .base import Array, CannotPlay
 from .checkpoint import lists
 from .network import NetworkAgent
-from .thinker import POLICY, ThinkerAgent, is_late
+from .shipped import CHAMPION, FIRST, FIRST_WEIGHTS, champion_for
+from .thinker import ThinkerAgent, check_playable, is_late
 
-NAME, FIRST_NAME = "champion", "champion-1"
-WEIGHTS = POLICY
 LAST, WORLDS = 2, 10
 """How many tricks for the stock it thinks about, and in how many worlds."""
-FIRST_WEIGHTS = Path(__file__).with_name("champion-1.safetensors")
 
 
 class Champion(NetworkAgent):
-    """The network that comes with the package, thinking at the last tricks for the stock."""
+    """The network that plays these rules, thinking at the last tricks for the stock."""
 
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy`, or `sample` for the network alone."""
-        super().__init__(rules, WEIGHTS, *words, match=match, name=NAME)
-        self._thinker = None if self.sample else ThinkerAgent(self.rules, WORLDS, f"last={LAST}")
+        rules = load_rules(rules)
+        super().__init__(rules, champion_for(rules), *words, match=match, name=CHAMPION)
+        self._thinker = None if self.sample or not _thinks(rules) else _thinker(rules)
         self.reads_tricks = self._thinker is not None
 
     def act(self, views: Array, rng: Array) -> Array:
@@ -45,8 +43,24 @@ class Champion(NetworkAgent):
 
     @staticmethod
     def plays(rules: Rules) -> bool:
-        """Whether it plays these rules, as its card says: nothing is compiled to know it."""
-        return lists(WEIGHTS, rules)
+        """Whether it plays these rules, as the cards say: nothing is compiled to know it."""
+        try:
+            champion_for(rules)
+        except CannotPlay:
+            return False
+        return True
+
+
+def _thinks(rules: Rules) -> bool:
+    try:
+        check_playable(rules)
+    except CannotPlay:
+        return False
+    return True
+
+
+def _thinker(rules: Rules) -> ThinkerAgent:
+    return ThinkerAgent(rules, WORLDS, f"last={LAST}")
 
 
 class FirstChampion(NetworkAgent):
@@ -54,7 +68,7 @@ class FirstChampion(NetworkAgent):
 
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy` or `sample`."""
-        super().__init__(rules, FIRST_WEIGHTS, *words, match=match, name=FIRST_NAME)
+        super().__init__(rules, FIRST_WEIGHTS, *words, match=match, name=FIRST)
 
     @staticmethod
     def plays(rules: Rules) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
 from .base import Agent, CannotPlay
-from .champion import WEIGHTS
 from .checkpoint import (
     Checkpoint,
     find_checkpoint,
@@ -19,9 +18,9 @@ from .checkpoint import (
     rules_wanted,
 )
 from .registry import agent_names, as_agent, named_player
+from .shipped import CHAMPION, FIRST, FIRST_WEIGHTS, rules_of_champion
 
 _USUAL = "classic"
-_CHAMPION = "champion"
 
 
 def rules_played_by(player: object) -> tuple[Rules, ...] | None:
@@ -32,8 +31,10 @@ def rules_played_by(player: object) -> tuple[Rules, ...] | None:
         return None
     text = named_player(str(player))[1]
     name, _, rest = text.partition(":")
-    if name == _CHAMPION:
-        place = WEIGHTS
+    if name == CHAMPION:
+        return rules_of_champion()
+    if name == FIRST:
+        place = FIRST_WEIGHTS
     elif name == "network":
         place = find_checkpoint(rest.split(",")[0])
     elif name not in agent_names() and is_checkpoint(text.split(",")[0]):

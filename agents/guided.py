@@ -34,8 +34,8 @@ from .layers import new_rows, pass_rows
 from .network import policy_net
 from .replies import ask, new_desk
 from .rollouts import play_out, thumb_in_game
-from .thinker import PRIOR, UNLIKELY, check_playable, pays_of
-from .worth import MOST_PLACES, paid_on_average, read_worth, write_game_places
+from .thinker import PRIOR, UNLIKELY
+from .worth import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
 
 
 class Prior(NamedTuple):
@@ -98,7 +98,6 @@ def network_prior(path: str | Path, rules: Rules) -> Prior:
 
 def network_leaf(path: str | Path, rules: Rules) -> Leaf:
     """A network of worth, as `german-whist study` makes it."""
-    check_playable(rules)
     net = read_worth(path, rules)
     return Leaf(_by_worth, (net, new_rows(net, 1, MOST_PLACES), pays_of(rules)))
 

@@ -26,6 +26,11 @@ from .checkpoint import (
 from .layers import Layers
 
 
+def judges(path: Path, rules: Rules) -> bool:
+    """Whether a network was made for these rules, as its card says."""
+    return any(map(rules.same_game, rules_of(read_judge_card(path).rules, path)))
+
+
 def read_judge(wanted: str | Path, kind: Judges, inputs: int, outputs: int, rules: Rules) -> Layers:
     """A network's numbers from its file, refused if it is of another kind or for other games."""
     path = find_checkpoint(wanted)

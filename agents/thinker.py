@@ -13,8 +13,9 @@ then. The endgame is perfect.
 
 `thinker:5ms` thinks for so long a move instead. After that come, by name, the tricks for the stock
 that it thinks about, `thinker:64,last=4` (before those the policy network plays alone), and the
-networks that it is to use, `thinker:64,policy=PATH,worth=PATH,beliefs=PATH`; with `beliefs=voids`
-worlds heed nothing but failures to follow suit.
+networks that it is to use, `thinker:64,policy=PATH,worth=PATH,beliefs=PATH`; with `beliefs=voids`,
+as in rules that no network of beliefs was made for, worlds heed nothing but failures to follow
+suit.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount, suit_set
 from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables
+from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
-from ..engine.play import Record, legal, pay_for, play, row, stock_left
+from ..engine.play import Record, legal, play, row, stock_left
 from ..engine.rules import Match, Rules
 from ..engine.state import FOLLOW, GAME
 from ..engine.view import legal_in_view, write_position
@@ -44,25 +46,24 @@ from .beliefs import (
     read_beliefs,
     write_known,
 )
-from .checkpoint import (
-    check_listed,
-    checkpoint_for,
-    read_card,
-    read_checkpoint,
-    read_judge_card,
-    rules_of,
-)
+from .checkpoint import checkpoint_for, read_checkpoint
 from .endgame import is_open
 from .endings import ending_worth
+from .judges import judges
 from .layers import Layers, Rows, new_rows, pass_rows
 from .network import NetworkAgent, PolicyNet, look, ones_of, policy_net
 from .replies import Desk, ask, new_desk
 from .searching import SearchAgent
-from .worth import MOST_PLACES, OUTCOMES, paid_on_average, read_worth, write_game_places
-
-POLICY, WORTH, BELIEFS = (
-    Path(__file__).with_name(f"{name}.safetensors") for name in ("champion", "worth", "beliefs")
+from .shipped import BELIEFS, WORTH, champion_for
+from .worth import (
+    MOST_PLACES,
+    check_judged,
+    paid_on_average,
+    pays_of,
+    read_worth,
+    write_game_places,
 )
+
 VOIDS = "voids"
 """In the place of a network of beliefs: nothing is believed but what failures to follow show."""
 ROUND = 16
@@ -75,7 +76,6 @@ UNLIKELY = -9.0
 """A card is not tried whose logit lies so far below the best one's, but at the last trick."""
 LIKELY = 0.02
 """Replies that are less likely are not looked at where every reply is weighed."""
-_MOST_CARDS = 13
 
 
 class Minds(NamedTuple):
@@ -88,7 +88,9 @@ class Minds(NamedTuple):
     guesses: bool
     """Whether worlds are drawn by the network of beliefs, or by failures to follow alone."""
     pays: np.ndarray
-    """What each number of tricks in the ending pays."""
+    """What each number of tricks in the ending pays, for the network of worth."""
+    most: float
+    """The most that a hand pays."""
 
 
 class Thoughts(NamedTuple):
@@ -130,7 +132,7 @@ COUNT, WORLDS, ACTIVE, THOROUGH = 0, 1, 2, 3
 
 def new_thoughts(minds: Minds, thorough: bool = False) -> Thoughts:
     """Room to think in."""
-    rows = ROUND * _MOST_CARDS
+    rows = ROUND * MOST_CARDS
     return Thoughts(
         scratch_here(),
         np.zeros(1, PLAN),
@@ -147,9 +149,9 @@ def new_thoughts(minds: Minds, thorough: bool = False) -> Thoughts:
         np.zeros(CARDS_IN_ALL),
         np.zeros((ACTIONS_IN_ALL, MOST_HIDDEN + 1)),
         np.zeros(CARDS_IN_ALL),
-        np.zeros((_MOST_CARDS, _MOST_CARDS)),
-        np.zeros(_MOST_CARDS, np.int64),
-        np.zeros(_MOST_CARDS),
+        np.zeros((MOST_CARDS, MOST_CARDS)),
+        np.zeros(MOST_CARDS, np.int64),
+        np.zeros(MOST_CARDS),
         np.zeros(ROUND),
         np.array([0, 0, 0, thorough], np.int64),
     )
@@ -309,7 +311,7 @@ def _judge(
         elif left == 2:
             worths[leaf] = sign * open_last_trick(
                 rules, known, room.scratch, room.leaves[leaf : leaf + 1], room.games[2:4],
-                minds.pays.max(),
+                minds.most,
             )  # fmt: skip
         else:
             room.judged.counts[asked] = write_game_places(rules, game, room.judged.places[asked])
@@ -590,28 +592,19 @@ def minds_of(
         read_beliefs(beliefs, rules) if guesses else none,
         guesses,
         pays_of(rules),
+        float(rules.most_pay),
     )
 
 
 def check_playable(rules: Rules) -> None:
-    """Refuse what the network of worth has no words for."""
-    plain = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
-    known = rules.open_endgame and rules.race is None and rules.hand <= _MOST_CARDS
-    if not (plain and known and rules.counts == "last" and rules.contract == "high"):
+    """Refuse games whose last tricks for the stock it could not think about."""
+    faced = rules.faced == "every" or (rules.faced == "after-first" and rules.foreplay_tricks > 1)
+    exact = rules.open_endgame and rules.race is None and rules.hand <= MOST_CARDS
+    if rules.choice or not faced or not exact:
         raise CannotPlay(
-            f"the thinker does not play {rules.name}: it knows games with one upcard, in which "
-            "the tricks of an open endgame are wanted and alone count"
+            f"the thinker does not play {rules.name}: it knows games in which the winner of a "
+            "trick takes the upcard, and whose ending is open, short and no race"
         )
-
-
-def pays_of(rules: Rules) -> Array:
-    """What each number of tricks in the ending pays."""
-    record = rules.record()[0]
-    tricks = rules.hand
-    return np.array(
-        [pay_for(record, 0, k, tricks - k) if k <= tricks else 0 for k in range(OUTCOMES)],
-        np.float32,
-    )
 
 
 def is_late(views: Array, tricks: int) -> Array:
@@ -651,7 +644,7 @@ class ThinkerAgent(SearchAgent):
         super().__init__(rules, samples, "voids", match)
         check_playable(self.rules)
         told: dict[str, str] = {
-            "policy": str(POLICY), "worth": str(WORTH), "beliefs": str(BELIEFS), "last": "all"
+            "policy": "", "worth": str(WORTH), "beliefs": "", "last": "all"
         }  # fmt: skip
         for word in words:
             name, _, value = word.partition("=")
@@ -663,10 +656,11 @@ class ThinkerAgent(SearchAgent):
             told[name] = value
             self.name += f",{word}"
         self._last = _tricks(told["last"], self.rules)
-        policy = Path(told["policy"])
+        policy = Path(told["policy"] or champion_for(self.rules))
         # With two tricks left for the stock all leaves are exact.
         worth = Path(told["worth"]) if self._last > 2 else None
-        self.minds = minds_of(self.rules, policy, worth, told["beliefs"])
+        usual = str(BELIEFS) if judges(BELIEFS, self.rules) else VOIDS
+        self.minds = minds_of(self.rules, policy, worth, told["beliefs"] or usual)
         everything = 2 * self._last >= self.rules.stock_cards
         self._before = None if everything else NetworkAgent(self.rules, policy)
         warm_up("thinker", "agents", lambda: SearchAgent.act(self, no_views(), no_rng()))
@@ -676,13 +670,11 @@ class ThinkerAgent(SearchAgent):
         """Whether it plays these rules with the package's networks: nothing is compiled for it."""
         try:
             check_playable(rules)
-            for path, read in (
-                (POLICY, read_card), (WORTH, read_judge_card), (BELIEFS, read_judge_card)
-            ):  # fmt: skip
-                check_listed(rules_of(read(path).rules, path), rules, "")
+            check_judged(rules)
+            champion_for(rules)
         except CannotPlay:
             return False
-        return True
+        return judges(WORTH, rules) and judges(BELIEFS, rules)
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""

@@ -17,8 +17,10 @@ import numpy as np
 from ..engine.bits import NO_CARDS, ONE, suit_part
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit
-from ..engine.play import Record, stock_left
+from ..engine.endgame.layout import MOST_CARDS
+from ..engine.play import Record, pay_for, stock_left
 from ..engine.rules import Rules
+from .base import Array, CannotPlay
 from .judges import read_judge
 from .layers import Layers
 
@@ -124,6 +126,28 @@ def paid_on_average(out: np.ndarray, pays: np.ndarray) -> float:
     return sum_ / total
 
 
+def check_judged(rules: Rules) -> None:
+    """Refuse games that the inputs of such a network have no words for."""
+    plain = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
+    known = rules.open_endgame and rules.race is None and rules.hand <= MOST_CARDS
+    if not (plain and known and rules.counts == "last" and rules.contract == "high"):
+        raise CannotPlay(
+            f"a network of worth does not judge {rules.name}: it knows games with one upcard, in "
+            "which the tricks of an open endgame are wanted and alone count"
+        )
+
+
+def pays_of(rules: Rules) -> Array:
+    """What each number of tricks in the ending pays."""
+    record = rules.record()[0]
+    tricks = rules.hand
+    return np.array(
+        [pay_for(record, 0, k, tricks - k) if k <= tricks else 0 for k in range(OUTCOMES)],
+        np.float32,
+    )
+
+
 def read_worth(wanted: str | Path, rules: Rules) -> Layers:
     """A network's numbers from its file, refused if it is none or judges other games."""
+    check_judged(rules)
     return read_judge(wanted, "worth", INPUTS, OUTCOMES, rules)

@@ -18,9 +18,8 @@ import msgspec
 import numpy as np
 
 from ..agents.card import Card, NetworkCard, Origin
-from ..agents.champion import NAME as CHAMPION
-from ..agents.champion import WEIGHTS as CHAMPIONS_WEIGHTS
 from ..agents.checkpoint import policy_alone, read_checkpoint
+from ..agents.shipped import CHAMPION, champion_for
 from ..engine.rule_features import rule_features
 from ..engine.rules import Rules
 from .presets import words_of
@@ -41,8 +40,8 @@ class Beginning:
 
 def beginning_of(settings: Settings, network: NetworkCard) -> Beginning:
     """The weights that `init` names, checked against a training's settings and its network."""
-    path = CHAMPIONS_WEIGHTS if settings.init == CHAMPION else settings.init
     try:
+        path = champion_for(settings.options.rules) if settings.init == CHAMPION else settings.init
         found = read_checkpoint(path)
     except ValueError as error:
         raise SettingsError(f"init: {error}") from None

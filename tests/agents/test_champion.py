@@ -5,22 +5,31 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.champion import FIRST_WEIGHTS, WEIGHTS
 from german_whist.agents.checkpoint import read_checkpoint
 from german_whist.agents.registry import make_agent
+from german_whist.agents.shipped import (
+    CLASSIC_WEIGHTS,
+    FAMILY_WEIGHTS,
+    FIRST_WEIGHTS,
+    champion_for,
+    rules_of_champion,
+)
+from german_whist.engine.rules import Rules, load_rules, named_rules
 from german_whist.training.arena import evaluate
 from german_whist.training.presets import changed_settings, load_settings
 from support import KEY
 
 
-def test_it_is_small_and_tells_how_it_was_trained() -> None:
-    checkpoint = read_checkpoint(WEIGHTS)
-    assert WEIGHTS.stat().st_size < 4_000_000
+@pytest.mark.parametrize("weights", [CLASSIC_WEIGHTS, FAMILY_WEIGHTS], ids=lambda path: path.stem)
+def test_it_is_small_and_tells_how_it_was_trained(weights: Path) -> None:
+    checkpoint = read_checkpoint(weights)
+    assert weights.stat().st_size < 4_000_000
     assert {each.dtype for each in checkpoint.weights.values()} == {np.dtype(np.float16)}
     first, *later = [shlex.split(each, comments=True) for each in checkpoint.card.commands]
     assert first[:2] == ["german-whist", "train"]
@@ -51,9 +60,27 @@ def test_it_plays_without_torch() -> None:
     assert done.stdout.strip() == "20"
 
 
-@pytest.mark.parametrize("rules", ["no-trump", "draft", "margin"])
-def test_other_games_are_refused_in_a_sentence(rules: str) -> None:
-    with pytest.raises(CannotPlay, match=f"^champion plays classic, and not {rules}$"):
-        make_agent("champion", rules)
-    with pytest.raises(CannotPlay, match=f"^champion plays classic, and not {rules}$"):
-        evaluate("champion", "random", rules, hands=2, workers=1)
+@pytest.mark.parametrize("rules", rules_of_champion(), ids=lambda rules: rules.name)
+def test_it_plays_rule_sets_better_than_the_rules_of_thumb(rules: Rules) -> None:
+    found = evaluate("champion", "threshold", rules, hands=600, seed=12, key=KEY).pairings[0]
+    assert not found.forfeits
+    assert found.points.value > 0
+    assert found.win_rate.value > 0.52
+
+
+def test_the_classic_game_has_a_network_of_its_own_by_whatever_name() -> None:
+    assert champion_for(load_rules("classic")) == CLASSIC_WEIGHTS
+    assert champion_for(load_rules({"name": "mine"})) == CLASSIC_WEIGHTS
+    assert champion_for(load_rules("draft")) == FAMILY_WEIGHTS
+    assert rules_of_champion()[0].name == "classic"
+    assert len(rules_of_champion()) > 14
+    assert {*rules_of_champion()} <= {*named_rules().values()}
+
+
+def test_other_games_are_refused_in_a_sentence() -> None:
+    told = "^champion plays classic, margin, .*, and not tiny$"
+    tiny = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
+    with pytest.raises(CannotPlay, match=told):
+        make_agent("champion", tiny)
+    with pytest.raises(CannotPlay, match=told):
+        evaluate("champion", "random", tiny, hands=2, workers=1)

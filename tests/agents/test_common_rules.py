@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.common_rules import common_rules, rules_played_by
 from german_whist.agents.registry import make_agent, named_player
+from german_whist.agents.shipped import CLASSIC_WEIGHTS, rules_of_champion
 from german_whist.engine.rules import Rules, load_rules
 
 
 def trained(path: Path, *rules: Rules) -> str:
     """A checkpoint that plays these rules, as its card says."""
-    card = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
+    card = json.loads(CLASSIC_WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
     card["rules"] = [each.as_mapping() for each in rules]
-    path.with_suffix(".safetensors").write_bytes(WEIGHTS.read_bytes())
+    path.with_suffix(".safetensors").write_bytes(CLASSIC_WEIGHTS.read_bytes())
     path.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
     return str(path.with_suffix(".safetensors"))
 
@@ -39,7 +39,8 @@ def test_a_trained_player_plays_what_its_card_says(margin: str) -> None:
     for name in (margin, f"network:{margin},sample", f"mine={margin}", f"{margin},sample"):
         assert rules_played_by(name) == (load_rules("margin"),)
         assert common_rules(["random", name]) == load_rules("margin")
-    assert rules_played_by("champion:sample") == (load_rules("classic"),)
+    assert rules_played_by("champion:sample") == rules_of_champion()
+    assert rules_played_by("champion-1") == (load_rules("classic"),)
     assert common_rules([make_agent("random", "quick"), "threshold"]) == load_rules("quick")
 
 
@@ -54,9 +55,9 @@ def test_the_classic_game_comes_first_and_names_of_rules_do_not_matter(
 
 def test_players_of_different_rules_are_told_apart(margin: str) -> None:
     with pytest.raises(CannotPlay) as found:
-        common_rules([f"mine={margin}", "random", "champion", "champion"])
+        common_rules([f"mine={margin}", "random", "champion-1", "champion-1"])
     assert str(found.value) == (
-        "there are no rules that all of these play: mine plays margin; champion plays classic"
+        "there are no rules that all of these play: mine plays margin; champion-1 plays classic"
     )
 
 

@@ -12,7 +12,7 @@ from german_whist.agents.base import agent_key, decision_streams
 from german_whist.agents.flat_mc import FlatMcAgent
 from german_whist.agents.guided import Guide, Leaf, Prior
 from german_whist.agents.registry import make_agent
-from german_whist.agents.thinker import POLICY, WORTH
+from german_whist.agents.shipped import CLASSIC_WEIGHTS, WORTH
 from german_whist.engine.compiled import jit
 from german_whist.engine.state import VIEW
 from german_whist.training.arena import evaluate
@@ -81,11 +81,11 @@ def test_without_a_guide_it_is_the_plain_search() -> None:
 
 
 def test_networks_guide_by_their_paths_and_play_well() -> None:
-    agent = make_agent(f"flat-mc:16,prior={POLICY},leaf={WORTH}")
+    agent = make_agent(f"flat-mc:16,prior={CLASSIC_WEIGHTS},leaf={WORTH}")
     found = evaluate(agent, "threshold", hands=60, seed=1)
     assert found.pairings[0].forfeits == ()
     assert found.pairings[0].margin.value > 0
-    assert f"prior={POLICY}" in agent.name
+    assert f"prior={CLASSIC_WEIGHTS}" in agent.name
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_networks_guide_by_their_paths_and_play_well() -> None:
     [
         ("flat-mc:8,prior=nothing", "classic", "there is no checkpoint"),
         (f"flat-mc:8,leaf={WORTH}", "draft", "draft"),
-        (f"flat-mc:8,prior={POLICY}", "draft", "and not draft"),
+        (f"flat-mc:8,prior={CLASSIC_WEIGHTS}", "draft", "and not draft"),
         (f"flat-mc:8,playout=counting,leaf={WORTH}", "classic", "has no effect where a prior"),
         ("flat-mc:8,priors=x", "classic", "prior=PATH and leaf=PATH"),
     ],

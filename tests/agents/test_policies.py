@@ -13,8 +13,8 @@ import pytest
 
 from german_whist import Game, PolicyAgent, load_agent, observe
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
-from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.registry import make_agent
+from german_whist.agents.shipped import CLASSIC_WEIGHTS
 from german_whist.engine.state import VIEW
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.arena import evaluate
@@ -154,7 +154,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from german_whist.training.export import export_onnx
 
     path = tmp_path_factory.mktemp("graphs") / "player.onnx"
-    export_onnx(WEIGHTS, path)
+    export_onnx(CLASSIC_WEIGHTS, path)
     return path
 
 
@@ -247,4 +247,4 @@ def test_an_agent_is_loaded_with_the_rules_of_its_checkpoint() -> None:
     assert load_agent("threshold").rules.name == "classic"
     assert load_agent("threshold", "draft").rules.name == "draft"
     with pytest.raises(CannotPlay, match="and not draft"):
-        load_agent("champion", "draft")
+        load_agent("champion-1", "draft")

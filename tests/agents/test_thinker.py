@@ -22,9 +22,9 @@ from german_whist.agents.beliefs import (
     draw_planned,
     plan_any_hands,
 )
-from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.layers import BLOCK, Layers, new_rows, pass_rows
 from german_whist.agents.network import NetworkAgent
+from german_whist.agents.shipped import CLASSIC_WEIGHTS, champion_for
 from german_whist.agents.thinker import (
     LIKELY,
     ThinkerAgent,
@@ -39,18 +39,18 @@ from german_whist.agents.worth import MOST_PLACES, write_game_places
 from german_whist.engine.endgame import tables, value
 from german_whist.engine.endgame.solver import scratch_here
 from german_whist.engine.layout import trump_first
-from german_whist.engine.play import row
+from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import load_rules
-from german_whist.engine.state import GAME
+from german_whist.engine.state import GAME, NO_TRUMP
 from german_whist.engine.view import View
 
 NAMES = ["thinker:20", "thinker:20,beliefs=voids"]
 
 
-def at_trick(trick: int, seed: int, follow: bool) -> Game:
-    """A game of two champions, before a card of some trick."""
-    player = Player(make_agent("champion-1"), seed=1)
-    game = Game("classic", seed=seed)
+def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Game:
+    """A game of two trained players, before a card of some trick."""
+    player = Player(make_agent("champion:sample", rules), seed=1)
+    game = Game(rules, seed=seed)
     while game.view(0).trick < trick or (game.phase == "follow") != follow:
         game.play(player.choose(game.view(game.turn or 0)))
     return game
@@ -60,9 +60,13 @@ def paid(game: Game, seat: int) -> int:
     """What a game that has come to its ending pays a seat with best play."""
     record = game.record[0]
     leader = int(record["leader"])
-    hands = [int(each) for each in record["hand"]]
-    won = value(hands, int(record["trump"]), leader)
-    return (1 if won > 6 else -1) * (1 if leader == seat else -1)
+    hands, low = [int(each) for each in record["hand"]], bool(record["low"])
+    trump = None if record["trump"] == NO_TRUMP else int(record["trump"])
+    more = value(hands, trump, leader, low=low)
+    mine, others = int(record["tricks"][leader]), int(record["tricks"][1 - leader])
+    left = hands[0].bit_count() - more
+    pays = pay_for(row(game.rules.record(), 0), int(low), mine + more, others + left)
+    return int(pays) * (1 if leader == seat else -1)
 
 
 # -- exactly what it should be
@@ -100,21 +104,26 @@ def worth_of(game: Game, card: int, policy: NetworkAgent) -> float:
 
 
 @pytest.mark.parametrize("follow", [False, True])
-def test_with_one_world_that_is_the_true_one_it_plays_an_exactly_best_card(follow: bool) -> None:
-    agent, policy = make_agent("thinker:1"), NetworkAgent("classic", WEIGHTS)
+@pytest.mark.parametrize("rules", ["classic", "margin", "all-tricks", "colour", "no-trump"])
+def test_with_one_world_that_is_the_true_one_it_plays_an_exactly_best_card(
+    rules: str, follow: bool
+) -> None:
+    agent = make_agent("thinker:1,last=2", rules)
+    policy = NetworkAgent(rules, champion_for(load_rules(rules)))
     assert isinstance(agent, ThinkerAgent)
     told = 0
-    for seed in range(40):
-        game = at_trick(12, seed, follow)
+    for seed in range(40 if rules == "classic" else 16):
+        game = at_trick(12, seed, follow, rules)
         view = game.view(game.turn or 0)
         worths = {card: worth_of(game, card, policy) for card in view.legal()}
         if max(worths.values()) - min(worths.values()) < 0.3:
             continue
         told += 1
-        minds = agent.minds._replace(beliefs=sure_of(game, view.seat))
+        minds = agent.minds._replace(beliefs=sure_of(game, view.seat), guesses=True)
+        known = tables(view.trump is not None, bool(view.record["low"][0]))
         actions, rng, room = np.zeros(1, np.int64), np.zeros(1, np.uint64), new_thoughts(minds)
         thinker_actions(
-            agent.record, tables(), view.record.copy(), rng, 1, False, minds, room, actions
+            agent.record, known, view.record.copy(), rng, 1, False, minds, room, actions
         )
         # What the policy likes counts for a little.
         assert worths[int(actions[0])] > max(worths.values()) - 0.1
@@ -306,7 +315,7 @@ def test_at_the_last_tricks_it_thinks_and_before_them_its_network_plays(
     name: str, as_thinker: str, last: int
 ) -> None:
     player, thinker = Player(make_agent(name), seed=2), Player(make_agent(as_thinker), seed=2)
-    network = Player(NetworkAgent("classic", WEIGHTS))
+    network = Player(NetworkAgent("classic", CLASSIC_WEIGHTS))
     apart = 0
     for seed in range(12):
         for trick in (12 - last, 13 - last, 12, 13):
@@ -330,21 +339,32 @@ def test_at_the_last_tricks_it_thinks_and_before_them_its_network_plays(
             "thinker:64,luck",
             "last=TRICKS.* policy=PATH, worth=PATH, beliefs=PATH, and beliefs=voids",
         ),
-        (f"thinker:64,worth={WEIGHTS}", "is no network that judges"),
+        (f"thinker:64,worth={CLASSIC_WEIGHTS}", "is no network that judges"),
         ("thinker:64,worth=AGENTS/beliefs", "what is wanted is one of worth"),
         ("thinker:64,beliefs=nowhere", "there is no checkpoint"),
     ],
 )
 def test_wrong_parameters_are_refused_in_a_sentence(name: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        make_agent(name.replace("AGENTS", str(WEIGHTS.parent)))
+        make_agent(name.replace("AGENTS", str(CLASSIC_WEIGHTS.parent)))
 
 
-@pytest.mark.parametrize("rules", ["no-trump", "draft", "race-9", "all-tricks", "colour"])
-def test_rules_that_its_networks_do_not_know_are_refused(rules: str) -> None:
-    with pytest.raises(CannotPlay, match="the thinker does not play"):
+@pytest.mark.parametrize("rules", ["draft", "open-stock", "race-9"])
+def test_rules_that_it_can_not_think_about_are_refused(rules: str) -> None:
+    with pytest.raises(CannotPlay, match=f"the thinker does not play {rules}"):
+        make_agent("thinker:64,last=1", rules)
+    assert not ThinkerAgent.plays(load_rules(rules))
+
+
+@pytest.mark.parametrize("rules", ["no-trump", "all-tricks", "colour"])
+def test_rules_that_no_network_of_worth_knows_are_played_at_the_last_tricks_alone(
+    rules: str,
+) -> None:
+    with pytest.raises(CannotPlay, match=f"a network of worth does not judge {rules}"):
         make_agent("thinker:64", rules)
     assert not ThinkerAgent.plays(load_rules(rules))
+    agent = make_agent("thinker:4,last=2", rules)
+    play_all((agent, agent), rules, 2, seed=1)
 
 
 def test_it_plays_without_torch() -> None:
@@ -358,6 +378,6 @@ def test_it_plays_without_torch() -> None:
 
 
 def test_the_networks_of_the_package_are_small() -> None:
-    files: list[Any] = sorted(Path(WEIGHTS).parent.glob("*.safetensors"))
+    files: list[Any] = sorted(Path(CLASSIC_WEIGHTS).parent.glob("*.safetensors"))
     assert len(files) >= 4
     assert sum(each.stat().st_size for each in files) < 8_000_000

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from german_whist.agents.champion import WEIGHTS
+from german_whist.agents.shipped import CLASSIC_WEIGHTS
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena import Arena, Result, evaluate, ladder
@@ -437,9 +437,9 @@ def test_records_that_find_no_room_cost_the_records_alone(
 @pytest.fixture
 def margin(tmp_path: Path) -> str:
     """A checkpoint that plays the rules `margin`, as its card says."""
-    card = json.loads(WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
+    card = json.loads(CLASSIC_WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
     card["rules"] = [load_rules("margin").as_mapping()]
-    (tmp_path / "player.safetensors").write_bytes(WEIGHTS.read_bytes())
+    (tmp_path / "player.safetensors").write_bytes(CLASSIC_WEIGHTS.read_bytes())
     (tmp_path / "player.json").write_text(json.dumps(card), encoding="utf-8")
     return str(tmp_path / "player.safetensors")
 

@@ -12,8 +12,8 @@ from attacks import Attacker, Rememberer, StreamThief, in_the_arena, unprotected
 from german_whist import Game, Match
 from german_whist.agents import agent_names, make_agent
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
-from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.random import RandomAgent
+from german_whist.agents.shipped import CLASSIC_WEIGHTS
 from german_whist.engine.rules import load_rules
 from german_whist.engine.state import GAME, VIEW
 from german_whist.envs import GermanWhistVecEnv, GermanWhistVectorEnv
@@ -137,7 +137,7 @@ def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> 
 QUICK = {
     "value": "value:13",
     "flat-mc": "flat-mc:3",
-    "network": f"network:{WEIGHTS}",
+    "network": f"network:{CLASSIC_WEIGHTS}",
 }
 VARIANTS = ["champion:sample", "flat-mc:3,voids", "flat-mc:3,playout=counting"]
 RULES = ["classic", "no-trump", "open-stock", "draft", "race-9", "colour"]
@@ -155,7 +155,7 @@ def with_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], 
             pytest.importorskip("onnxruntime")
             from german_whist.training.export import export_onnx
 
-            export_onnx(WEIGHTS, path)
+            export_onnx(CLASSIC_WEIGHTS, path)
             return f"onnx:{path}"
         if name == "sb3":
             contrib = pytest.importorskip("sb3_contrib")

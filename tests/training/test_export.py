@@ -15,9 +15,9 @@ pytest.importorskip("torch")
 
 from onnx.reference import ReferenceEvaluator
 
-from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.checkpoint import policy_alone, read_checkpoint
 from german_whist.agents.network import NetworkAgent
+from german_whist.agents.shipped import CLASSIC_WEIGHTS
 from german_whist.cli import main
 from german_whist.engine.games import Games
 from german_whist.engine.layout import real_action
@@ -121,7 +121,7 @@ def test_without_what_writes_a_graph_a_sentence_says_so(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ValueError, match=rf"{package} is not installed.*german-whist\[{extra}\]"):
-        export_onnx(WEIGHTS, tmp_path / "player.onnx")
+        export_onnx(CLASSIC_WEIGHTS, tmp_path / "player.onnx")
 
 
 def test_half_precision_plays_as_the_whole_does(

@@ -14,13 +14,13 @@ pytest.importorskip("torch")
 
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.champion import WEIGHTS
 from german_whist.agents.checkpoint import (
     policy_alone,
     read_checkpoint,
     write_checkpoint,
 )
 from german_whist.agents.network import NetworkAgent
+from german_whist.agents.shipped import CLASSIC_WEIGHTS
 from german_whist.engine.rules import load_rules
 from german_whist.envs.self_play import SelfPlayEnv
 from german_whist.training.checkpoint import write_player
@@ -239,7 +239,7 @@ def test_training_begins_with_the_champion(tmp_path: Path) -> None:
     assert run.init.checkpoint == "champion"
     assert run.init.decisions > 200_000_000
     assert "the critic begins anew" in run.about
-    mine, champions = run.trainer.player(), read_checkpoint(WEIGHTS).weights
+    mine, champions = run.trainer.player(), read_checkpoint(CLASSIC_WEIGHTS).weights
     for name, each in champions.items():
         assert np.array_equal(mine[name], each.astype(np.float32)), name
     run.close()

@@ -15,11 +15,11 @@ from german_whist import Game  # noqa: E402
 from german_whist.agents import Player  # noqa: E402
 from german_whist.agents.beliefs import read_beliefs, write_known  # noqa: E402
 from german_whist.agents.card import Card, NetworkCard  # noqa: E402
-from german_whist.agents.champion import WEIGHTS  # noqa: E402
 from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint  # noqa: E402
 from german_whist.agents.layers import new_rows, pass_rows  # noqa: E402
 from german_whist.agents.network import PolicyNet, policy_net  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
+from german_whist.agents.shipped import CLASSIC_WEIGHTS  # noqa: E402
 from german_whist.agents.worth import OUTCOMES, read_worth  # noqa: E402
 from german_whist.cli import main  # noqa: E402
 from german_whist.engine.compiled import jit  # noqa: E402
@@ -64,8 +64,8 @@ def policy_for(rules: Rules, folder: Path) -> PolicyNet:
 
 
 def test_hands_are_legal_and_end_as_the_solver_says() -> None:
-    hands = Players(CLASSIC, policy_net(read_checkpoint(WEIGHTS)), 16).play(5, 100, 0.3)
-    again = Players(CLASSIC, policy_net(read_checkpoint(WEIGHTS)), 8).play(5, 108, 0.3)
+    hands = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 16).play(5, 100, 0.3)
+    again = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 8).play(5, 108, 0.3)
     np.testing.assert_array_equal(hands[8:], again)
     assert hands["strayed"].any()
     for k, hand in enumerate(hands):
@@ -78,7 +78,7 @@ def test_hands_are_legal_and_end_as_the_solver_says() -> None:
 
 
 def test_the_last_tricks_are_played_by_whom_they_are_left_to() -> None:
-    policy = policy_net(read_checkpoint(WEIGHTS))
+    policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     alone = Players(CLASSIC, policy, 16).play(5, 0, 0.0)
     thinker = make_agent("thinker:8")
     hands = Players(CLASSIC, policy, 16, thinker, 2).play(5, 0, 0.0)
@@ -133,7 +133,7 @@ def test_targets_reach_back_to_a_stray_card_and_no_further() -> None:
 
 
 def test_a_fit_that_was_broken_off_comes_to_the_same_weights(tmp_path: Path) -> None:
-    hands = Players(CLASSIC, policy_net(read_checkpoint(WEIGHTS)), 256).play(7, 0, 0.1)
+    hands = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 256).play(7, 0, 0.1)
     files = []
     for k in range(4):
         files.append(tmp_path / f"{k}.npy")
@@ -164,7 +164,7 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(tmp_path: Path) -> 
 
 
 def test_worth_is_played_as_torch_computes_it(tmp_path: Path) -> None:
-    hands = Players(CLASSIC, policy_net(read_checkpoint(WEIGHTS)), 8).play(7, 0, 0.1)
+    hands = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 8).play(7, 0, 0.1)
     about, plan = WorthStudy(CLASSIC, 0.8), Plan((12, 6), 1.0, 8)
     np.save(tmp_path / "hands.npy", hands)
     fit = Fit(about, plan, [tmp_path / "hands.npy"])
@@ -278,8 +278,8 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
 
 
 def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
-    policy = policy_net(read_checkpoint(WEIGHTS))
-    worth = read_worth(WEIGHTS.parent / "worth", CLASSIC)
+    policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
+    worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
     advised = Adviser(CLASSIC, policy, worth, 8).advise(3, 0, 0.1)
     plain = Players(CLASSIC, policy, 8).play(3, 0, 0.1)
     np.testing.assert_array_equal(advised["hand"], plain)
@@ -306,12 +306,12 @@ def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
 
 
 def test_a_policy_that_takes_advice_gains_by_it(tmp_path: Path) -> None:
-    policy = policy_net(read_checkpoint(WEIGHTS))
-    worth = read_worth(WEIGHTS.parent / "worth", CLASSIC)
+    policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
+    worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
     advised = Adviser(CLASSIC, policy, worth, 256).advise(9, 0, 0.1)
     np.save(tmp_path / "0.npy", advised)
     about = PolicyStudy(CLASSIC, policy, 0.01)
-    checkpoint = read_checkpoint(WEIGHTS)
+    checkpoint = read_checkpoint(CLASSIC_WEIGHTS)
     plan = Plan(tuple(checkpoint.card.network.layers), 20.0, 64, 0.003)
     start = policy_layers(checkpoint, about, plan)
     gain, away, greedy = about.errors(start, advised)
@@ -346,7 +346,7 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
 
 
 def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
-    policy = policy_net(read_checkpoint(WEIGHTS))
+    policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     hands = Players(CLASSIC, policy, 8).play(1, 0, 0.0)
     np.save(tmp_path / "0.npy", hands)
     about, plan = WorthStudy(CLASSIC, 0.8), Plan((8,), 1.0, 8)

@@ -20,8 +20,8 @@ from ...agents.endings import ending_worth
 from ...agents.layers import Layers
 from ...agents.network import PolicyNet, look
 from ...agents.replies import Desk, new_desk
-from ...agents.thinker import open_last_trick, pays_of
-from ...agents.worth import INPUTS, MOST_PLACES, write_game_places
+from ...agents.thinker import open_last_trick
+from ...agents.worth import INPUTS, MOST_PLACES, pays_of, write_game_places
 from ...engine.bits import NO_CARDS, ONE, lowest
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
@@ -154,6 +154,7 @@ class Adviser:
         self.players = Players(rules, policy, count, late, tricks)
         self.worth = BatchLayers(worth)
         self.pays = torch.from_numpy(pays_of(rules))
+        self.most = float(rules.most_pay)
         rows = count * MOST_CARDS
         net = self.players.net
         self.leaves = np.zeros(rows, GAME)
@@ -194,7 +195,7 @@ class Adviser:
         worths = np.zeros(count)
         asked = judge_exactly(
             rules, players.known, players.scratch, games, self.owners, leaves, self.trials,
-            float(self.pays.max()), worths, self.asked, self.positions, self.places,
+            self.most, worths, self.asked, self.positions, self.places,
         )  # fmt: skip
         if asked:
             judged = self.worth.answers(self.positions[:asked]).softmax(-1) @ self.pays

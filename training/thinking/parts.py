@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 from ...agents.card import Origin
-from ...agents.champion import WEIGHTS
 from ...agents.checkpoint import (
     Checkpoint,
     checkpoint_for,
@@ -26,6 +25,7 @@ from ...agents.checkpoint import (
 )
 from ...agents.network import policy_net
 from ...agents.registry import make_agent
+from ...agents.shipped import champion_for
 from ...agents.worth import read_worth
 from ..settings import SettingsError
 from .advice import Adviser, PolicyStudy
@@ -63,7 +63,9 @@ class Parts:
         torch.set_num_threads(1)
         self.folder, self.course, self.tell = folder, course, tell
         self.rules = rules_wanted(course.rules)
-        self.checkpoint = checkpoint_for(read_checkpoint(course.policy or WEIGHTS), self.rules)
+        self.checkpoint = checkpoint_for(
+            read_checkpoint(course.policy or champion_for(self.rules)), self.rules
+        )
         self.policy = policy_net(self.checkpoint)
         late = make_agent(course.late, self.rules) if course.late else None
         self.late = late, min(course.late_tricks, self.rules.foreplay_tricks)

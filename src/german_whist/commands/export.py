@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-_CHAMPION = "champion"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
@@ -23,18 +21,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="(default: ONNX beside the checkpoint; of the champion, here)",
     )  # fmt: skip
     parser.add_argument(
-        "--rules", metavar="NAME", help="as ONNX: which of the rule sets that the checkpoint plays"
+        "--rules", metavar="NAME", help="which of the rule sets that the checkpoint plays"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write and check."""
-    from ..agents.champion import WEIGHTS
-    from ..agents.checkpoint import find_checkpoint
+    from ..agents.checkpoint import find_checkpoint, rules_wanted
+    from ..agents.shipped import CHAMPION, champion_for
     from ..training.export import export_half, export_onnx
 
-    if arguments.checkpoint == _CHAMPION:
-        source, usual = WEIGHTS, Path(_CHAMPION).with_suffix(".onnx")
+    if arguments.checkpoint == CHAMPION:
+        source = champion_for(rules_wanted(arguments.rules or "classic"))
+        usual = Path(CHAMPION).with_suffix(".onnx")
     else:
         source = find_checkpoint(arguments.checkpoint)
         usual = source.with_suffix(".onnx")
