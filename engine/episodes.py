@@ -112,7 +112,7 @@ def advance(plan: Record, game: Record, action: int, result: Record) -> int:
 
 
 @jit
-def _close_ending(plan: Record, game: Record, best: int, result: Record) -> None:
+def close_ending(plan: Record, game: Record, best: int, result: Record) -> None:
     """End an episode with the foreplay: the player to lead takes `best` tricks of the rest."""
     rest = np.int64(plan.rules.hand)
     first = best if game.turn == 0 else rest - best
@@ -183,7 +183,7 @@ def is_legal(actions: np.uint64, action: int) -> bool:
 
 
 @jit
-def _deal_on(plan: Record, game: Record, n: int, stream: np.ndarray) -> None:
+def deal_on(plan: Record, game: Record, n: int, stream: np.ndarray) -> None:
     """The next deal of one of `n` games: of its match, or else of another episode."""
     deal_next(plan.rules, game, plan.seed, game.number + np.uint64(n), stream)
 
@@ -213,7 +213,7 @@ def step_one(
     result.paid[1] = 0.0
     led_to = advance(plan, game, real, result)
     if led_to == NEXT_HAND:
-        _deal_on(plan, game, 1, np.zeros(1, np.uint64))
+        deal_on(plan, game, 1, np.zeros(1, np.uint64))
     seat = np.int64(game.turn)
     if led_to < ENDED:
         show(plan, game, seat, row(room, 0), row(room, 1), order, observation, mask)
@@ -241,7 +241,7 @@ def deal_all(board: Board, indices: np.ndarray, part: int, start: int, stop: int
     """The next deal of each game of `indices`, whose hand is over."""
     plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
     for index in indices[start:stop]:
-        _deal_on(plan, row(board.games, index), len(board.games), stream)
+        deal_on(plan, row(board.games, index), len(board.games), stream)
     return 0
 
 
@@ -281,7 +281,7 @@ def play_all(
         if led_to != GOES_ON:
             events += 1
         if led_to == NEXT_HAND:
-            _deal_on(plan, game, len(board.games), stream)
+            deal_on(plan, game, len(board.games), stream)
     return events
 
 
@@ -319,7 +319,7 @@ def step_all(
             endings += 1
             continue
         if led_to != GOES_ON and anew:
-            _deal_on(plan, game, len(board.games), stream)
+            deal_on(plan, game, len(board.games), stream)
         seat = np.int64(game.turn)
         seats[index] = seat
         board.legal[index] = show(
@@ -343,7 +343,7 @@ def close_all(
     plan = row(board.plan, 0)
     for place in range(start, stop):
         index = indices[place]
-        _close_ending(plan, row(board.games, index), best[place], row(board.results, index))
+        close_ending(plan, row(board.games, index), best[place], row(board.results, index))
     return 0
 
 

@@ -245,8 +245,10 @@ def ranks_here() -> Ranks:
     if world == 1:
         return ALONE
     if not _here:
-        from torch import cuda, distributed
+        import torch.distributed
+        from torch import cuda
 
+        distributed: Any = torch.distributed
         backend = "cpu:gloo,cuda:nccl" if cuda.is_available() else "gloo"
         store, *_ = next(distributed.rendezvous("env://", rank, world))
         distributed.init_process_group(

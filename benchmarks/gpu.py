@@ -1,0 +1,135 @@
+"""The game on a GPU: random play, steps with what they show, and how both grow with the games.
+
+Beside the same on all cores of the device's host. `python -m benchmarks gpu` measures this alone,
+and says what is missing where there is no device.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from german_whist.engine.batch import Batch
+from german_whist.engine.device import DeviceBatch, NoDevice, check_device, placed
+from german_whist.engine.options import options_from
+from german_whist.engine.results import RESULT
+from german_whist.engine.rollout import random_hands
+from german_whist.engine.state import GAME
+from german_whist.engine.threads import usable_threads
+
+from .measure import Row, rate
+
+SIZES = tuple(2**power for power in range(10, 23, 2))
+TARGET_SIZE = 2**20
+HANDS = 2**22
+
+
+def run() -> list[Row]:
+    """All rows of this file; none without a device."""
+    try:
+        check_device()
+    except NoDevice as error:
+        print(f"gpu: {error}", file=sys.stderr)
+        return []
+    rows = [_random_play(), _random_play_of_host()]
+    rows += [_steps(size) for size in SIZES]
+    rows += [_steps(TARGET_SIZE, "foreplay"), _steps_of_host()]
+    return rows
+
+
+def _synchronised(work: Any) -> Any:
+    from numba import cuda
+
+    def waited() -> float:
+        done = work()
+        cuda.synchronize()
+        return done
+
+    waited()  # compiles
+    return waited
+
+
+def _random_play() -> Row:
+    from german_whist.engine import cuda_kernels
+
+    rules = placed(options_from("classic").rules_record)
+    paid, played = placed(np.zeros(HANDS, np.int64)), placed(np.zeros(HANDS, np.int64))
+
+    def work() -> float:
+        cuda_kernels.random_hands_kernel[HANDS // 128, 128](
+            rules, np.uint64(1), np.int64(0), paid, played
+        )
+        return 52.0 * HANDS
+
+    speed = rate(_synchronised(work))
+    return Row(f"random play, {HANDS:,} hands at once", speed / 1e9, "G card plays/s", 1)
+
+
+def _random_play_of_host() -> Row:
+    from concurrent.futures import ThreadPoolExecutor
+
+    rules, threads = options_from("classic").rules, usable_threads()
+    with ThreadPoolExecutor(threads) as pool:
+
+        def work() -> float:
+            parts = pool.map(lambda part: random_hands(rules, 50_000, first=50_000 * part)[1],
+                             range(threads))  # fmt: skip
+            return float(sum(parts))
+
+        speed = rate(work)
+    return Row(f"the same on the host's {threads} threads", speed / 1e9, "G card plays/s")
+
+
+def _steps(size: int, horizon: str = "hand") -> Row:
+    """Steps of so many games, with random legal actions that are drawn on the device."""
+    options = options_from("classic", horizon=horizon, layout="trump-first")
+    games = DeviceBatch(options, size)
+    games.start(1)
+    actions = placed(np.zeros(size, np.int64))
+    steps = max(26, min(520, 2**24 // size))
+
+    def work() -> float:
+        for step in range(steps):
+            games.random_actions(step, actions)
+            games.step(actions)
+        return float(steps * size)
+
+    speed = rate(_synchronised(work), 3)
+    games.check()
+    shown = sum(each.nbytes for each in games.board.seen)
+    # Records are read and written, what is shown is written.
+    moved = shown / size + 2 * (GAME.itemsize + RESULT.itemsize)
+    target = 200 if size == TARGET_SIZE and horizon == "hand" else None
+    note = f"{moved:.0f} bytes a step, {moved * speed / 1e9:.0f} GB/s"
+    if horizon == "foreplay":
+        note += "; endings " + ("in device memory" if games.looks_up else "solved on the host")
+    return Row(
+        f"steps of {size:,} games, all shown, horizon {horizon}", speed / 1e6, "M decisions/s",
+        target, note=note,
+    )  # fmt: skip
+
+
+def _steps_of_host() -> Row:
+    size, threads = 2**16, usable_threads()
+    games = Batch(options_from("classic", layout="trump-first"), size, threads)
+    games.start(1)
+    rows, seats = games.rows(size), games.turns()
+    games.show(games.all, seats, out=rows)
+    chance = np.random.default_rng(0)
+
+    def work() -> float:
+        import time
+
+        spent, steps = 0.0, 26
+        for _ in range(steps):
+            chosen = (rows[1] * chance.random(rows[1].shape, np.float32)).argmax(axis=1)
+            began = time.perf_counter()
+            games.step(games.all, chosen, rows[0], rows[1], seats)
+            spent += time.perf_counter() - began
+        return size * steps / spent
+
+    speed = max(work() for _ in range(3))
+    return Row(f"steps of {size:,} games on the host's {threads} threads", speed / 1e6,
+               "M decisions/s")  # fmt: skip

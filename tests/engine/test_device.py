@@ -1,0 +1,52 @@
+"""The game on a GPU, without one: its kernels in a simulator, and compiled to PTX."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from german_whist import named_rules
+from german_whist.engine.device import DeviceBatch, NoDevice
+from german_whist.engine.options import options_from
+
+HERE = Path(__file__).resolve().parent
+CUDA = HERE.parent.parent / ".venv-cuda" / "bin" / "python"
+
+
+def told_by(python: str, script: str, **variables: str) -> dict[str, int]:
+    run = subprocess.run(
+        [python, str(HERE / script)], env={**os.environ, **variables},
+        capture_output=True, text=True, timeout=500, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_kernels_play_and_show_what_a_batch_does_by_every_rule_set() -> None:
+    found = told_by(
+        sys.executable, "device_checks.py", NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1"
+    )
+    assert set(named_rules()) < set(found)
+    assert min(found.values()) > 10
+
+
+def test_kernels_compile_for_gpus_that_are_not_here() -> None:
+    if not CUDA.exists():
+        pytest.skip("numba-cuda is not here: `make cuda` puts it into .venv-cuda (170 MB)")
+    found = told_by(str(CUDA), "ptx_checks.py")
+    assert {each.split()[1] for each in found} == {"sm_80", "sm_90"}
+    assert min(found.values()) > 1000
+
+
+def test_where_there_is_no_gpu_that_is_told() -> None:
+    from numba import cuda
+
+    if cuda.is_available():
+        pytest.skip("there is a GPU here")
+    with pytest.raises(NoDevice, match="there is no GPU that numba can use here"):
+        DeviceBatch(options_from("classic"), 4)
