@@ -73,6 +73,9 @@ def _stock(items: list[Item], view: View) -> None:
     x, y = 70.0, _MIDDLE
     faced = view.upcards
     down = view.stock_left - len(faced)
+    if view.rules.exchange:
+        _exchange(items, view)
+        return
     if view.stock_left == 0:
         items.append(Box(x, y, CARD_WIDTH, CARD_HEIGHT, 8, None, FELT_LIGHT, 2))
         items.append(Text(x + CARD_WIDTH / 2, _MIDDLE + 65, "no stock", 16, FAINT, "middle"))
@@ -87,6 +90,28 @@ def _stock(items: list[Item], view: View) -> None:
         at = x + (CARD_WIDTH + 12) * (down > 0) + (CARD_WIDTH + 12) * len(faced) / 2 - 6
         label = "upcard" if len(faced) == 1 else "upcards"
         items.append(Text(at, y + CARD_HEIGHT + 16, label, 16, FAINT, "middle"))
+
+
+def _exchange(items: list[Item], view: View) -> None:
+    """The blind hands until they are taken or left, and the card that was turned up."""
+    x, y = 70.0, _MIDDLE
+    if view.phase == "exchange":
+        for layer in range(3):
+            draw_back(items, x - 2.5 * layer, y - 2.5 * layer)
+    else:
+        items.append(Box(x, y, CARD_WIDTH, CARD_HEIGHT, 8, None, FELT_LIGHT, 2))
+    items.append(Text(x + CARD_WIDTH / 2, y + CARD_HEIGHT + 16, "blind hands", 16, FAINT, "middle"))
+    if view.turned is not None:
+        at = x + CARD_WIDTH + 28
+        draw_card(items, view.turned, at, y)
+        label = Text(at + CARD_WIDTH / 2, y + CARD_HEIGHT + 16, "turned up", 16, FAINT, "middle")
+        items.append(label)
+
+
+def exchange_text(view: View, at: int) -> str:
+    """What a player did with the hand dealt: `kept`, `took a blind hand`, or nothing yet."""
+    took = view.exchanged[at]
+    return "" if took is None else "took a blind hand" if took else "kept"
 
 
 def _trick(items: list[Item], view: View, names: tuple[str, str]) -> None:
@@ -125,16 +150,23 @@ def _side(items: list[Item], view: View) -> None:
         items.append(Box(x - 30, y + 22, 60, 60, 12, CREAM))
         draw_suit(items, view.trump, x, y + 52, 44, turned=False)
     rules = view.rules
-    if view.stock_left:
+    if rules.exchange:
+        stage = (
+            "exchange" if view.phase == "exchange" else f"trick {_number_of(view)} of {rules.hand}"
+        )
+    elif view.stock_left:
         stage = f"foreplay {view.trick + 1} of {rules.foreplay_tricks}"
     else:
-        number = min(view.trick - rules.foreplay_tricks + 1, rules.hand)
-        stage = f"endgame {number} of {rules.hand}"
+        stage = f"endgame {_number_of(view)} of {rules.hand}"
     items.append(Text(x, y + 100, stage, 16, INK, "middle"))
     goal = "play low" if view.low else "play high"
     if rules.race is not None:
         goal = f"first to {rules.race}"
     items.append(Text(x, y + 122, f"{rules.name}: {goal}", 13, FAINT, "middle"))
+
+
+def _number_of(view: View) -> int:
+    return min(view.trick - view.rules.foreplay_tricks + 1, view.rules.hand)
 
 
 # -- words
@@ -147,6 +179,8 @@ def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
         name = names[at]
         if view.i_deal == mine:
             name += " (dealer)"
+        if did := exchange_text(view, at):
+            name += f", {did}"
         to_move = view.to_move if mine else view.phase != "over" and not view.to_move
         if to_move:
             corners = ((0, -8), (12, 0), (0, 8))
@@ -154,6 +188,7 @@ def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
         items.append(Text(_MARGIN + 20, y, name, 19, GOLD if to_move else INK, bold=True))
         if to_move:
             doing = {"lead": "to lead", "follow": "to follow", "choose": "to choose a card"}
+            doing["exchange"] = "to keep the hand or take a blind one"
             items.append(Text(WIDTH / 2, y, doing[view.phase], 17, GOLD, "middle"))
         items.append(Text(WIDTH - _MARGIN, y, _score(view, at), 19, INK, "end", bold=True))
     if view.phase == "over":

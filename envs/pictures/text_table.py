@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...engine.cards import SUIT_NAMES, SUIT_SYMBOLS, Card
 from ...engine.view import View
-from .scene import known_hand, result_text
+from .scene import exchange_text, known_hand, result_text
 from .shapes import sorted_hand
 
 
@@ -38,6 +38,10 @@ def _stage(view: View) -> str:
     rules = view.rules
     if view.phase == "over":
         return "the hand is over"
+    if view.phase == "exchange":
+        return "the exchange"
+    if rules.exchange:
+        return f"trick {view.trick + 1} of {rules.hand}"
     if view.stock_left:
         return f"foreplay, trick {view.trick + 1} of {rules.foreplay_tricks}"
     return f"endgame, trick {view.trick - rules.foreplay_tricks + 1} of {rules.hand}"
@@ -61,6 +65,11 @@ def _line(view: View, at: int, names: tuple[str, str], width: int, cards: str) -
 
 def _middle(view: View, names: tuple[str, str]) -> str:
     parts = [f"stock {view.stock_left}" if view.stock_left else "no stock"]
+    if view.rules.exchange:
+        did = [f"{name} {exchange_text(view, at)}" for at, name in enumerate(names)]
+        parts = [each for each in did if not each.endswith(" ")]
+        if view.turned is not None:
+            parts.insert(0, f"turned up {view.turned.symbol}")
     if view.upcards:
         parts.append("faced " + " ".join(card.symbol for card in view.upcards))
     tricks = list(view.tricks())

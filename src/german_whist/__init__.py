@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .agents.common_rules import load_agent as load_agent
     from .agents.observing import observe as observe
     from .agents.policies import PolicyAgent as PolicyAgent
+    from .engine.cards import KEEP as KEEP
+    from .engine.cards import TAKE_BLIND as TAKE_BLIND
     from .engine.cards import TAKE_HIDDEN as TAKE_HIDDEN
     from .engine.cards import Card as Card
     from .engine.cards import card as card
@@ -62,6 +64,8 @@ _HOME_OF = {
     "train": "training.session",
     "train_seeds": "training.seeds",
     "train_on": "training.session",
+    "KEEP": "engine.cards",
+    "TAKE_BLIND": "engine.cards",
     "TAKE_HIDDEN": "engine.cards",
     "Card": "engine.cards",
     "card": "engine.cards",
