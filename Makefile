@@ -13,7 +13,7 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test browser cuda mutants train lint bench ladder strength interop docs site clean links
+.PHONY: help test browser cuda ray mutants train lint bench ladder strength interop docs site clean links
 
 help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
@@ -25,6 +25,7 @@ help:
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
 	@echo "make interop run the examples for TorchRL, RLlib and SuperSuit, each in its environment"
 	@echo "make cuda    bring what compiles for GPUs (170 MB), for one more test; no GPU is needed"
+	@echo "make ray     bring Ray (70 MB), for a test that plays a ladder on two nodes"
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make site    make the site of the documentation, in build/site"
 	@echo "make clean   remove .venv and what was built"
@@ -72,14 +73,19 @@ strength: $(READY)
 interop: $(READY)
 	$(RUN) docs/interop/run.py
 
-# Beside the environment, whose packages it uses: a test compiles the kernels with it.
-CUDA := numba-cuda[cu12]==0.30.4
+# Beside the environment, whose packages they use: what some tests need that nobody else does.
+BASE := import sysconfig; print(sysconfig.get_path("purelib"))
+define beside
+	@[ -e .venv-$@/.ready ] || { echo "making .venv-$@"; rm -rf .venv-$@; $(RUN) -m venv .venv-$@ && \
+	    echo "import site; site.addsitedir('$$($(RUN) -c '$(BASE)')')" \
+	    > "$$(.venv-$@/bin/python -c '$(BASE)')/base.pth" && \
+	    .venv-$@/bin/python -m pip --disable-pip-version-check install --quiet \
+	    -c constraints.txt "$(1)" && touch .venv-$@/.ready; }
+endef
 cuda: $(READY)
-	@[ -e .venv-cuda/.ready ] || { rm -rf .venv-cuda && $(RUN) -m venv .venv-cuda && \
-	    $(RUN) -c "import sysconfig; print('import site; site.addsitedir(' + repr(sysconfig.get_path('purelib')) + ')')" \
-	    > "$$(.venv-cuda/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/base.pth" && \
-	    .venv-cuda/bin/python -m pip --disable-pip-version-check install --quiet -c constraints.txt "$(CUDA)" && \
-	    touch .venv-cuda/.ready; }
+	$(call beside,numba-cuda[cu12])
+ray: $(READY)
+	$(call beside,ray)
 
 docs: $(READY)
 	$(RUN) docs/write.py
@@ -88,7 +94,7 @@ site: $(READY)
 	$(RUN) docs/build_site.py
 
 clean:
-	rm -rf $(VENV) .venv-interop-* .venv-cuda build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) .venv-interop-* .venv-cuda .venv-ray build dist *.egg-info src/*.egg-info
 
 # The stamp is written last. What was interrupted in the middle begins again, since pip can
 # take a half-unpacked package for an installed one; its cache makes that quick. Torch comes

@@ -60,7 +60,7 @@ def test_the_command_that_is_told_parses_to_the_same(given_options: dict[str, st
 
 
 def test_what_was_not_given_is_left_to_the_run() -> None:
-    assert run_options(parsed([]), None) == {"workers": 1, "records": None}
+    assert run_options(parsed([]), None) == {"workers": 1, "on": "local", "records": None}
     arguments = parsed(["--hands", "7", "--seed", "0", "--match", "5", "--until", "1%"])
     assert run_options(arguments, print) == {
         "hands": 7,
@@ -68,6 +68,7 @@ def test_what_was_not_given_is_left_to_the_run() -> None:
         "match": Match(target=5),
         "until": 0.01,
         "workers": 1,
+        "on": "local",
         "records": print,
     }
     assert run_options(parsed(["--workers", "0"]), None)["workers"] == os.cpu_count()

@@ -20,6 +20,7 @@ from ...engine.rules import Match, Rules, RulesError
 from .machine import machine_text, package_version
 from .page import as_html
 from .progress import shown_by
+from .remote import LOCAL, checked_place, cores_of_cluster
 from .report import as_csv, as_markdown, as_text
 from .results import Result
 from .run import DEFAULT_HANDS, Records
@@ -55,6 +56,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=int, metavar="W", default=1,
         help="processes; they do not change the result (default: 1; 0: one per core)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--on", metavar="local|ray|ray://HOST:PORT", default=LOCAL,
+        help="where they are: processes of this machine (the default), or a cluster of Ray; "
+        "--workers 0 is then one for each of its cores",
     )  # fmt: skip
     files = parser.add_argument_group("files")
     files.add_argument("--json", type=Path, metavar="FILE", help="the whole result")
@@ -103,8 +109,10 @@ def run_options(arguments: argparse.Namespace, records: Records | None) -> dict[
         for name in ("hands", "until", "match", "seed", "key")
         if getattr(arguments, name) is not None
     }
-    workers = arguments.workers if arguments.workers != 0 else os.cpu_count() or 1
-    return {**given, "workers": workers, "records": records}
+    on, workers = checked_place(arguments.on), arguments.workers
+    if workers == 0:
+        workers = cores_of_cluster(on) if on != LOCAL else os.cpu_count() or 1
+    return {**given, "workers": workers, "on": on, "records": records}
 
 
 def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:
@@ -121,6 +129,8 @@ def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> 
         parts += [f"--{option}", str(value)]
     if arguments.workers != 1:
         parts += ["--workers", str(arguments.workers)]
+    if arguments.on != LOCAL:
+        parts += ["--on", arguments.on]
     return shlex.join(parts)
 
 

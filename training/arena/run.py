@@ -32,6 +32,7 @@ from ...engine.state import SEATS
 from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
 from . import kernels as k
 from .play import Chunk, Setting, Tally
+from .remote import LOCAL, RayPool, checked_place
 from .results import (
     Ladder,
     Pairing,
@@ -101,7 +102,8 @@ class Arena:
     number, since half of them have the seats exchanged; with `until` it stops as soon
     as half of the win rate's interval is no longer than that, and `hands` is the most
     it plays. `key`, 32 hexadecimal digits, stands for all that is drawn beside the
-    deals of the seed; without it a secret is drawn, and kept in the result.
+    deals of the seed; without it a secret is drawn, and kept in the result. `on` says where the
+    workers are: `local` processes, or a cluster of Ray, as `ray` or `ray://HOST:PORT`.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class Arena:
         seed: int = 0,
         key: str | None = None,
         workers: int = 1,
+        on: str = LOCAL,
         anchor: str | None = None,
         rated: bool = False,
         play_out: bool = False,
@@ -127,6 +130,7 @@ class Arena:
             records=records is not None, play_out=play_out,
         )  # fmt: skip
         self.workers = _whole(workers, "workers", 1, 4096)
+        self.on = checked_place(on)
         if until is not None and not 0 < until < 0.5:
             raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")
         self.until = until
@@ -303,14 +307,19 @@ class Arena:
 
     @contextmanager
     def _played(self) -> Iterator[Iterator[tuple[Task, Chunk]]]:
-        if self.workers == 1:
+        if self.workers == 1 and self.on == LOCAL:
             yield self._until_nobody_doubts(lambda: played_here(self._bench, self))
             return
-        with Pool(self._specs, self.setting, self.workers) as self.pool:
+        made = (
+            Pool(self._specs, self.setting, self.workers)
+            if self.on == LOCAL
+            else RayPool(self._specs, self.setting, self.workers, self.on)
+        )
+        with made as self.pool:
             try:
-                yield self._until_nobody_doubts(lambda: self.pool.played(self))
+                yield self._until_nobody_doubts(lambda: made.played(self))
             finally:
-                self.replaced = self.pool.replaced
+                self.replaced = made.replaced
 
     def _until_nobody_doubts(
         self, played: Callable[[], Iterator[tuple[Task, Chunk]]]

@@ -25,7 +25,8 @@ from .play import Chunk, Halves, Pair, Setting, play_chunk, warm_up_arena
 PlayerSpec = Any
 """A player as it is given: a name, or for one process alone whatever `as_agent` takes."""
 
-_MOST_DEATHS = 3
+MOST_DEATHS = 3
+"""So many workers may die of a task, and the run ends."""
 _THREAD_SETTINGS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
     *("VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"),
@@ -231,9 +232,9 @@ class Pool:
         code = worker.process.exitcode
         self.replaced += 1
         self._deaths[task] = self._deaths.get(task, 0) + 1
-        if self._deaths[task] >= _MOST_DEATHS:
+        if self._deaths[task] >= MOST_DEATHS:
             raise WorkersLost(
-                f"{_MOST_DEATHS} worker processes in a row died (exit status {code}) while they "
+                f"{MOST_DEATHS} worker processes in a row died (exit status {code}) while they "
                 f"played the deals {task.start} to {task.start + task.pairs - 1}; with "
                 "workers=1 they are played in this process, where the cause may show. A script "
                 'that starts workers needs the line: if __name__ == "__main__":'

@@ -1,0 +1,88 @@
+"""Run by `test_cluster` where Ray is: a ladder on two nodes, of which one is killed in the middle.
+
+Prints, as JSON, what a local run found, what the cluster found, and who died.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import german_whist.agents
+from german_whist.agents.checkpoint import find_checkpoint
+from german_whist.training.arena import ladder
+from german_whist.training.arena.results import Result
+
+AGENT = """
+import os
+from pathlib import Path
+from german_whist.agents.random import RandomAgent
+from helper_of_mine import Cautious
+
+class Mine(Cautious):
+    pass
+
+class Deadly(RandomAgent):
+    def act(self, views, rng):
+        os._exit(9)
+"""
+HELPER = """
+from german_whist.agents.threshold import ThresholdAgent
+
+class Cautious(ThresholdAgent):
+    pass
+"""
+ray: Any = importlib.import_module("ray")
+Cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
+OPTIONS: dict[str, Any] = {"hands": 2048, "seed": 3, "key": "0" * 32, "rules": "small-last"}
+
+
+def told(result: Result) -> Any:
+    """A result but for what tells of the machines."""
+    found = json.loads(result.text())
+    del found["run"], found["notes"]
+    for each in found["pairings"]:
+        del each["timing"]
+    return found
+
+
+def main(folder: Path) -> None:
+    """Play the ladder here, and there."""
+    (folder / "here" / "own").mkdir(parents=True)
+    os.chdir(folder / "here")
+    Path("my_agent.py").write_text(AGENT, encoding="utf-8")
+    Path("helper_of_mine.py").write_text(HELPER, encoding="utf-8")
+    weights = find_checkpoint(Path(german_whist.agents.__file__).with_name("champion-family"))
+    for place in (Path("own"), folder):
+        for each in (weights, weights.with_suffix(".json")):
+            shutil.copy(each, place / each.name)
+    champion = weights.stem
+    players = ["random", f"near=own/{champion}", f"far={folder}/{champion}", "my_agent:Mine"]
+    here = ladder(players, **OPTIONS)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    second = cluster.add_node(num_cpus=1)
+    ray.init(cluster.address, logging_level="ERROR", log_to_driver=False)
+    killed: list[int] = []
+
+    def kill(arena: Any) -> None:
+        if not killed and not arena.pool._starting:
+            killed.append(arena.hands)
+            cluster.remove_node(second, allow_graceful=False)
+
+    there = ladder(players, on="ray", workers=2, progress=kill, **OPTIONS)
+    dying = ladder(["random", "my_agent:Deadly"], on="ray", **{**OPTIONS, "hands": 64})
+    ray.shutdown()
+    cluster.shutdown()
+    print(json.dumps({
+        "here": told(here), "there": told(there), "killed": killed, "notes": list(there.notes),
+        "complete": there.complete, "dying": list(dying.notes), "ended": dying.complete,
+    }))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,206 @@
+"""Chunks that are played on a cluster of Ray: the same tasks and hands as in local processes.
+
+Every worker is an actor with one core. When one dies, or its machine does, its task is given to
+another; a task that nobody outlives ends the run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .luggage import Luggage, packed, unpack
+from .machine import package_version
+from .play import Chunk, Setting
+from .workers import MOST_DEATHS, Bench, PlayerSpec, Task, TaskSource, WorkersLost
+
+LOCAL, RAY = "local", "ray"
+_LONGEST_START = 300.0
+
+
+class RemoteBench:
+    """The players of a run on some machine of the cluster."""
+
+    def __init__(
+        self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting, luggage: Luggage
+    ) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="german-whist-")
+        unpack(luggage, Path(self._folder.name))
+        self._bench = Bench(players, setting)
+
+    def version(self) -> str:
+        """Of the package there."""
+        return package_version()
+
+    def play(self, task: Task) -> Chunk | str:
+        """Play a chunk; what goes wrong is told in a sentence."""
+        try:
+            return self._bench.play(task)
+        except Exception as error:  # what the players do is caught where they are asked
+            return f"{type(error).__name__}: {error}"
+
+
+def checked_place(on: str) -> str:
+    """Where a run is to be played: `local`, `ray` or `ray://HOST:PORT`."""
+    if on in (LOCAL, RAY) or on.startswith("ray://"):
+        return on
+    raise ValueError(f"on is {on!r}: it has to be local, ray, or ray://HOST:PORT")
+
+
+def joined(on: str) -> Any:
+    """Ray, connected to the cluster that is wanted, or to one of this machine alone."""
+    try:
+        ray: Any = importlib.import_module("ray")
+    except ImportError:
+        raise ValueError(
+            "--on ray needs Ray, which is not installed: pip install 'german-whist[ray]'"
+        ) from None
+    if ray.is_initialized():
+        return ray
+    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    if on != RAY:
+        try:
+            ray.init(on, **quiet)
+        except (ConnectionError, ray.exceptions.RaySystemError, ValueError) as error:
+            raise ValueError(f"{on}: there is no cluster to be reached ({error})") from None
+        return ray
+    try:
+        ray.init("auto", **quiet)
+    except ConnectionError:
+        ray.init(**quiet)
+    return ray
+
+
+class RayPool:
+    """Workers on a cluster that play tasks; a context, at whose end they are gone."""
+
+    def __init__(
+        self,
+        players: tuple[tuple[PlayerSpec, PlayerSpec], ...],
+        setting: Setting,
+        workers: int,
+        on: str,
+    ) -> None:
+        self._players, self._setting, self._count, self._on = players, setting, workers, on
+        self._starting: dict[Any, Any] = {}
+        """Workers that are not there yet, by what tells that they are."""
+        self._busy: dict[Any, tuple[Any, Task]] = {}
+        """Workers and their tasks, by what tells what came of them."""
+        self._idle: list[Any] = []
+        self._again: deque[Task] = deque()
+        self._deaths: dict[Task, int] = {}
+        self._failed_starts = 0
+        self.replaced = 0
+        """How many workers died and were replaced."""
+
+    def __enter__(self) -> RayPool:
+        self._ray = joined(self._on)
+        flat, luggage = packed(each for pair in self._players for each in pair)
+        players = tuple(zip(flat[::2], flat[1::2], strict=True))
+        self._actor = self._ray.remote(num_cpus=1, max_restarts=0)(RemoteBench)
+        # Put into the cluster once, and not with every worker.
+        self._arguments = [self._ray.put(each) for each in (players, self._setting, luggage)]
+        for _ in range(self._count):
+            self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        busy = [worker for worker, _ in self._busy.values()]
+        for worker in (*self._idle, *self._starting.values(), *busy):
+            self._ray.kill(worker)
+        self._idle, self._starting, self._busy = [], {}, {}
+
+    def _start(self) -> None:
+        worker = self._actor.remote(*self._arguments)
+        self._starting[worker.version.remote()] = worker
+
+    def played(self, source: TaskSource) -> Iterator[tuple[Task, Chunk]]:
+        """Give out the tasks; chunks come as they are finished, in no order."""
+        while True:
+            self._give(source)
+            if not self._busy and not self._again and self._over:
+                return
+            waiting = [*self._busy, *self._starting]
+            ready, _ = self._ray.wait(waiting, num_returns=1, timeout=_LONGEST_START)
+            if not ready and not self._busy:
+                raise WorkersLost(
+                    f"no machine of the cluster had a core free for {_LONGEST_START:.0f} seconds"
+                )
+            for each in ready:
+                if each in self._starting:
+                    self._welcome(each)
+                elif (done := self._received(each)) is not None:
+                    yield done
+
+    def _give(self, source: TaskSource) -> None:
+        """Give tasks to whoever is idle, those first that somebody died of."""
+        self._over = False
+        while self._idle:
+            task = self._again.popleft() if self._again else source.next_task()
+            if task is None:
+                self._over = True
+                return
+            worker = self._idle.pop()
+            self._busy[worker.play.remote(task)] = worker, task
+
+    def _welcome(self, told: Any) -> None:
+        worker = self._starting.pop(told)
+        try:
+            version = self._ray.get(told)
+        except self._ray.exceptions.RayTaskError as error:
+            raise ValueError(f"a worker of the cluster could not begin: {error.cause}") from None
+        except self._ray.exceptions.RayError as error:
+            self._failed_starts += 1
+            if self._failed_starts >= MOST_DEATHS:
+                raise WorkersLost(
+                    f"{MOST_DEATHS} workers in a row died on the cluster before they had begun: "
+                    f"{_first_line(error)}"
+                ) from error
+            self._start()
+            return
+        if version != package_version():
+            raise ValueError(
+                f"a machine of the cluster has german-whist {version}, and this one "
+                f"{package_version()}: install the same everywhere"
+            )
+        self._failed_starts = 0
+        self._idle.append(worker)
+
+    def _received(self, told: Any) -> tuple[Task, Chunk] | None:
+        worker, task = self._busy.pop(told)
+        try:
+            answer = self._ray.get(told)
+        except self._ray.exceptions.RayError as error:
+            self._replace(task, error)
+            return None
+        self._idle.append(worker)
+        if isinstance(answer, str):
+            raise ValueError(answer)
+        return task, answer
+
+    def _replace(self, task: Task, error: Exception) -> None:
+        """A worker died: its task is given to another, and a new one is begun."""
+        self.replaced += 1
+        self._deaths[task] = self._deaths.get(task, 0) + 1
+        if self._deaths[task] >= MOST_DEATHS:
+            raise WorkersLost(
+                f"{MOST_DEATHS} workers in a row died on the cluster while they played the deals "
+                f"{task.start} to {task.start + task.pairs - 1} ({_first_line(error)}); with "
+                "--on local and --workers 1 they are played in this process, where the cause may "
+                "show"
+            )
+        self._again.append(task)
+        self._start()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def cores_of_cluster(on: str) -> int:
+    """How many cores the cluster has."""
+    return max(1, int(joined(on).cluster_resources().get("CPU", 1)))
