@@ -32,7 +32,7 @@ class Named(Agent):
         self.agent, self.name = agent, agent.name
         self.rules, self.match, self.record = agent.rules, agent.match, agent.record
         self.reads_tricks, self.keeps_state = agent.reads_tricks, agent.keeps_state
-        self.many_at_once = agent.many_at_once
+        self.reads_draws, self.many_at_once = agent.reads_draws, agent.many_at_once
 
     @property
     def perfect_endgame(self) -> bool:

@@ -48,6 +48,10 @@ class Agent:
     `my_draws`, `other_draws` of a view). One that does not may get views without them, which
     are written faster."""
 
+    reads_draws: bool = True
+    """Whether the order in which it drew its cards unseen may matter to it. If not, or if it reads
+    no tricks, one view stands for all that differ by that alone, where each is asked for once."""
+
     keeps_state: bool = False
     """Whether it remembers between decisions. If so, `act` is called with `indices`, the number
     of the game behind each view, and `reset` whenever a new hand begins in some of them."""

@@ -63,6 +63,7 @@ class NashAgent(Agent):
     """Plays an equilibrium of a small deck."""
 
     name = "nash"
+    reads_draws = False
     many_at_once = True
 
     def __init__(

@@ -60,6 +60,8 @@ class Tree:
     """For each level, where the block of each trick begins; one more entry tells where it ends."""
     children: list[np.ndarray]
     """For each level but the last, the first trick of the next level that follows from each."""
+    sets: int
+    """How many information sets there are: decisions for the stock, with each hand."""
 
     @property
     def cards(self) -> int:
@@ -171,8 +173,9 @@ def all_cells(
 
 
 @jit
-def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarray) -> None:
-    """How many cells each trick has, and how many tricks follow."""
+def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarray) -> int:
+    """How many cells each trick has, and how many tricks follow; in all, how many hands decide."""
+    hands = 0
     for index in range(len(tricks)):
         trick = tricks[index]
         unseen, choose = trick["unseen"], deck.choose
@@ -181,6 +184,7 @@ def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarra
         own, other = own_cards(deck, known), own_cards(deck, theirs)
         leads = lead_actions(unseen, known, own)
         size = all_cells(choose, unseen, own, leads, ~NO_CARDS)
+        hands += choose[popcount(unseen), own]
         follows = 0
         while leads:
             card = first_bit(leads)
@@ -189,12 +193,14 @@ def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarra
             suit = deck.suits[lowest(card)]
             replies = answers(after, theirs, other, suit)
             size += all_cells(choose, after, other, replies, suit)
+            hands += choose[popcount(after), other]
             while replies:
                 reply = first_bit(replies)
                 replies ^= reply
                 follows += popcount(after & ~reply)
         cells[index] = size
         children[index] = follows
+    return hands
 
 
 @jit
@@ -246,10 +252,10 @@ def public_tree(rules: Rules) -> Tree:
     tricks["unseen"] = [every & ~(1 << place) for place in range(rules.ranks)]
     blocks: list[np.ndarray] = []
     children: list[np.ndarray] = []
-    total = 0
+    total = sets = 0
     for level in range(rules.foreplay_tricks):
         sizes, follows = np.zeros(len(tricks), np.int64), np.zeros(len(tricks), np.int64)
-        _count(deck, tricks, sizes, follows)
+        sets += int(_count(deck, tricks, sizes, follows))
         blocks.append(total + np.concatenate([[0], np.cumsum(sizes)]))
         total = int(blocks[-1][-1])
         if level < rules.foreplay_tricks - 1:
@@ -262,7 +268,7 @@ def public_tree(rules: Rules) -> Tree:
             tricks = after
     if total > MOST_CELLS:
         raise _too_large(rules, f"{total:,} numbers would have to be learnt")
-    return Tree(rules, deck, blocks, children)
+    return Tree(rules, deck, blocks, children, sets)
 
 
 def _too_large(rules: Rules, why: str) -> ValueError:

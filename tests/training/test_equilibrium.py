@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, hstack
 
+from german_whist.agents.base import Agent
+from german_whist.agents.endgame import EndgamePlayer
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
+from german_whist.engine.state import NO_CARD, UNSEEN_CARD, VIEW
 from german_whist.training.equilibrium.solve import Solver, SolvingError
-from german_whist.training.exploit import Tree, exploit
+from german_whist.training.exploit import Tree, exploit, exploit_by_whole_views
 
 Array = np.ndarray[Any, Any]
 
@@ -100,20 +104,73 @@ def test_the_value_is_that_of_a_linear_programme(rules: dict[str, Any]) -> None:
     assert -found.against_leader - 1e-6 <= wanted <= found.against_dealer + 1e-6
 
 
+class ByHash(Agent):
+    """Plays for the stock by a hash of all that it sees, suits and the order of draws as well."""
+
+    name = "by hash"
+
+    def __init__(self, rules: Any, *, draws: bool = True) -> None:
+        super().__init__(rules)
+        self._endgame = EndgamePlayer(self.rules)
+        self.reads_draws = draws
+
+    def probabilities(self, views: Array) -> Array:
+        seen = views.copy()
+        if not self.reads_draws:  # of what it drew, only what everybody saw
+            unseen = (seen["other_draws"] != UNSEEN_CARD) & (seen["my_draws"] != NO_CARD)
+            seen["my_draws"][unseen] = 0
+        words = np.ascontiguousarray(seen).view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
+        factors = np.random.default_rng(1).integers(0, 1 << 63, words.shape[1], np.uint64) | 1
+        keys = (words * factors).sum(axis=1, dtype=np.uint64)
+        keys = (keys ^ (keys >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
+        found = make_agent("random-exact", self.rules).probabilities(views)  # type: ignore[attr-defined]
+        odd = (keys[:, None] * (2 * np.arange(52, dtype=np.uint64) + 1)) >> np.uint64(62)
+        found *= odd + 1e-3
+        return found / found.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def smallest() -> Tree:
+    return Tree.of(load_rules("2x4-h2"), dealer=1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: make_agent("threshold", "2x4-h2"),
+        lambda: ByHash("2x4-h2"),
+        lambda: ByHash("2x4-h2", draws=False),
+        lambda: make_agent("nash", "2x4-h2"),
+    ],
+    ids=["threshold", "by hash", "by hash but for draws", "nash"],
+)
+def test_players_are_as_exploitable_as_by_whole_views(
+    make: Callable[[], Agent], smallest: Tree
+) -> None:
+    """A second method: every deal and every play walked by itself, by whole views."""
+    found = exploit(make(), "2x4-h2")
+    wanted = exploit_by_whole_views(make(), load_rules("2x4-h2"), tree=smallest)
+    for one, two in (
+        (found.responses.against_dealer, wanted.responses.against_dealer),
+        (found.responses.against_leader, wanted.responses.against_leader),
+        (found.own, wanted.own),
+    ):
+        assert one == pytest.approx(two, abs=2e-6)
+    if make().name == "nash":
+        assert found.exploitability < 1e-4
+    else:
+        assert found.exploitability > 0.01
+    assert found.asked < wanted.asked
+
+
 @pytest.mark.parametrize("rules", TINY, ids=NAMES)
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
-    """A second method: best responses by whole views, every deal and play walked by itself."""
     loaded = load_rules(rules)
-    wanted = exploit(make_agent("random-exact", loaded), loaded)
-    found = Solver(loaded).measure()
-    assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
-    assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
-
-
-def test_the_shipped_equilibrium_is_one_by_whole_views() -> None:
-    found = exploit(make_agent("nash", "2x4-h2"), "2x4-h2")
-    assert found.exploitability < 1e-4
-    assert found.own == pytest.approx(0.0605, abs=1e-4)
+    agent = make_agent("random-exact", loaded)
+    wanted = exploit_by_whole_views(agent, loaded).responses
+    for found in (Solver(loaded).measure(), exploit(agent, loaded).responses):
+        assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
+        assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
 
 
 @pytest.mark.parametrize(("name", "value"), [("2x4-h2", 0.0605), ("2x5-h3", 0.1069)])
