@@ -38,6 +38,8 @@ class Seen(Struct):
     known: list[str]
     hidden: int
     voids: list[Void]
+    away: bool
+    """Whether cards are known to be out of play since an exchange."""
 
 
 class Hint(Struct):
@@ -69,13 +71,15 @@ def seen_of(view: View) -> Seen:
         known=[str(card) for card in known],
         hidden=view.other_cards - len(known),
         voids=[Void(SUITS[suit], draws) for suit, draws in view.void_draws.items()],
+        away=bool(view.laid_away),
     )
 
 
 def _places(view: View) -> dict[Card, str]:
-    """`hand`, `other`, `up` (in the stock), `trick`, `played` or `unseen`."""
+    """`hand`, `other`, `up` (in the stock), `trick`, `played`, `away` or `unseen`."""
     places = dict.fromkeys(view.rules.deck, "unseen")
     places |= dict.fromkeys([*view.played_by_me, *view.played_by_other], "played")
+    places |= dict.fromkeys(view.laid_away, "away")
     if view.phase in ("follow", "choose"):
         last = list(view.tricks())[-1]
         places |= {card: "trick" for card in (last.led, last.followed) if card is not None}

@@ -54,6 +54,10 @@ class Position(Struct):
     last_trick: list[Played]
     tricks: list[int]
     open: bool
+    turned: str | None
+    """The dealer's card that was turned up before an exchange."""
+    exchanged: list[bool | None]
+    """Whether each seat took a blind hand; None before it decides, and where none may."""
 
 
 class Step(Struct):
@@ -194,6 +198,8 @@ def _position(game: Game) -> Position:
         last_trick=last_trick,
         tricks=list(game.counting_tricks),
         open=left == 0 and game.rules.open_endgame,
+        turned=None if game.turned is None else str(game.turned),
+        exchanged=list(game.exchanged),
     )
 
 

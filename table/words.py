@@ -205,7 +205,7 @@ def won_last(view: View) -> bool:
 
 def stock_tricks(view: View) -> tuple[int, int] | None:
     """Tricks of both that won no more than a card of the stock; None where every trick counts."""
-    if view.rules.counts != "last":
+    if view.rules.counts != "last" or not view.rules.foreplay_tricks:
         return None
     tricks = list(view.tricks())
     over = [place for place, each in enumerate(tricks) if each.followed is not None]

@@ -117,6 +117,10 @@ class Seen(Struct, kw_only=True):
     stock_tricks: tuple[int, int] | None
     """Tricks that won no more than a card of the stock; None where every trick counts."""
     dealer: int
+    turned: str | None
+    """The dealer's card that was turned up before an exchange."""
+    exchanged: tuple[bool | None, bool | None]
+    """Whether the two took a blind hand; None before they decide, and where none may."""
     said: Said
 
 
@@ -206,6 +210,8 @@ def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
         "tricks": view.counting_tricks,
         "stock_tricks": words.stock_tricks(view),
         "dealer": PERSON if view.i_deal else OPPONENT,
+        "turned": _text(view.turned),
+        "exchanged": view.exchanged,
         "said": said,
     }
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.requests import ClientDisconnect, Request
 
+from ...engine.cards import ACTIONS_IN_ALL
 from ...engine.rules import Match
 from ..opponents import NotOffered, Opponents, rules_named
 from ..session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
@@ -25,6 +26,7 @@ _MOST_MOVES = 10**9
 
 Asked = TypeVar("Asked", bound=Struct)
 Seed = Annotated[int, Meta(ge=0, le=_MOST_SEED)]
+Action = Annotated[int, Meta(ge=0, lt=ACTIONS_IN_ALL)]
 Move = Annotated[int, Meta(ge=0, le=_MOST_MOVES)]
 
 
@@ -75,7 +77,7 @@ class WantedTable(Struct, forbid_unknown_fields=True):
 class WantedPlay(Struct, forbid_unknown_fields=True):
     """An action, and the decision that it is meant as."""
 
-    action: Annotated[int, Meta(ge=0, le=52)]
+    action: Action
     move: Move
 
 
@@ -95,7 +97,7 @@ class WantedMove(Struct, forbid_unknown_fields=True):
 class WantedAnswer(Struct, forbid_unknown_fields=True):
     """A card in answer to a puzzle or an exercise."""
 
-    action: Annotated[int, Meta(ge=0, le=52)]
+    action: Action
 
 
 class WantedSpeed(Struct, forbid_unknown_fields=True):

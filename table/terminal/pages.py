@@ -49,7 +49,7 @@ def rules_page(rules: Rules, columns: int) -> Page:
 def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
     """Where every card is, suit by suit, as far as this seat can know."""
     mine, faced = set(view.hand), set(view.upcards)
-    theirs, unseen = set(known_cards(view)), set(view.unseen)
+    theirs, unseen, away = set(known_cards(view)), set(view.unseen), set(view.laid_away)
     deck = in_order(view.rules.deck, view.trump)
     lines: list[Line] = []
     for suit in dict.fromkeys(card.suit for card in deck):
@@ -63,6 +63,8 @@ def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
                 line.append((f"{rank + '*':>4}", "gold"))
             elif card in faced:
                 line.append((f"{'^' + rank:>4}", "good"))
+            elif card in away:
+                line.append((f"{'×' + rank:>4}", "faint"))
             elif card in unseen:
                 line.append((f"{rank:>4}", "bold"))
             else:
@@ -74,8 +76,9 @@ def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
         (" 10* ", "gold", say("terminal.has_it", name=names[1][:12])),
         (" ^10 ", "good", say("terminal.upcard")),
         ("  · ", "faint", say("terminal.played")),
+        (" ×10 ", "faint", say("terminal.out_of_play")),
     )
-    for part in (legend[:2], legend[2:]):
+    for part in (legend[:2], legend[2:5], legend[5:] if away else ()):
         lines.append(
             [piece for mark, style, about in part for piece in ((mark, style), (about, ""))]
         )

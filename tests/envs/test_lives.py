@@ -324,7 +324,7 @@ def test_the_game_of_an_environment_is_a_game_in_every_way(options: dict[str, An
         given.play(given.legal()[0])
         shown = pick(mask, rng)
         order = env._batch.orders[0].tolist()
-        real = shown if shown == 52 else 13 * order[shown // 13] + shown % 13
+        real = shown if shown >= 52 else 13 * order[shown // 13] + shown % 13
         env.step(real if env.options.layout == "raw" else shown)
         twin.play(real)
         if twin.over and not env.is_over:

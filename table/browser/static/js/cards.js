@@ -5,6 +5,9 @@ import { LABELS, listed, say } from "./words.js";
 export const RANKS = "23456789TJQKA";
 export const SUITS = "CDHS";
 export const TAKE_HIDDEN = 52;
+export const KEEP = 53;
+export const TAKE_BLIND = 54;
+const CHOICES = { [TAKE_HIDDEN]: "hidden", [KEEP]: "keep", [TAKE_BLIND]: "blind" };
 export const SUIT_NAMES = LABELS.cards.suits;
 const SUIT_SYMBOLS = { C: "♣", D: "♦", H: "♥", S: "♠" };
 
@@ -16,16 +19,19 @@ export const actionOf = (card) => SUITS.indexOf(card[1]) * 13 + RANKS.indexOf(ca
 export const nameOf = (card) => say("cards.name", { rank: LABELS.cards.ranks[card[0]], suit: SUIT_NAMES[card[1]] });
 export const symbolOf = (card) => rankText(card) + SUIT_SYMBOLS[card[1]];
 
+/** Whether an action is a card, and not a choice or an exchange. */
+export const isCard = (action) => !(action in CHOICES);
+
 export function cardOf(action) {
-  return action === TAKE_HIDDEN ? null : RANKS[action % 13] + SUITS[Math.floor(action / 13)];
+  return isCard(action) ? RANKS[action % 13] + SUITS[Math.floor(action / 13)] : null;
 }
 
-export const actionName = (action) => (action === TAKE_HIDDEN ? say("cards.hidden") : nameOf(cardOf(action)));
-export const actionSymbol = (action) => (action === TAKE_HIDDEN ? say("cards.hidden_short") : symbolOf(cardOf(action)));
+export const actionName = (action) => (isCard(action) ? nameOf(cardOf(action)) : say(`cards.${CHOICES[action]}`));
+export const actionSymbol = (action) => (isCard(action) ? symbolOf(cardOf(action)) : say(`cards.${CHOICES[action]}_short`));
 
 /** Why a card of the hand may not be played now. */
 export function whyNot({ phase, trick, legal }, action) {
-  if (phase === "choose") return say("refused.choose");
+  if (phase === "choose" || phase === "exchange") return say(`refused.${phase}`);
   const suit = SUIT_NAMES[suitOf(trick[0].card)];
   return say("refused.follow", { card: actionSymbol(action), suit, cards: listed(legal.map(actionSymbol), "or") });
 }

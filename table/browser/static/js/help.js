@@ -7,7 +7,7 @@ import { suitIcon } from "./suits.js";
 import { valuesTable } from "./values.js";
 import { say } from "./words.js";
 
-const LEGEND = ["hand", "other", "up", "played", "unseen"];
+const LEGEND = ["hand", "other", "up", "played", "away", "unseen"];
 const place = (where) => say(`places.${where}`);
 const voidText = ({ suit, draws_since: n }) => say(n ? "help.void_drew" : "help.void", { suit: SUIT_NAMES[suit], n });
 
@@ -32,7 +32,7 @@ export class HelpPanel {
       h("section", {}, h("h3", {}, say("help.seen")),
         h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
           h("caption", { class: "sr-only" }, say("help.where")), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
-        h("ul", { class: "legend" }, LEGEND.map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
+        h("ul", { class: "legend" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
       h("section", {}, h("h3", {}, say("help.holds", { name: other })),
         help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
         help.hidden ? h("p", { class: "faint" }, say(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,

@@ -1,6 +1,8 @@
 /* What stands beside the cards: a plate for each player, the prompt, trumps and the stock's number. */
 
+import { symbolOf } from "./cards.js";
 import { h } from "./dom.js";
+import { exchangeText } from "./exchange.js";
 import { suitIcon } from "./suits.js";
 import { capital, say } from "./words.js";
 
@@ -37,7 +39,7 @@ class Plate {
     this.mark.textContent = name[0];
     this.dealer.hidden = state.dealer !== who;
     tellScore(this.tricks, state.tricks[who], "trick");
-    this.stockTricks.textContent = state.stock_tricks ? say("plates.for_stock", { n: state.stock_tricks[who] }) : "";
+    this.stockTricks.textContent = state.stock_tricks ? say("plates.for_stock", { n: state.stock_tricks[who] }) : exchangeText(state.exchanged?.[who] ?? null);
     this.tricks.parentNode.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
     const { kind, hands_won: won, points } = state.match;
     this.pointsBox.hidden = kind === "single";
@@ -103,7 +105,8 @@ export class Plates {
     const trumps = state.trump
       ? h("span", { class: "trumps" }, suitIcon(state.trump), say("plates.trumps")) : h("span", { class: "trumps" }, say("plates.no_trumps"));
     this.stock.replaceChildren(
-      trumps, h("span", {}, say(state.stock_left ? "plates.in_stock" : "plates.no_stock", { n: state.stock_left })),
+      trumps, h("span", {}, state.turned ? say("plates.turned", { card: symbolOf(state.turned) })
+        : say(state.stock_left ? "plates.in_stock" : "plates.no_stock", { n: state.stock_left })),
       state.low ? h("strong", { class: "low-play" }, say("plates.low")) : "");
     this.lastLabel.hidden = !(state.last_trick ?? []).length;
     this.sign.replaceChildren(state.trump ? suitIcon(state.trump) : "");

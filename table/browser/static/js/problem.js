@@ -2,10 +2,11 @@
    stands what every card is worth, and endings are played out against perfect defence. */
 
 import { get, post } from "./api.js";
-import { actionSymbol, cardOf, TAKE_HIDDEN, whyNot } from "./cards.js";
+import { actionSymbol, cardOf, isCard, TAKE_HIDDEN, whyNot } from "./cards.js";
 import { cardText } from "./chip.js";
 import { announce, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
+import { ExchangeBar } from "./exchange.js";
 import { Felt } from "./felt.js";
 import { tool } from "./icons.js";
 import { openRules } from "./menu.js";
@@ -27,6 +28,8 @@ export class ProblemPage {
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
     this.picker = new Picker(this.felt, (action) => this.answer(action));
+    this.exchange = new ExchangeBar((action) => this.answer(action));
+    this.felt.root.append(this.exchange.root);
     this.title = h("h1", { tabindex: "-1" }, source.title);
     this.panel = h("aside", { class: "analysis problem", "aria-label": source.title, tabindex: "0" });
     this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
@@ -72,6 +75,7 @@ export class ProblemPage {
 
   offer() {
     this.picker.update({ ...this.problem, watched: false, move: this.problem.id });
+    this.exchange.update(this.problem);
     this.felt.root.dataset.move = this.answered ? "answered" : "asked";
   }
 
@@ -101,6 +105,7 @@ export class ProblemPage {
         h("button", { type: "button", class: "primary", onclick: () => this.next() }, say("problem.next")),
         found.solved ? "" : h("button", { type: "button", onclick: () => this.load(problem) }, say("site.again"))));
     this.picker.update({ ...problem, watched: false, move: problem.id });
+    this.exchange.update(problem, { best: found.best, action });
     this.felt.mark({ chosen: [keyOf(action)], hinted: found.best.map(keyOf) });
     this.felt.root.dataset.move = "answered";
   }
@@ -112,7 +117,7 @@ export class ProblemPage {
     try {
       const { text, steps } = await post(`${this.path}/line`, { action });
       const list = h("ol", { class: "line" });
-      this.panel.replaceChildren(h("h2", {}, say("problem.after"), action === TAKE_HIDDEN ? actionSymbol(action) : cardText(cardOf(action))), list);
+      this.panel.replaceChildren(h("h2", {}, say("problem.after"), isCard(action) ? cardText(cardOf(action)) : actionSymbol(action)), list);
       for (const step of steps) {
         if (this.closed) return;
         list.append(h("li", {}, step.text));

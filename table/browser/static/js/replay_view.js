@@ -1,7 +1,7 @@
 /* A hand that is over, step by step, with what its decisions were worth. It asks no server, so that
    a saved page can show the same. */
 
-import { actionName, cardOf, nameOf, TAKE_HIDDEN } from "./cards.js";
+import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from "./cards.js";
 import { cardText } from "./chip.js";
 import { h } from "./dom.js";
 import { Felt } from "./felt.js";
@@ -141,7 +141,7 @@ export class ReplayView {
     const chip = (step) => h("button", {
       type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
       "aria-label": costly.has(step.n) ? say("steps.mistake", step) : step.text,
-    }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : cardText(step.card), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, "?!") : null);
+    }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : isCard(step.action) ? cardText(step.card) : actionSymbol(step.action), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, "?!") : null);
     this.tricks.replaceChildren(h("h2", {}, say("steps.tricks")), h("ol", { class: "trick-list" }, [...tricks].map(([number, steps]) =>
       h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
         h("span", { class: "trick-won" }, say("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] }))))));
@@ -166,7 +166,7 @@ export class ReplayView {
     const prompt = next?.prompt ?? this.replay.result.text;
     this.plates.update({
       names: [players[bottom], players[1 - bottom]], watched: true, match: { kind: "single" }, dealer: seat(this.replay.dealer),
-      tricks: turned(before.tricks), stock_tricks: null, turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
+      tricks: turned(before.tricks), stock_tricks: null, turned: before.turned, exchanged: turned(before.exchanged), turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
       stock_left: before.stock_left, last_trick: before.last_trick, said: { prompt, stage: "", last: "" },
     });
     this.options.onstep?.(this.at);
@@ -202,7 +202,7 @@ export class ReplayView {
     const shown = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
     const best = found && !found.best.includes(step.action) ? found.best.map(shown) : [];
     this.felt.mark({ chosen: [shown(step.action)], hinted: best });
-    const chip = step.action === TAKE_HIDDEN ? actionName(step.action) : cardText(step.card);
+    const chip = isCard(step.action) ? cardText(step.card) : actionName(step.action);
     this.decision.replaceChildren(
       h("h2", {}, step.prompt, ": ", chip),
       ...(found ? this.values(found) : []));

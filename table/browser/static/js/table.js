@@ -4,6 +4,7 @@ import { get, post, Refused, Unreachable } from "./api.js";
 import { actionName, cardOf, TAKE_HIDDEN, whyNot } from "./cards.js";
 import { announce, dialog, dialogOpen, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
+import { ExchangeBar } from "./exchange.js";
 import { Felt } from "./felt.js";
 import { HelpPanel } from "./help.js";
 import { icon, tool } from "./icons.js";
@@ -35,6 +36,7 @@ export class TablePage {
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
     this.picker = new Picker(this.felt, (action, card, wish) => this.play(action, card, wish));
+    this.exchange = new ExchangeBar((action, card, wish) => this.play(action, card, wish));
     this.help = new HelpPanel({ onclose: () => this.toggleHelp(), onhint: () => this.hint() });
     this.watch = new WatchBar((wish) => this.act("speed", wish));
     this.title = h("h1", { tabindex: "-1" });
@@ -44,7 +46,7 @@ export class TablePage {
     this.seenTool = tool("seen", say("table.seen"), () => this.toggleHelp(), { "aria-pressed": "false" });
     this.backTool = tool("undo", say("table.take_back"), () => this.takeBack());
     this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: () => this.scores() }, say("table.show_score"));
-    this.felt.root.append(this.again, this.watch.root);
+    this.felt.root.append(this.again, this.watch.root, this.exchange.root);
     this.root = h("div", { class: "table-page" },
       h("header", { class: "table-bar" },
         tool("menu", say("table.menu"), () => this.openMenu()), this.title,
@@ -96,6 +98,7 @@ export class TablePage {
     await this.felt.show(this.scene, { still: still || this.queue.hurried, stagger: dealt && !still ? 14 : 0 });
     if (this.closed || this.state !== state) return;
     this.picker.update(state, this.fresh);
+    this.exchange.update(state);
     if (!this.help.root.hidden) this.refreshHelp();
   }
 
@@ -333,6 +336,7 @@ export class TablePage {
       const hint = await post(`${this.path}/hint`);
       if (this.state.move !== state.move) return this.help.clearHint();
       this.help.showHint(hint);
+      this.exchange.point(hint.action);
       this.picker.point(hint.action === TAKE_HIDDEN ? "stock" : cardOf(hint.action));
       if (this.help.root.hidden) toast(hint.why, "hint");
       announce(say("table.hinted", { action: actionName(hint.action), why: hint.why }));
@@ -359,6 +363,6 @@ export class TablePage {
     const act = acts[event.key.toLowerCase()];
     if (act) return act() ?? true;
     if (state.watched) return this.watch.key(event);
-    return this.picker.key(event);
+    return this.exchange.key(event) || this.picker.key(event);
   }
 }

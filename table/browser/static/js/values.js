@@ -1,7 +1,7 @@
 /* What each card of a decision is worth, as a table: the best five first, and then the others. Bars
    stand on the whole scale, so that a row of 1 % looks like one. */
 
-import { actionSymbol, TAKE_HIDDEN } from "./cards.js";
+import { actionSymbol, isCard } from "./cards.js";
 import { cardText } from "./chip.js";
 import { h } from "./dom.js";
 import { say } from "./words.js";
@@ -16,7 +16,7 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
   bar.style.width = `${(100 * ((each.value ?? low) - low)) / (high - low || 1)}%`;
   const played = each.action === action;
   return h("tr", { class: [played ? "played" : "", best.includes(each.action) ? "best" : ""].join(" ") },
-    h("th", { scope: "row" }, each.action === TAKE_HIDDEN ? actionSymbol(each.action) : cardText(each.card),
+    h("th", { scope: "row" }, isCard(each.action) ? cardText(each.card) : actionSymbol(each.action),
       played ? h("span", { class: "sr-only" }, " ", say("values.played")) : null),
     h("td", { class: "bar-cell" }, h("span", { class: "bar" }, bar)),
     h("td", { class: "number" }, amount(each.value, unit), each.half_width ? h("small", {}, ` ±${each.half_width.toFixed(unit === "win %" ? 0 : 1)}`) : null),

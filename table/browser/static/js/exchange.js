@@ -1,0 +1,46 @@
+/* The exchange before the first lead: two buttons over the table, keep the hand or take the blind one. */
+
+import { KEEP, TAKE_BLIND } from "./cards.js";
+import { h } from "./dom.js";
+import { say } from "./words.js";
+
+export class ExchangeBar {
+  constructor(onplay) {
+    this.onplay = onplay;
+    const button = (action, word) => h("button", {
+      type: "button", "data-action": action, onclick: (event) => this.choose(action, event),
+    }, say(`exchange.${word}`));
+    this.buttons = [button(KEEP, "keep"), button(TAKE_BLIND, "blind")];
+    this.root = h("div", { class: "exchange-bar hit", hidden: true, role: "group", "aria-label": say("exchange.title") }, this.buttons);
+  }
+
+  choose(action, event) {
+    const { timeStamp: now, clientX: x, clientY: y, detail } = event;
+    this.onplay(action, null, { now, x, y, key: detail === 0 });
+  }
+
+  /** Shown to whoever has to decide, with what was best and what was chosen once that is known. */
+  update(state, { best = [], action = null } = {}) {
+    const was = this.root.hidden;
+    this.root.hidden = state.phase !== "exchange" || state.turn !== 0 || state.watched || state.left;
+    this.point(...best);
+    for (const each of this.buttons) each.setAttribute("aria-pressed", String(Number(each.dataset.action) === action));
+    if (was && !this.root.hidden && document.activeElement === document.body) this.buttons[0].focus();
+  }
+
+  /** Marks what a hint names. */
+  point(...actions) {
+    for (const each of this.buttons) each.classList.toggle("primary", actions.includes(Number(each.dataset.action)));
+  }
+
+  key(event) {
+    if (this.root.hidden || event.key.toUpperCase() !== "X" || event.repeat) return false;
+    this.onplay(TAKE_BLIND, null, { now: event.timeStamp, key: true });
+    return true;
+  }
+}
+
+/** What was done with the hand dealt, for the plate of a player; nothing where hands are not exchanged. */
+export function exchangeText(took) {
+  return took === null ? "" : say(took ? "plates.took_blind" : "plates.kept");
+}
