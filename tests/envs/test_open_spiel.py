@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from german_whist.engine.cards import CARDS
+from german_whist.engine.cards import CARDS, CHOICES
 from german_whist.engine.deals import all_deals
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules
@@ -18,9 +18,11 @@ from german_whist.envs.open_spiel import open_spiel_game  # noqa: E402
 
 SMALL: dict[str, Any] = {"suits": 2, "ranks": 4, "hand": 2}
 DRAFT = SMALL | {"choice": True, "pay": "margin", "counts": "all"}
+EXCHANGE = SMALL | {"exchange": True}
+WORDS = {52: "hidden", 53: "keep", 54: "blind"}
 
 
-@pytest.mark.parametrize("rules", [SMALL, DRAFT], ids=["plain", "draft"])
+@pytest.mark.parametrize("rules", [SMALL, DRAFT, EXCHANGE], ids=["plain", "draft", "exchange"])
 def test_it_plays_as_the_engine_does(rules: dict[str, Any]) -> None:
     game, loaded = open_spiel_game(rules), load_rules(rules)
     deals = all_deals(loaded)
@@ -45,7 +47,7 @@ def test_it_plays_as_the_engine_does(rules: dict[str, Any]) -> None:
                 assert state.information_state_string(seat) == known(plain, seat)
             assert state.information_state_string() == known(plain, state.current_player())
             action = chance.choice(plain.legal())
-            said = "the hidden card" if action == 52 else str(CARDS[action])
+            said = CHOICES.get(action) or str(CARDS[action])
             assert state.action_to_string(state.current_player(), action) == said
             twin, deep = state.clone(), copy.deepcopy(state)
             state.apply_action(action)
@@ -58,7 +60,8 @@ def test_it_plays_as_the_engine_does(rules: dict[str, Any]) -> None:
         assert state.legal_actions() == []
         assert state.returns() == [float(pay) for pay in plain.pays]
     assert longest <= game.max_game_length()
-    assert longest == 2 * loaded.tricks + loaded.foreplay_tricks * bool(rules.get("choice"))
+    more = 2 * loaded.exchange + loaded.foreplay_tricks * loaded.choice
+    assert longest == 2 * loaded.tricks + more
 
 
 def known(game: Game, seat: int) -> str:
@@ -66,10 +69,10 @@ def known(game: Game, seat: int) -> str:
 
 
 def words(game: Game) -> str:
-    return " ".join("?" if each == 52 else str(CARDS[each]) for each in game.actions)
+    return " ".join(WORDS.get(each) or str(CARDS[each]) for each in game.actions)
 
 
-@pytest.mark.parametrize("rules", [SMALL, DRAFT], ids=["plain", "draft"])
+@pytest.mark.parametrize("rules", [SMALL, DRAFT, EXCHANGE], ids=["plain", "draft", "exchange"])
 def test_it_says_of_itself_what_is_true(rules: dict[str, Any]) -> None:
     game, loaded = open_spiel_game(rules), load_rules(rules)
     outcomes = game.new_initial_state().chance_outcomes()
@@ -80,7 +83,8 @@ def test_it_says_of_itself_what_is_true(rules: dict[str, Any]) -> None:
     assert game.num_distinct_actions() == loaded.actions
     assert (game.num_players(), game.utility_sum()) == (2, 0.0)
     assert (game.min_utility(), game.max_utility()) == (-loaded.most_pay, loaded.most_pay)
-    assert game.max_game_length() == (3 if loaded.choice else 2) * loaded.tricks
+    more = 2 * loaded.exchange
+    assert game.max_game_length() == (3 if loaded.choice else 2) * loaded.tricks + more
     kind = game.get_type()
     assert (kind.short_name, kind.long_name) == ("python_german_whist", "German Whist")
     assert kind.provides_information_state_string

@@ -152,6 +152,28 @@ def test_a_choice_is_made_on_the_table(visit: Visit) -> None:
     expect(page.locator(".hit")).to_have_count(13)
 
 
+def test_a_hand_is_kept_or_exchanged_by_a_button_or_a_key(visit: Visit) -> None:
+    page = visit.page
+    page.goto(visit.server.url)
+    visit.set(motion="none")
+    buttons = page.get_by_role("group", name="The exchange").get_by_role("button")
+    for wish, keeps in (("Keep the hand", True), ("Take the blind hand", False), ("x", False)):
+        visit.sit_down(rules="humbug", opponent="random", seed=5)
+        expect(buttons).to_have_count(2)
+        dealt, move = visit.hand, visit.move
+        if wish == "x":
+            page.keyboard.press(wish)
+        else:
+            page.get_by_role("button", name=wish).click()
+        visit.wait_for_more(move)
+        expect(buttons).to_have_count(0)
+        assert (visit.hand == dealt) == keeps
+        expect(page.locator(".plate-own .plate-stock")).to_have_text(
+            "kept" if keeps else "took a blind hand"
+        )
+        visit.play_on()
+
+
 @pytest.mark.parametrize("motion", ["normal", "fast"])
 def test_moving_cards_come_to_rest_where_the_table_says(motion: str, visit: Visit) -> None:
     visit.page.goto(visit.server.url)

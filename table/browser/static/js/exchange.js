@@ -11,7 +11,7 @@ export class ExchangeBar {
       type: "button", "data-action": action, onclick: (event) => this.choose(action, event),
     }, say(`exchange.${word}`));
     this.buttons = [button(KEEP, "keep"), button(TAKE_BLIND, "blind")];
-    this.root = h("div", { class: "exchange-bar hit", hidden: true, role: "group", "aria-label": say("exchange.title") }, this.buttons);
+    this.root = h("div", { class: "exchange-bar", hidden: true, role: "group", "aria-label": say("exchange.title") }, this.buttons);
   }
 
   choose(action, event) {

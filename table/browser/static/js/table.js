@@ -53,7 +53,7 @@ export class TablePage {
         h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
           tool("rules", say("site.rules"), () => this.rules(), { "data-menu": true }), tool("settings", say("site.settings_tool"), openSettings, { "data-menu": true }))),
       this.told, this.guide, h("div", { class: "table-main" }, this.felt.root, this.help.root));
-    this.onclick = (event) => event.target.closest(".hit") || this.queue.elsewhere(event);
+    this.onclick = (event) => event.target.closest(".hit, .exchange-bar") || this.queue.elsewhere(event);
     document.addEventListener("click", this.onclick, true);
     this.stop = onchange(() => this.state && this.queue.push(() => this.settle(this.state, true)).then(() => this.rested()));
   }
