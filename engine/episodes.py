@@ -220,6 +220,21 @@ def step_one(
     return led_to + 8 * seat + (16 if result.paid[0] != 0.0 else 0)
 
 
+@jit
+def show_one(
+    plans: np.ndarray,
+    games: np.ndarray,
+    orders: np.ndarray,
+    room: np.ndarray,
+    seat: int,
+    observation: np.ndarray,
+    mask: np.ndarray,
+) -> None:
+    """Show a batch of one to a seat; the arrays are those of `step_one`."""
+    view, scratch = row(room, 0), row(room, 1)
+    show(row(plans, 0), row(games, 0), seat, view, scratch, orders[0], observation, mask)
+
+
 # -- many games, a part of them on each thread: the last arguments say which part
 
 

@@ -35,7 +35,9 @@ class Threads:
 
         After `arguments` it gets the part's number, and where that begins and ends.
         """
-        parts = max(1, min(self.count, size // LEAST))
+        parts = min(self.count, size // LEAST)
+        if parts <= 1:
+            return kernel(*arguments, 0, 0, size)
         ends = [size * part // parts for part in range(parts + 1)]
         # The calling thread takes the first part itself: handing work over costs time.
         waiting = [

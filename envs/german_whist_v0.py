@@ -119,7 +119,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper, TerminateIllegalWra
 
 from ..engine.batch import Batch, actions_text, checked_action
 from ..engine.compiled import warm_up
-from ..engine.episodes import ENDED, ENDING, step_one
+from ..engine.episodes import ENDED, ENDING, show_one, step_one
 from ..engine.game import Game, IllegalAction
 from ..engine.history import HISTORY_ABOUT
 from ..engine.layout import EXCHANGE_LAYOUT, LAYOUT
@@ -131,7 +131,7 @@ from ..engine.options import (
     named_options,
     options_from,
 )
-from ..engine.results import result_seen, results_seen
+from ..engine.results import result_seen_by
 from ..engine.rules import Rules
 from ..engine.view import View
 from .pictures.painter import OPEN, RENDER_MODES, painter_for, warn_without_render_mode
@@ -140,6 +140,8 @@ from .typed_aec import Observation, TypedAEC
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+Array = np.ndarray[Any, Any]
 
 AGENTS = ("player_0", "player_1")
 
@@ -273,12 +275,19 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._paid = [0.0, 0.0]
         self.is_over = False
         self._batch.start(seed, options)
-        turns = self._batch.turns()
-        (observation,), (mask,) = self._batch.show(self._batch.all, turns)
-        self._ready = (observation, mask)
-        self.agent_selection = AGENTS[turns[0]]
+        seat = int(self._batch.records["turn"][0])
+        self._ready = self._shown_to(seat, self._batch.orders)
+        self.agent_selection = AGENTS[seat]
         if self.render_mode == "human":
             self.render()
+
+    def _shown_to(self, seat: int, orders: Array) -> tuple[Array, Array]:
+        """What a seat sees, and the order of suits that it is shown in `orders`."""
+        observation = np.empty(self._size, np.int8)
+        mask = np.empty(self._actions, np.int8)
+        plans, games, _, _, room = self._arrays
+        show_one(plans, games, orders, room, seat, observation, mask)
+        return observation, mask
 
     def step(self, action: Any) -> None:
         """Play an action of the agent to move, or, with None, take a finished agent out."""
@@ -339,8 +348,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def _tell_result(self) -> None:
         for seat, agent in enumerate(AGENTS):
-            seen = results_seen(self._batch.results, np.full(1, seat))
-            self.infos[agent] = {"result": result_seen(seen)}
+            self.infos[agent] = {"result": result_seen_by(self._batch.results[0], seat)}
 
     def paid_to(self, agent: str) -> float:
         """What this episode has paid an agent so far."""
@@ -361,9 +369,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def _look(self, agent: str) -> tuple[Any, Any]:
         self._check_dealt()
-        seats = np.full(1, self._seat(agent), np.uint8)
-        (observation,), (mask,) = self._batch.show(self._batch.all, seats, keep=False)
-        return observation, mask
+        return self._shown_to(self._seat(agent), np.empty_like(self._batch.orders))
 
     def view(self, agent: str) -> View:
         """All that an agent may know, as a `View`."""
