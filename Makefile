@@ -13,7 +13,7 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test browser cuda ray mutants train lint bench ladder strength interop docs site clean links
+.PHONY: help test browser cuda ray mutants train lint bench ladder strength interop docs site films clean links
 
 help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
@@ -28,6 +28,7 @@ help:
 	@echo "make ray     bring Ray (70 MB), for a test that plays a ladder on two nodes"
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make site    make the site of the documentation, in build/site"
+	@echo "make films   play and train what the films of the pages show (some minutes)"
 	@echo "make clean   remove .venv and what was built"
 
 test: $(READY) browser
@@ -92,6 +93,9 @@ docs: $(READY)
 
 site: $(READY)
 	$(RUN) docs/build_site.py
+
+films: $(READY)
+	$(RUN) docs/films.py
 
 clean:
 	rm -rf $(VENV) .venv-interop-* .venv-cuda .venv-ray build dist *.egg-info src/*.egg-info

@@ -15,6 +15,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pages
 from reference import reference
 
 DOCS = Path(__file__).resolve().parent
@@ -27,15 +28,16 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
     source = out.parent / f"{out.name}-source"
     for each in (source, out):
         shutil.rmtree(each, ignore_errors=True)
-    shutil.copytree(docs, source, ignore=NOT_COPIED)
+    shutil.copytree(docs, source / "docs", ignore=NOT_COPIED)
     if docs == DOCS:
-        for name, text in reference().items():
-            (source / name).parent.mkdir(exist_ok=True)
-            (source / name).write_text(text, encoding="utf-8")
+        shutil.copytree(ROOT / "examples", source / "examples", ignore=NOT_COPIED)
+        for name, text in {**reference(), **from_the_top()}.items():
+            (source / "docs" / name).parent.mkdir(exist_ok=True)
+            (source / "docs" / name).write_text(text, encoding="utf-8")
     told = subprocess.run(
         [
             *(sys.executable, "-m", "sphinx", "-b", "html", "-c", str(DOCS), "-E"),
-            *("-W", "--keep-going", "--quiet", str(source), str(out)),
+            *("-W", "--keep-going", "--quiet", str(source / "docs"), str(out)),
         ],
         stderr=subprocess.PIPE,
         text=True,
@@ -44,6 +46,18 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
     if told.returncode:
         return told.stderr.strip().splitlines()
     return list(dead_links(out))
+
+
+def from_the_top() -> dict[str, str]:
+    """Pages of the repository's top as pages of the site, their links as seen from here."""
+    names = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+    texts: dict[str, str] = {}
+    for name, here in names.items():
+        text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+        for other, there in names.items():
+            text = text.replace(f"]({other})", f"]({there})")
+        texts[here] = text
+    return texts
 
 
 # -- links
@@ -91,7 +105,7 @@ def dead_links(out: Path) -> Iterator[str]:
 def main() -> None:
     """Make the site, or say what is wrong."""
     out = ROOT / "build" / "site"
-    if wrong := build(out):
+    if wrong := [*pages.failures(pages.PAGES), *build(out)]:
         sys.exit("\n".join([*wrong, f"the site is not made: {len(wrong)} faults"]))
     print(f"{out / 'index.html'}: open it in a browser")
 

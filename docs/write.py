@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
+from drawings import drawings
+
+from german_whist.cli import COMMANDS, parser_of
 from german_whist.engine.describe import chapters
 from german_whist.engine.history import HISTORY_ABOUT, HISTORY_VERSION
 from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUT_VERSION
 from german_whist.engine.rule_features import RULE_LAYOUT
 from german_whist.engine.rules import named_rules, solved_rules
+from german_whist.engine.three_layout import THREE_LAYOUT
 from german_whist.training.arena.config import LadderConfig
 from german_whist.training.settings import Checked, Settings, described, written
 from german_whist.training.thinking.course import Course
@@ -50,6 +55,13 @@ In `trump-first` the suits keep one order throughout a hand: trumps, then by the
 player was dealt, and suits that were dealt alike as they came up first after that.
 
 {HISTORY_ABOUT}
+
+## The game for three
+
+Layout {THREE_LAYOUT.version}: {THREE_LAYOUT.size} places of int8, zeros and ones \
+([the game](three.md)).
+
+{THREE_LAYOUT.table()}
 """
 
 
@@ -60,9 +72,12 @@ one of them so that nobody wins against it on average. They are named wherever r
 
 
 def _rules_page() -> str:
+    listed = [f"| [`{name}`](#{name}) | {rules.about} |" for name, rules in named_rules().items()]
     parts = [
         "# The rule sets",
-        "Made from the code by `make docs`; `german-whist rules NAME` tells the same.",
+        "Made from the code by `make docs`; `german-whist rules NAME` tells the same, and with "
+        "`--yaml` it starts a rule set of your own.",
+        "\n".join(["| name | game |", "|---|---|", *listed]),
     ]
     for name, rules in named_rules().items():
         parts += [f"## {name}", rules.about]
@@ -99,13 +114,48 @@ def _settings_table(kind: type[Checked], but: tuple[str, ...]) -> str:
     return "\n".join(lines)
 
 
+def _commands_page() -> str:
+    parts = [
+        "# Commands",
+        "Made from the code by `make docs`; `german-whist COMMAND --help` tells the same. Every "
+        "command takes `--debug`, which shows a traceback of what goes wrong.",
+        "\n".join([
+            "| command | what it does |",
+            "|---|---|",
+            *(f"| [`{name}`](#{name}) | {about} |" for name, about in COMMANDS.items()),
+        ]),
+    ]  # fmt: skip
+    for name in COMMANDS:
+        module, parser = parser_of(name)
+        parts += [f"## {name}", (module.__doc__ or "").strip(), _arguments_table(parser)]
+        for action, part in parser.parts.choices.items() if parser.parts else ():
+            parts += [f"### {name} {action}", _arguments_table(part)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _arguments_table(parser: argparse.ArgumentParser) -> str:
+    lines = ["| argument | what it does |", "|---|---|"]
+    for action in parser._actions:
+        if {"--help", "--debug"}.intersection(action.option_strings):
+            continue
+        value = action.metavar or (action.nargs != 0 and action.dest.upper()) or ""
+        if isinstance(action, argparse._SubParsersAction):
+            names = action.choices
+            value = "|".join(names)
+        shown = " ".join([", ".join(action.option_strings), str(value)]).strip().replace("|", "\\|")
+        help_text = parser._get_formatter()._expand_help(action) if action.help else ""
+        lines.append(f"| `{shown}` | {help_text} |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
 def pages() -> dict[str, str]:
-    """Every page that is made from the code, by file name."""
+    """Every page that is made from the code, and both drawings, by file name."""
     return {
+        "commands.md": _commands_page(),
         "observation.md": OBSERVATION,
         "rules.md": _rules_page(),
         "settings.md": _settings_page(),
-    }
+    } | {f"pictures/{name}": text for name, text in drawings().items()}
 
 
 if __name__ == "__main__":

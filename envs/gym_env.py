@@ -50,10 +50,37 @@ def _checked_mode(mode: object) -> AutoresetMode:
 class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
     """One game against an agent.
 
-    The keyword options are those of `german_whist_v0`, and: `opponent`, an agent by
-    name, an Agent, or a function of views and random streams; `seat`, `0`, `1` or
-    `"random"`; `mask_in_observation`, for a dict observation that holds the mask;
-    `render_view`, `"seat"` for what the learner may know or `"open"` for both hands.
+    | | |
+    |---|---|
+    | Make | `gymnasium.make("german_whist/GermanWhist-v0", opponent="threshold")` |
+    | Actions | `Discrete(52)`, as of `german_whist_v0`; more where a rule set has more |
+    | Observations | int8 vector of zeros and ones, or rows of a history; with the mask as a dict |
+    | Rewards | all that the learner was paid since its last action |
+    | Ends | `terminated` after the hand, the foreplay, or the match; nothing is truncated |
+
+    One seat is the learner's; the opponent plays the other, and has answered before `step` and
+    `reset` return.
+
+    ### Options
+
+    | option | values |
+    |---|---|
+    | `opponent` | an agent by name, an Agent or its class, or `f(views, rng) -> actions` |
+    | `seat` | `0`, `1`, or `"random"` (default): drawn with the deal |
+    | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
+    | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
+    | `render_view` | `"seat"`, what the learner may know, or `"open"`, both hands |
+    | others | those of `german_whist_v0`, such as `rules`, `reward`, `horizon` and `layout` |
+
+    ### What info holds
+
+    | key | when | value |
+    |---|---|---|
+    | `action_mask` | always | int8, 1 for each legal action; zeros after the end |
+    | `seat` | always | the learner's seat in this episode |
+    | `result` | last step | `tricks`, `points`: own, the other's; `won`: 1, 0, -1; `deal` |
+
+    An illegal action raises `IllegalAction` with a sentence, and nothing changes.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
@@ -154,12 +181,31 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
 class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
     """Many games against an agent, stepped at once over one batch.
 
-    The options are those of `GermanWhistEnv`; `copy=False` hands out the same arrays
-    step after step instead of fresh ones, `threads` play the games in parts at once, which
-    changes nothing else. `autoreset_mode` says, as an `AutoresetMode`
-    or its value, when an episode that ends is followed by the next: `SameStep`, and
-    `info["final_obs"]` and `info["final_info"]` keep its last sight; `NextStep`, whatever
-    the next action; `Disabled`, by `reset(options={"reset_mask": terminations})`.
+    | | |
+    |---|---|
+    | Make | `gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096)` |
+    | Actions, observations, rewards | those of `GermanWhistEnv`, a row for each game |
+
+    ### Options
+
+    | option | values |
+    |---|---|
+    | `copy` | False hands out the same arrays step after step instead of fresh ones |
+    | `threads` | play the games in parts at once, which changes nothing else |
+    | `autoreset_mode` | an `AutoresetMode` or its value: when the next episode begins |
+    | others | those of `GermanWhistEnv` |
+
+    `SameStep` (default): the same step shows the next episode. `NextStep`: the next step begins it,
+    whatever its action. `Disabled`: it waits for `reset(options={"reset_mask": terminations})`.
+
+    ### What info holds
+
+    | key | when | value |
+    |---|---|---|
+    | `action_mask` | always | int8, a row for each game |
+    | `seat` | always | the learner's seat in each game |
+    | `final_obs`, `final_info` | `SameStep`, a game ended | its last sight, and what it told |
+    | `result` | a game ended | a row for each game, `_tricks` and so on say in which |
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class

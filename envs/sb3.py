@@ -40,9 +40,24 @@ _ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "s
 class GermanWhistVecEnv(Opposed, VecEnv):
     """`n_envs` games against an agent, as Stable-Baselines3 steps them.
 
-    >>> from sb3_contrib import MaskablePPO
-    >>> env = GermanWhistVecEnv(256, "classic", opponent="threshold")
-    >>> model = MaskablePPO("MlpPolicy", env).learn(1_000_000)  # doctest: +SKIP
+    ```python
+    env = GermanWhistVecEnv(256, "classic", opponent="threshold")
+    model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=1024).learn(1_000_000)
+    ```
+
+    Options, actions, observations and rewards are those of `GermanWhistEnv`; `threads` play the
+    games in parts at once. Games that end are dealt anew in the same step.
+
+    ### What infos hold
+
+    | key | when | value |
+    |---|---|---|
+    | `episode` | a game ended | `r`, `l`, `t`, as `Monitor` tells them: no `VecMonitor` is needed |
+    | `terminal_observation` | a game ended | its last sight |
+    | `TimeLimit.truncated` | a game ended | False |
+    | `result` | a game ended | as of `GermanWhistEnv` |
+
+    `env_method("action_masks")`, and `get_action_masks(env)` of sb3-contrib, give the masks.
     """
 
     @named_options

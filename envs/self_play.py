@@ -43,9 +43,23 @@ class Round(NamedTuple):
 class SelfPlayEnv:
     """`n` games in which the same learner, or two, play both seats.
 
-    >>> env = SelfPlayEnv(1024, "classic")
-    >>> now = env.reset(seed=1)
-    >>> now = env.step(now.masks.argmax(axis=1))
+    ```python
+    env = SelfPlayEnv(1024, "classic")
+    now = env.reset(seed=1)
+    now = env.step(now.masks.argmax(axis=1))
+    ```
+
+    What `reset`, `look` and `step` give is a `Round`, a row for each game. There is no `info`.
+
+    ### What a Round holds
+
+    | field | value |
+    |---|---|
+    | `observations` | int8, what the seat to move sees |
+    | `masks` | int8, 1 for each action that is legal for it |
+    | `seats` | who is to move |
+    | `rewards` | float32, `(n, 2)`: what the step paid each seat |
+    | `ended` | whether the step ended an episode; what is shown is of the next one |
     """
 
     @named_options

@@ -29,11 +29,30 @@ _SEATS = np.uint64(0x7365617473)
 class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
     """One game for three, the other two seats played by agents.
 
-    `opponents` is a player by name, a function of a `ThreeView` and a random stream, or two of
-    them: the left one, who sits next clockwise, and the right. `seat` is `0`, `1`, `2` or
-    `"random"`, drawn with the deal. The learner plays the dummy's cards too where it has won it.
-    `mask_in_observation` makes a dict observation that holds the mask, `render_view` is
-    `"seat"`, for what the learner may know, or `"open"`, for all hands.
+    | | |
+    |---|---|
+    | Make | `gymnasium.make("german_whist/GermanWhistThree-v0", opponents="thrifty")` |
+    | Actions | `Discrete(52)`: a card of one's own, or of the dummy where one plays it |
+    | Observations | int8 vector of zeros and ones, that of `german_whist_three_v0` |
+    | Rewards | all that the learner was paid since its last action |
+
+    ### Options
+
+    | option | values |
+    |---|---|
+    | `opponents` | a player by name, or a function of view and stream; or left and right |
+    | `seat` | `0`, `1`, `2`, or `"random"` (default): drawn with the deal |
+    | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
+    | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
+    | `render_view` | `"seat"`, for what the learner may know, or `"open"`, for all hands |
+
+    ### What info holds
+
+    | key | when | value |
+    |---|---|---|
+    | `action_mask` | always | int8, 1 for each legal action; zeros after the end |
+    | `seat` | always | the learner's seat in this episode |
+    | `result` | last step | `tricks`: own, left's, right's, the dummy's; `pays`; `deal` |
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class

@@ -41,7 +41,7 @@ def main() -> None:
     def photograph() -> Image.Image:
         shown = Image.fromarray(PHOTOGRAPH.paint(game, 0, names, open_hands=True))
         shown.thumbnail((given.width, given.width))
-        return shown.quantize(64, dither=Image.Dither.NONE)
+        return shown.quantize(32, dither=Image.Dither.NONE)
 
     film = [photograph()]
     for agent in env.agent_iter():
@@ -59,7 +59,7 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "hand.svg").write_text(DRAWING.paint(game, 0, names, open_hands=True))
     film[0].save(
-        given.out / "hand.gif", save_all=True, append_images=film[1:], duration=700, loop=0
+        given.out / "hand.gif", save_all=True, append_images=film[1:], duration=800, loop=0
     )
 
 

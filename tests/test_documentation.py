@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import runpy
 import shlex
 import subprocess
 import sys
@@ -25,18 +24,20 @@ from german_whist.cli import COMMANDS, main, parsed
 from german_whist.training.presets import load_settings, split_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FILE = re.compile(r"# ([\w./]+\.py)$")
+sys.path.insert(0, str(ROOT / "docs"))
+from pages import (  # noqa: E402
+    PAGES,
+    SMALLER,
+    blocks,
+    failures,
+    lay_out,
+    module_of,
+    program,
+    programs,
+    run,
+)
 
-# The smallest budgets that an example runs with here, in place of those of the page.
-SMALLER = {
-    "learn(1_000_000)": "learn(1)",
-    "n_eval_episodes=2000": "n_eval_episodes=4",
-    'render_mode="human"': 'render_mode="ansi"',
-    "num_envs=4096": "num_envs=16",
-    "SelfPlayEnv(4096": "SelfPlayEnv(16",
-    'VecEnv(256, "classic"': 'VecEnv(16, "classic"',
-}
+sys.path.pop(0)
 
 # What is run of the commands, and with what behind it: each answers within a second or two.
 RUN = {
@@ -46,47 +47,6 @@ RUN = {
     r"replay hands.jsonl (--list|--hand 3( --seat 0)?)": (),
     r"evaluate mine:Cautious --against threshold": ("--hands", "4", "--workers", "1"),
 }
-
-
-class Block(NamedTuple):
-    """A fenced block: the lines between the fences, of which the first has this number."""
-
-    page: Path
-    language: str
-    line: int
-    text: str
-
-
-def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
-    lines = (page.read_text(encoding="utf-8") if text is None else text).splitlines()
-    start: int | None = None
-    for number, line in enumerate(lines, 1):
-        if not line.startswith("```"):
-            continue
-        if start is None:
-            start = number
-            continue
-        language = lines[start - 1].removeprefix("```").strip()
-        yield Block(page, language, start + 1, "\n".join(lines[start : number - 1]) + "\n")
-        start = None
-    assert start is None, f"{page.name}: the block of line {start} has no end"
-
-
-def program(page: Path, text: str | None = None) -> str:
-    """The examples of a page as one program."""
-    lines: list[str] = []
-    for block in blocks(page, text):
-        if block.language == "python":
-            lines += [""] * (block.line - 1 - len(lines)) + block.text.splitlines()
-    return "\n".join(lines) + "\n" if lines else ""
-
-
-def programs() -> dict[Path, str]:
-    return {page: told for page in PAGES if (told := program(page))}
-
-
-def module_of(page: Path) -> str:
-    return f"page_{page.stem.lower()}.py"
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:
@@ -297,19 +257,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to run examples and commands in, with the files that the pages speak of."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for page in PAGES:
-        for block in blocks(page):
-            if found := FILE.match(block.text.splitlines()[0]):
-                (tmp_path / found[1]).write_text(block.text, encoding="utf-8")
-    (tmp_path / "my.yaml").write_text("decisions: 1000\n", encoding="utf-8")
-    game = german_whist.Game("classic", seed=1)
-    records: list[german_whist.GameRecord] = []
-    for number in range(3):
-        game.deal(1, number)
-        while not game.over:
-            game.play(game.legal()[0])
-        records.append(german_whist.record_of(game))
-    german_whist.write_records("hands.jsonl", records)
+    lay_out(tmp_path)
     return tmp_path
 
 
@@ -323,12 +271,15 @@ def test_every_smaller_budget_stands_in_for_one_of_a_page() -> None:
 @pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
 @pytest.mark.parametrize("page", programs(), ids=lambda page: page.name)
 def test_the_examples_of_a_page_run(page: Path, desk: Path) -> None:
-    text = program(page)
-    for large, small in SMALLER.items():
-        text = text.replace(large, small)
-    file = desk / module_of(page)
-    file.write_text(text, encoding="utf-8")
-    runpy.run_path(str(file))
+    run(page, desk)
+
+
+def test_a_block_that_fails_is_told_with_its_line(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n\n```python\none = 1\n```\n\n```python\none / 0\n```\n")
+    assert failures([page]) == ["page.md:8: the example fails: ZeroDivisionError: division by zero"]
+    page.write_text("# A page\n\n```python\none = 1\n```\n")
+    assert failures([page]) == []
 
 
 # -- commands

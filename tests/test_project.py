@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import importlib
 import re
 import subprocess
 import sys
@@ -243,9 +243,7 @@ def readme() -> str:
     return (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_names_every_rule_set_and_every_make_target() -> None:
-    for name, rules in german_whist.named_rules().items():
-        assert f"| `{name}` | {rules.about} |" in readme()
+def test_the_make_targets_that_the_readme_names_are_there() -> None:
     targets = re.findall(r"^make (\w+)$", readme(), re.MULTILINE)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert {"test", "train"} <= {*targets}
@@ -254,12 +252,11 @@ def test_the_readme_names_every_rule_set_and_every_make_target() -> None:
 
 
 def _writer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("write", ROOT / "docs" / "write.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        return importlib.import_module("write")
+    finally:
+        sys.path.pop(0)
 
 
 def test_the_pages_made_from_code_are_up_to_date() -> None:
@@ -268,8 +265,9 @@ def test_the_pages_made_from_code_are_up_to_date() -> None:
         assert written == text, f"docs/{name} is out of date: make docs"
 
 
-def test_links_in_pages_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+def test_links_of_the_pages_at_the_top_lead_somewhere() -> None:
+    # Those of the others are held by the site.
+    for page in ROOT.glob("*.md"):
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page} links to {target}"

@@ -147,11 +147,17 @@ def _too_much(word: str, words: list[str], parser: _Parser, module: ModuleType) 
     return f"there is no option {name}" + (near or f": {parser.prog} --help lists them")
 
 
-def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
-    """The module of a command and its arguments; nothing is run."""
+def parser_of(name: str) -> tuple[ModuleType, _Parser]:
+    """The module of a command, and what reads its words."""
     module = importlib.import_module(f".commands.{name}", __package__)
     parser = _Parser(prog=f"german-whist {name}", description=module.__doc__)
     module.add_arguments(parser)
+    return module, parser
+
+
+def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
+    """The module of a command and its arguments; nothing is run."""
+    module, parser = parser_of(name)
     return module, _parsed(parser, words, module)
 
 
