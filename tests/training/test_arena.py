@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from german_whist.training.arena import evaluate as evaluate_in_secret
 from german_whist.training.arena import kernels as k
 from german_whist.training.arena import ladder as ladder_in_secret
 from german_whist.training.arena.play import Setting, Tally, play_chunk
+from german_whist.training.arena.run import ArenaOptions
 from german_whist.training.arena.workers import Bench
 from support import KEY
 
@@ -511,3 +513,9 @@ def test_a_ladder_ranks_everybody_against_everybody() -> None:
 def test_a_ladder_has_each_player_once() -> None:
     with pytest.raises(ValueError, match="stands twice"):
         ladder(["random", "random"])
+
+
+def test_the_options_of_evaluate_and_ladder_are_those_of_the_arena() -> None:
+    taken = inspect.signature(Arena).parameters.values()
+    keywords = {each.name for each in taken if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    assert {*ArenaOptions.__annotations__} == keywords - {"anchor", "rated"}

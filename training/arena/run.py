@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from .results import (
 )
 from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 DEFAULT_HANDS = 10_000
 # Pairs in a chunk: many are played faster, few stop sooner and spread better over workers.
 _MOST_CHUNK, _LEAST_CHUNK, _OPEN_CHUNK = 512, 8, 64
@@ -58,8 +61,24 @@ _TRIAL_DRAWS = np.uint64(1 << 11)
 _LEAST_PAIRS = 128
 _MOST_PAIRS = 1 << 40
 
-Progress = Callable[["Arena"], None]
 Records = Callable[[str], object]
+
+
+class ArenaOptions(TypedDict, total=False):
+    """How `evaluate` and `ladder` play: the keywords of `Arena`, which tells what they mean."""
+
+    hands: int | None
+    until: float | None
+    match: Match | None
+    seed: int
+    key: str | None
+    workers: int
+    on: str
+    play_out: bool
+    records: Records | None
+
+
+Progress = Callable[["Arena"], None]
 
 
 @dataclass
@@ -451,7 +470,7 @@ def evaluate(
     rules: RulesLike | None = None,
     *,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[ArenaOptions],
 ) -> Result:
     """Measure one player against one or more others; options as of `Arena`.
 
@@ -469,10 +488,11 @@ def ladder(
     rules: RulesLike | None = None,
     *,
     progress: Progress | None = None,
-    **options: Any,
+    anchor: str | None = None,
+    **options: Unpack[ArenaOptions],
 ) -> Result:
     """Let everybody play everybody, and rate them; options as of `Arena`."""
     if len(players) < 2:
         raise ValueError("a ladder needs two players or more")
     pairings = list(combinations(range(len(players)), 2))
-    return Arena(players, pairings, rules, rated=True, **options).play(progress)
+    return Arena(players, pairings, rules, anchor=anchor, rated=True, **options).play(progress)
