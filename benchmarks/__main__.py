@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .measure import Row, machine, table
 
-ROOMS = ("engine", "endgame", "envs", "agents", "arena", "training", "table", "gpu")
+ROOMS = ("engine", "endgame", "envs", "agents", "arena", "training", "table", "ranks", "gpu")
 
 
 def main() -> None:

@@ -18,10 +18,12 @@ import msgspec
 
 from ..engine.files import written_whole
 from ..engine.threads import usable_threads
+from .arena.remote import LOCAL, checked_place
 from .claim import claim_new, claim_numbered
 from .compare import Comparison, compare, runs_in
+from .remote_runs import RemoteRuns
 from .session import Wanted, resolved
-from .settings import SettingsError
+from .settings import Settings, SettingsError
 from .stopping import Stopped
 from .tables import REPORT
 from .trainers import trainer_kind
@@ -37,28 +39,51 @@ def train_seeds(
     folder: str | Path | None = None,
     name: str | None = None,
     say: Callable[[str], None] = print,
+    on: str = LOCAL,
     **changes: Any,
 ) -> Comparison:
-    """Train as `train` does once for each seed, in `FOLDER/seed-1` and so on, and compare them."""
+    """Train as `train` does once for each seed, in `FOLDER/seed-1` and so on, and compare them.
+
+    `on` says where: on the cores of this machine, or of a cluster of Ray (`ray`,
+    `ray://HOST:PORT`), from which the runs come back.
+    """
     wanted, base = resolved(settings, changes, folder, name)
     if len(set(seeds)) < len(seeds) or not seeds:
         raise SettingsError(f"seeds are {list(seeds)}: give each once, as in seeds=1,2,3")
     for seed in seeds:
         msgspec.structs.replace(wanted, seed=seed)  # refused before a folder is made
     trainer_kind(wanted.trainer)
+    there = None if checked_place(on) == LOCAL else RemoteRuns(on, say)
     claim = claim_numbered(base) if folder is None else claim_new(base)
     claim.release()
     folder = claim.folder
     shared = folder / _SHARED
     with written_whole(shared, "w") as file:
         file.write(wanted.as_yaml())
+    names = [f"seed {seed}" for seed in seeds]
+    if there is not None:
+        return _trained_there(folder, wanted, seeds, names, there)
     jobs = min(len(seeds), usable_threads())
     threads = wanted.threads or max(1, usable_threads() // jobs)
     commands = [
         [str(shared), f"seed={seed}", f"threads={threads}", "--run", str(folder / f"seed-{seed}")]
         for seed in seeds
     ]
-    return _trained(folder, commands, [f"seed {seed}" for seed in seeds], jobs, say)
+    return _trained(folder, commands, names, jobs, say)
+
+
+def _trained_there(
+    folder: Path, wanted: Settings, seeds: Sequence[int], names: Sequence[str], there: RemoteRuns
+) -> Comparison:
+    with ThreadPoolExecutor(len(seeds)) as pool:
+        codes = pool.map(
+            lambda seed, name: there.train(
+                name, msgspec.structs.replace(wanted, seed=seed), folder / f"seed-{seed}"
+            ),
+            seeds,
+            names,
+        )
+        return _compared(folder, names, [*codes])
 
 
 def train_seeds_on(
@@ -89,6 +114,11 @@ def _trained(
         except BaseException:
             crew.end()
             raise
+    return _compared(folder, names, codes)
+
+
+def _compared(folder: Path, names: Iterable[str], codes: Sequence[int]) -> Comparison:
+    """What all came to, on a page of the folder; refused if one did not come to its end."""
     if any(codes):
         failed = ", ".join(name for name, code in zip(names, codes, strict=True) if code)
         raise Stopped(

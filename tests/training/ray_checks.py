@@ -17,6 +17,11 @@ import german_whist.agents
 from german_whist.agents.checkpoint import find_checkpoint
 from german_whist.training.arena import ladder
 from german_whist.training.arena.results import Result
+from german_whist.training.checkpoint import load_state
+from german_whist.training.presets import load_settings
+from german_whist.training.ranks import digest_of
+from german_whist.training.seeds import train_seeds
+from german_whist.training.session import train
 
 AGENT = """
 import os
@@ -39,6 +44,10 @@ class Cautious(ThresholdAgent):
 """
 ray: Any = importlib.import_module("ray")
 Cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
+TINY = [
+    *("games=64", "layers=16,16", "minibatch=128", "decisions=4000", "measure_hands=40"),
+    *("final_hands=40", "yardsticks=my_agent:Mine", "threads=1", "device=cpu"),
+]
 OPTIONS: dict[str, Any] = {"hands": 2048, "seed": 3, "key": "0" * 32, "rules": "small-last"}
 
 
@@ -49,6 +58,11 @@ def told(result: Result) -> Any:
     for each in found["pairings"]:
         del each["timing"]
     return found
+
+
+def state_of(run: str) -> str:
+    """What tells the state that a run came to."""
+    return digest_of(load_state(Path(run, "state.safetensors"))[0])
 
 
 def main(folder: Path) -> None:
@@ -76,10 +90,15 @@ def main(folder: Path) -> None:
 
     there = ladder(players, on="ray", workers=2, progress=kill, **OPTIONS)
     dying = ladder(["random", "my_agent:Deadly"], on="ray", **{**OPTIONS, "hands": 64})
+    lines: list[str] = []
+    train_seeds(load_settings("tiny", TINY), [1, 2], folder="there", on="ray", say=lines.append)
+    train(load_settings("tiny", [*TINY, "seed=2"]), folder="alone", quiet=True)
     ray.shutdown()
     cluster.shutdown()
     print(json.dumps({
         "here": told(here), "there": told(there), "killed": killed, "notes": list(there.notes),
+        "lines": lines, "weights": [state_of("there/seed-2"), state_of("alone")],
+        "other": state_of("there/seed-1"),
         "complete": there.complete, "dying": list(dying.notes), "ended": dying.complete,
     }))  # fmt: skip
 

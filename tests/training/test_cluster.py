@@ -39,6 +39,10 @@ def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path:
     # Whoever kills every worker ends the run, with a sentence.
     assert not told["ended"]
     assert "3 workers in a row died on the cluster" in told["dying"][0]
+    # Trainings of several seeds come back with the weights that they come to here.
+    assert any(each.startswith("seed 1: ") and "Mine" in each for each in told["lines"])
+    there, here = told["weights"]
+    assert there == here != told["other"]
 
 
 def test_files_and_code_travel_with_a_player(
@@ -98,3 +102,16 @@ def test_where_a_run_is_played_is_checked(capsys: pytest.CaptureFixture[str]) ->
     except ImportError:
         assert main([*words, "--on", "ray"]) == 2
         assert "pip install 'german-whist[ray]'" in capsys.readouterr().err
+
+
+def test_only_runs_of_several_seeds_are_trained_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    assert main(["train", "tiny", "--on", "ray"]) == 2
+    assert "--on ray is for the runs of several seeds" in capsys.readouterr().err
+    assert main(["train", "--resume", str(tmp_path), "--on", "ray"]) == 2
+    assert "leave out --on" in capsys.readouterr().err
+    assert main(["train", "tiny", "seeds=1,2", "--on", "moon", "--run", str(tmp_path / "m")]) == 2
+    assert "on is 'moon'" in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()

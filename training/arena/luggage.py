@@ -7,7 +7,6 @@ under the same name; what lies elsewhere gets a name, which then stands in the p
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import sys
 import sysconfig
@@ -42,12 +41,17 @@ def packed(players: Iterable[Any]) -> tuple[list[Any], Luggage]:
 
 
 def unpack(luggage: Luggage, folder: Path) -> None:
-    """Write everything below a folder, and go there: modules are found in it as well."""
+    """Write everything below a folder."""
     for name, data in luggage.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    os.chdir(folder)
+
+
+def files_below(folder: Path) -> Luggage:
+    """Everything in a folder."""
+    found = sorted(each for each in folder.rglob("*") if each.is_file())
+    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in found}
 
 
 def _packed(player: str | Path, luggage: Luggage) -> str:

@@ -7,6 +7,7 @@ another; a task that nobody outlives ends the run.
 from __future__ import annotations
 
 import importlib
+import os
 import tempfile
 from collections import deque
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ class RemoteBench:
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="german-whist-")
         unpack(luggage, Path(self._folder.name))
+        # Modules are found in the folder that a process is in as well.
+        os.chdir(self._folder.name)
         self._bench = Bench(players, setting)
 
     def version(self) -> str:
@@ -162,11 +165,7 @@ class RayPool:
                 ) from error
             self._start()
             return
-        if version != package_version():
-            raise ValueError(
-                f"a machine of the cluster has german-whist {version}, and this one "
-                f"{package_version()}: install the same everywhere"
-            )
+        _check_version(version)
         self._failed_starts = 0
         self._idle.append(worker)
 
@@ -199,6 +198,19 @@ class RayPool:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _check_version(found: str) -> None:
+    if found != package_version():
+        raise ValueError(
+            f"a machine of the cluster has german-whist {found}, and this one "
+            f"{package_version()}: install the same everywhere"
+        )
+
+
+def checked_version(ray: Any) -> None:
+    """Refuse a cluster with another version of this package."""
+    _check_version(ray.get(ray.remote(num_cpus=1)(package_version).remote()))
 
 
 def cores_of_cluster(on: str) -> int:

@@ -36,6 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", type=Path, metavar="RUN", help="go on with a run, with key=value changed"
     )
+    parser.add_argument(
+        "--on", metavar="local|ray|ray://HOST:PORT",
+        help="where the runs of seeds=1,2,... are trained: here, or on a cluster of Ray",
+    )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the presets")
     parser.add_argument("--show", action="store_true", help="print all settings and what they do")
 
@@ -47,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         given = ["--show"] if arguments.show else []
         given += [*filter(None, [arguments.preset]), *arguments.words]
-        for option in ("run", "resume"):
+        for option in ("run", "resume", "on"):
             given += [f"--{option}"] if getattr(arguments, option) is not None else []
         if given:
             raise ValueError(f"--list lists the presets and takes no more: leave out {given[0]}")
@@ -61,13 +65,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resume is not None:
         if preset is not None:
             raise ValueError("--resume goes on with the settings of the run: leave out the preset")
-        if arguments.run is not None or arguments.show:
-            idle = "--show" if arguments.run is None else "--run"
+        given = [each for each in ("run", "show", "on") if getattr(arguments, each)]
+        if given:
+            idle = f"--{given[0]}"
             raise ValueError(f"--resume goes on in the run's own folder: leave out {idle}")
         return _resumed(arguments.resume, words)
     if preset is None and not words:
         raise ValueError("name a preset, as in `train quick`; --list tells which there are")
     words, seeds = split_seeds(words)
+    if seeds is None and arguments.on is not None:
+        raise ValueError(
+            f"--on {arguments.on} is for the runs of several seeds, as in seeds=1,2,3: one "
+            "training in several processes is begun by torchrun"
+        )
     settings = load_settings(preset, words)
     if arguments.show:
         print(as_help(settings), end="")
@@ -79,7 +89,11 @@ def run(arguments: argparse.Namespace) -> int:
         check_alone("seeds trains a run for each in a process of its own")
         from ..training.seeds import train_seeds
 
-        return _told(lambda: train_seeds(settings, seeds, folder=arguments.run, name=name))
+        return _told(
+            lambda: train_seeds(
+                settings, seeds, folder=arguments.run, name=name, on=arguments.on or "local"
+            )
+        )
     return _told(lambda: train(settings, folder=arguments.run, name=name))
 
 
