@@ -16,7 +16,7 @@ import numpy as np
 
 from .bits import NO_CARDS, ONE, bit, suit_part
 from .cards import CARDS_IN_ALL, TAKE_HIDDEN
-from .compiled import called, jit
+from .compiled import jit
 from .play import Record, suit_of
 from .rules import Rules
 from .state import EXCHANGE, KEPT, MOST_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
@@ -188,6 +188,7 @@ def keep_suits(order: np.ndarray) -> None:
 def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
     """Whether suit `a` comes before `b`: by the player's own cards, then by all else seen."""
     led = bit(view.led) if view.led != NO_CARD else NO_CARDS
+    turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
     for cards_a, cards_b in (
         (suit_part(rules.deck, a), suit_part(rules.deck, b)),
         (suit_part(view.hand, a), suit_part(view.hand, b)),
@@ -196,16 +197,11 @@ def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
         (suit_part(view.known, a), suit_part(view.known, b)),
         (suit_part(view.faced, a), suit_part(view.faced, b)),
         (suit_part(led, a), suit_part(led, b)),
+        (suit_part(turned, a), suit_part(turned, b)),
+        (suit_part(view.laid_away, a), suit_part(view.laid_away, b)),
     ):
         if cards_a != cards_b:
             return cards_a > cards_b
-    if rules.exchange == 1:
-        turned = suit_of(np.int64(view.turned)) if view.turned != NO_CARD else -1
-        if turned in (a, b):
-            return turned == a
-        laid_a, laid_b = suit_part(view.laid_away, a), suit_part(view.laid_away, b)
-        if laid_a != laid_b:
-            return laid_a > laid_b
     return view.void_draws[a] > view.void_draws[b]
 
 
@@ -305,7 +301,7 @@ def _still_needed(rules: Record, view: Record, who: int) -> int:
     return np.int64(rules.match_best_of) // 2 + 1 - np.int64(view.hands_won[who])
 
 
-@called
+@jit
 def _write_exchange(view: Record, order: np.ndarray, out: np.ndarray) -> None:
     out[_EXCHANGE] = 1 if view.phase == EXCHANGE else 0
     for seat in range(2):

@@ -63,14 +63,15 @@ def write_position(rules: Record, game: Record, seat: int, view: Record) -> None
     view.played[0] = game.played[seat]
     view.played[1] = game.played[other]
     view.faced = faced
-    view.laid_away = NO_CARDS
+    away = NO_CARDS
     view.turned = NO_CARD
     if rules.exchange == 1:
-        _write_exchange(rules, game, seat, view)
+        view.turned = turned_card(rules, game)
+        away = _known_away(rules, game, seat)
+    view.laid_away = away
     view.exchanged[0] = game.exchanged[seat]
     view.exchanged[1] = game.exchanged[other]
-    seen = game.hand[seat] | game.played[0] | game.played[1] | game.known[other] | faced
-    seen |= view.laid_away
+    seen = game.hand[seat] | game.played[0] | game.played[1] | game.known[other] | faced | away
     view.unseen = rules.deck & ~seen
     view.led = game.led_cards[trick] if phase == FOLLOW else NO_CARD
     view.other_cards = popcount(game.hand[other])
@@ -98,13 +99,13 @@ def write_position(rules: Record, game: Record, seat: int, view: Record) -> None
 
 
 @called
-def _write_exchange(rules: Record, game: Record, seat: int, view: Record) -> None:
-    """What a seat knows of the four hands: its own one laid away, and the card turned up."""
-    view.laid_away = laid_away(rules, game, seat)
+def _known_away(rules: Record, game: Record, seat: int) -> np.uint64:
+    """What a seat knows to be out of play: its own hand laid away, and the dealer's turned card."""
+    cards = laid_away(rules, game, seat)
     turned = turned_card(rules, game)
-    view.turned = turned
     if turned != NO_CARD and game.exchanged[game.dealer] == TOOK_BLIND:
-        view.laid_away |= bit(turned)
+        cards |= bit(turned)
+    return cards
 
 
 @jit

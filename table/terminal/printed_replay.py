@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ...engine.cards import SUIT_SYMBOLS, SUITS, card
 from ...engine.rules import Match
 from ..analysis import WIN, Analysis, Decision
-from ..labels import say
+from ..labels import capital, say
 from ..replay import Draw, Position, Replay, Step
 from ..words import action_symbol, match_words, percent, suit_name
 
@@ -28,7 +28,16 @@ def printed(
     yield from _heading(replay, steps[0].before, seat)
     values = {each.n: each for each in analysis.decisions} if analysis else {}
     stock = True
-    for trick in _tricks(steps):
+    exchange = [step for step in steps if step.kind == "exchanged"]
+    for step in exchange:
+        yield f"  {capital(step.text)}"
+        if step.n in values and seat in (None, step.who):
+            yield f"       {_value(values[step.n], names)}"
+    if exchange:
+        stock = False
+        yield ""
+        yield from _hands(steps[len(exchange)].before, names, seat)
+    for trick in _tricks(steps[len(exchange) :]):
         before = trick[0].before
         if stock and not before.stock_left:
             stock = False
@@ -64,6 +73,8 @@ def _heading(replay: Replay, before: Position, seat: int | None) -> Iterator[str
     if trump is not None:
         suit = SUITS.index(trump)
         trumps = say("printed.trumps", suit=suit_name(suit), symbol=SUIT_SYMBOLS[suit])
+    if before.turned is not None:
+        trumps += say("printed.turned", card=_symbol(before.turned))
     yield trumps + (say("printed.low") if before.low else "")
     yield ""
     yield from _hands(before, names, seat)

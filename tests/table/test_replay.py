@@ -13,6 +13,7 @@ from german_whist import Game, Match
 from german_whist.engine.cards import SUITS, cards
 from german_whist.engine.records import GameRecord, RecordError, record_of
 from german_whist.table.replay import replay_of
+from german_whist.table.terminal.printed_replay import printed
 from german_whist.training.arena import evaluate
 from plain_whist import PlainGame
 from support import EVERY_SET, KEY, STYLES, chosen_action, engine_rules, plain_twin
@@ -79,6 +80,20 @@ def test_a_replay_agrees_with_plain_play(name: str) -> None:
         check_position(told["final"], plain)
         assert told["result"]["pays"] == plain.pay()
         assert told["result"]["tricks"] == plain.counting
+
+
+@pytest.mark.parametrize("name", EVERY_SET)
+def test_a_printed_hand_shows_a_seat_no_card_that_it_never_saw(name: str) -> None:
+    record = played(engine_rules(name), 5)
+    for seat in (None, 0, 1):
+        text = "\n".join(printed(replay_of(record), seat=seat))
+        assert record.replay().rules.name in text
+        if record.exchange:
+            assert "turned up" in text or record.rules.faced == "never"
+            assert "keeps the hand dealt" in text or "takes the blind hand" in text
+        if seat is not None and not replay_of(record).final.open:
+            unseen = record.replay().view(seat).unseen
+            assert not [card for card in unseen if card.symbol in text]
 
 
 def check_outcome(step: dict[str, Any], events: list[list[tuple[Any, ...]]]) -> None:
