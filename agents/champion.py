@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..engine.rules import Match, Rules, load_rules
 from .base import Array, CannotPlay
 from .checkpoint import lists
 from .network import NetworkAgent
 from .shipped import CHAMPION, FIRST, FIRST_WEIGHTS, champion_for
-from .thinker import ThinkerAgent, check_playable, is_late
+from .thinker import ThinkerAgent, check_playable, is_late, shared_out
 
 LAST, WORLDS = 2, 10
 """How many tricks for the stock it thinks about, and in how many worlds."""
@@ -36,10 +34,7 @@ class Champion(NetworkAgent):
         """An action for each view."""
         if self._thinker is None:
             return super().act(views, rng)
-        actions, late = np.empty(len(views), np.int64), is_late(views, LAST)
-        actions[~late] = super().act(views[~late], rng[~late])
-        actions[late] = self._thinker.act(views[late], rng[late])
-        return actions
+        return shared_out(is_late(views, LAST), self._thinker.act, super().act, views, rng)
 
     @staticmethod
     def plays(rules: Rules) -> bool:

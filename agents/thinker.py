@@ -20,6 +20,7 @@ suit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -613,6 +614,20 @@ def is_late(views: Array, tricks: int) -> Array:
     return (left > 0) & (left <= 2 * tricks)
 
 
+def shared_out(
+    some: Array, acts: Callable[..., Array], others: Callable[..., Array], views: Array, rng: Array
+) -> Array:
+    """Actions by one player for some of the views, and by another for the rest."""
+    if not some.any():
+        return others(views, rng)
+    if some.all():
+        return acts(views, rng)
+    actions = np.empty(len(views), np.int64)
+    actions[some] = acts(views[some], rng[some])
+    actions[~some] = others(views[~some], rng[~some])
+    return actions
+
+
 def _tricks(text: str, rules: Rules) -> int:
     """How many tricks for the stock are thought about."""
     most = rules.stock_cards // 2
@@ -680,10 +695,8 @@ class ThinkerAgent(SearchAgent):
         """The best card found for each view."""
         if self._before is None:
             return super().act(views, rng)
-        actions, late = np.empty(len(views), np.int64), is_late(views, self._last)
-        actions[~late] = self._before.act(views[~late], rng[~late])
-        actions[late] = super().act(views[late], rng[late])
-        return actions
+        late = is_late(views, self._last)
+        return shared_out(late, super().act, self._before.act, views, rng)
 
     def _room(self) -> Thoughts:
         return new_thoughts(self.minds)
