@@ -66,9 +66,9 @@ Layout {THREE_LAYOUT.version}: {THREE_LAYOUT.size} places of int8, zeros and one
 
 
 SMALL_DECKS = """\
-The game of `classic` from few cards, named by suits, ranks and cards in hand: small enough for
-exact work, each about ten times the one before. `german-whist solve NAME` computes how to play
-one of them so that nobody wins against it on average. They are named wherever rules are."""
+The game of `classic` from few cards, named by suits, ranks and cards in hand, and small enough
+to be solved: `german-whist solve NAME` computes how to play so that nobody wins against it on
+average ([exploitability.md](exploitability.md)). They are named wherever rules are."""
 
 
 def _rules_page() -> str:

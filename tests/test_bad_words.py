@@ -69,6 +69,11 @@ WRONG = {
     "exploit": (
         *("", "random", "''", "missing", "random --rules quick", "champion"),
         *("random --rules missing.yaml", "random --rules quick --samples x"),
+        *("random --rules 2x6-h3", "threshold --rules classic", "nash --rules 2x8-h7"),
+    ),
+    "solve": (
+        *("", "missing", "classic", "draft", "2x4-h2 --target 0", "2x4-h2 --target nan"),
+        *("2x4-h2 --target x", "2x4-h2 --threads 0", "2x4-h2 --folder file", "2x4-h2 2x5-h2"),
     ),
     "export": (
         *("", "''", "missing", "folder", "file", "champion -o x.txt", "champion -o folder"),

@@ -242,7 +242,7 @@ def _expand(deck: Any, tricks: np.ndarray, first: np.ndarray, after: np.ndarray)
 def public_tree(rules: Rules) -> Tree:
     """The public tree of a rule set; refused where it has none or is too large."""
     if why := why_not(rules):
-        raise ValueError(f"the rules {rules.name} {why}: so they have no public tree to walk")
+        raise ValueError(f"the rules {rules.name} {why}, so they have no public tree to walk")
     if len(rules.deck) > MOST_CARDS:
         raise _too_large(rules, f"their deck has {len(rules.deck)} cards")
     deck = deck_of(rules)

@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _listed() -> str:
     parts = (
         _lines(named_rules()),
-        "Small decks for exact work: SUITSxRANKS-hHAND, each game about ten times the one before "
-        "(german-whist solve).",
+        "Small decks that german-whist solve solves, by suits, ranks and cards in hand: from 20 "
+        "thousand to ten thousand million ways to deal and play for the stock.",
         _lines(solved_rules()),
         "german-whist rules NAME explains one of them.",
     )

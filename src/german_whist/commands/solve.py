@@ -13,11 +13,12 @@ import time
 from pathlib import Path
 
 from ..agents.solved.strategy import solved_folder
+from ..engine.files import check_writable
 from ..engine.progress import Progress
 from ..engine.rules import load_rules
 
 _STEP = 1.3
-_SECONDS_UNSAVED = 120.0
+_SECONDS_UNSAVED = 300.0
 _NOTHING = 1e-9
 
 
@@ -48,9 +49,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--target is {target}: it has to be more than 0")
     if arguments.threads is not None and arguments.threads < 1:
         raise ValueError(f"--threads is {arguments.threads}: it has to be at least 1")
+    if Path(rules.name).name != rules.name:
+        raise ValueError(
+            f"the rules are called {rules.name!r}, and files are to be called after them: choose "
+            "a name without / or \\"
+        )
     folder: Path = arguments.folder or solved_folder()
     state = folder / f"{rules.name}.state.npz"
     began = saved = time.monotonic()
+    check_writable(state)
     solver = Solver(rules, arguments.threads)
     if state.exists():
         solver.restore(state)
