@@ -25,8 +25,7 @@ html_theme_options = {"navigation_with_keys": True}
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
 pygments_style, pygments_dark_style = "friendly", "github-dark"
 # A block without a language is a terminal, as in the repository's pages.
-highlight_language = "console"
-copybutton_exclude = ".linenos, .gp, .go"
+highlight_language = "bash"
 _DOCSTRING = re.compile(r"^```\{docstring\} *(\S+)\n```$", re.MULTILINE)
 
 

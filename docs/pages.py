@@ -21,7 +21,12 @@ import german_whist
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+# Those of other libraries are run where these are installed, by `interop/run.py`.
+PAGES = [
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+    *sorted(DOCS.glob("*.md")),
+    *(DOCS / "interop" / "optuna.md", DOCS / "interop" / "open_spiel.md"),
+]
 FILE = re.compile(r"# ([\w./]+\.py)$")
 
 # The smallest budgets that an example runs with, in place of those of the page.

@@ -117,7 +117,7 @@ def _settings_table(kind: type[Checked], but: tuple[str, ...]) -> str:
 def _commands_page() -> str:
     parts = [
         "# Commands",
-        "Made from the code by `make docs`; `german-whist COMMAND --help` tells the same. Every "
+        "Made from the code by `make docs`; a command's `--help` tells the same. Every "
         "command takes `--debug`, which shows a traceback of what goes wrong.",
         "\n".join([
             "| command | what it does |",

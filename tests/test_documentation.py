@@ -71,6 +71,11 @@ COMMANDS_TOLD = dict(commands())
 # -- types
 
 
+def typed_programs() -> dict[Path, str]:
+    """Those of all pages but of other libraries', whose types are unknown."""
+    return {page: text for page, text in programs().items() if page.parent.name != "interop"}
+
+
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which checkers find the package under its import name, as when installed."""
@@ -144,7 +149,7 @@ def checked(
 ) -> Checked:
     folder = tmp_path_factory.mktemp("examples")
     wrong, types = Path("wrong.md"), Path("types.md")
-    for page, text in {**programs(), wrong: program(wrong, WRONG), types: TYPES}.items():
+    for page, text in {**typed_programs(), wrong: program(wrong, WRONG), types: TYPES}.items():
         (folder / module_of(page)).write_text(text, encoding="utf-8")
     assert pytestconfig.cache is not None
     # What mypy knows of NumPy and torch is kept from run to run.
@@ -205,7 +210,7 @@ def complaints_of_pyright(folder: Path, package: Path) -> str:
 
 
 @pytest.mark.parametrize("checker", Checked._fields)
-@pytest.mark.parametrize("page", programs(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", typed_programs(), ids=lambda page: page.name)
 def test_the_examples_of_a_page_pass_a_strict_checker(
     page: Path, checker: str, checked: Checked
 ) -> None:

@@ -1,4 +1,4 @@
-"""Run the examples of this folder, each in a virtual environment of its own.
+"""Run the examples and the programs of the pages here, each in a virtual environment of its own.
 
 `python docs/interop/run.py [NAME ...]` makes `.venv-interop-NAME` beside the Makefile
 if it is not there (some minutes the first time), installs the project into it, and runs
@@ -7,8 +7,10 @@ the example. It ends with an error if one fails.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
@@ -21,6 +23,10 @@ NEEDS = {
     "torchrl": ["torch==2.13.0", "torchrl==0.14.1"],
     "supersuit": ["supersuit==3.11.0"],
     "rllib": ["torch==2.13.0", "ray[rllib]==2.60.0"],
+    "wandb": ["torch==2.13.0", "wandb"],
+    "mlflow": ["torch==2.13.0", "mlflow"],
+    "ray": ["torch==2.13.0", "ray==2.60.0"],
+    "pgx": ["jax"],
 }
 FREE = ("rllib",)
 
@@ -45,6 +51,12 @@ def prepared(name: str) -> Path:
     return python
 
 
+def program_of(page: Path) -> str:
+    """The Python blocks of a page."""
+    parts = page.read_text(encoding="utf-8").split("```")
+    return "\n".join(each.removeprefix("python\n") for each in parts if each.startswith("python\n"))
+
+
 def main() -> None:
     """Run the examples that were named, or all of them."""
     names = sys.argv[1:] or list(NEEDS)
@@ -54,7 +66,14 @@ def main() -> None:
     for name in names:
         python = prepared(name)
         print(f"\n{name}", flush=True)
-        subprocess.run([str(python), str(HOME / f"{name}_example.py")], check=True, timeout=600)
+        with tempfile.TemporaryDirectory() as folder:
+            example = HOME / f"{name}_example.py"
+            if not example.exists():
+                example = Path(folder) / f"{name}.py"
+                example.write_text(program_of(HOME / f"{name}.md"), encoding="utf-8")
+            offline = {**os.environ, "WANDB_MODE": "offline"}
+            words = [str(python), str(example)]
+            subprocess.run(words, check=True, timeout=600, cwd=folder, env=offline)
 
 
 if __name__ == "__main__":
