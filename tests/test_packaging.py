@@ -65,6 +65,11 @@ def installed(archive: Path, folder: Path) -> Path:
     return python
 
 
+def test_what_was_built_can_be_published(built: Path) -> None:
+    told = run(sys.executable, "-m", "twine", "check", "--strict", *built.iterdir(), cwd=built)
+    assert told.count("PASSED") == 2
+
+
 @pytest.mark.parametrize(("kind", "plain"), [("*.whl", "0"), ("*.tar.gz", "1")])
 def test_what_was_built_installs_elsewhere_and_plays(
     kind: str, plain: str, built: Path, tmp_path: Path
