@@ -126,6 +126,16 @@ GOLDEN = [
         (5, 5),
         (0, 0),
     ),
+    (
+        "humbug",
+        6,
+        3,
+        1,
+        "7D TS QD 7H 9H 4C 6D 9C 3C JH 8H 5D 3D 2D TH 7S 2S 6C 2C JC 8S KD 8D 3H 8C 2H "
+        "JD JS TC 4D 9S 4S 3S 7C QS QC AC 6H KH 5S AS AD 4H QH AH KS KC 5C 6S 5H 9D TD",
+        (5, 8),
+        (-2, 2),
+    ),
 ]
 
 
