@@ -43,6 +43,17 @@ def test_each_rule_set_plays_as_it_does_alone() -> None:
     assert ended > 10
 
 
+def test_what_only_an_exchange_shows_is_zero_for_the_others() -> None:
+    env = MixedSelfPlayEnv(4, ["classic", "humbug"])
+    alone = SelfPlayEnv(2, "classic").reset(seed=7)
+    now = env.reset(seed=7)
+    assert (now.observations.shape, now.masks.shape) == ((4, 638), (4, 55))
+    assert now.observations[:2, :529].tolist() == alone.observations.tolist()
+    assert not now.observations[:2, 529:].any()
+    assert not now.masks[:2, 52:].any()
+    assert now.masks[2:].nonzero()[1].tolist() == [53, 54, 53, 54]
+
+
 def test_rule_sets_are_told_apart_by_their_features() -> None:
     env = MixedSelfPlayEnv(5, ["classic", "quick"])
     for game, name in enumerate(["classic", "classic", "quick", "quick", "quick"]):
