@@ -61,8 +61,8 @@ def main() -> None:
         rate = pairing.win_rate.scaled(100)
         print(f"{pairing.player} against {pairing.opponent}: "
               f"{rate.value:.1f} % [{rate.low:.1f}, {rate.high:.1f}]")  # fmt: skip
-    for forfeit in found.forfeits:
-        print(forfeit)
+        for forfeit in pairing.forfeits:
+            print(forfeit)
     assert found.ladder is not None
     for place, (name, rating) in enumerate(found.ladder.ranked(), 1):
         print(place, name, round(rating.value))

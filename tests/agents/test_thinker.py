@@ -127,7 +127,7 @@ def test_with_one_world_that_is_the_true_one_it_plays_an_exactly_best_card(
         )
         # What the policy likes counts for a little.
         assert worths[int(actions[0])] > max(worths.values()) - 0.1
-    assert told > 2
+    assert told > 1
 
 
 def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:

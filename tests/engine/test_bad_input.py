@@ -96,7 +96,11 @@ def test_the_hidden_choice_is_refused_where_there_is_none() -> None:
     game = started()
     refused(game, lambda: game.play(52), "52 is not an action")
     draft = started("draft")
-    refused(draft, lambda: draft.play(52), "52 .*hidden card.* can not be taken now")
+    refused(
+        draft,
+        lambda: draft.play(52),
+        "52 .*hidden card.* is not to be chosen now: seat 1 is to lead",
+    )
     draft = started("draft", 2)
     assert draft.phase == "choose"
     upcard = draft.upcards[0]
@@ -135,7 +139,13 @@ def test_a_game_says_in_a_line_how_it_stands() -> None:
 
 def test_an_action_is_told_by_its_number_and_by_what_it_is() -> None:
     found = [action_text(each) for each in (0, 51, 52, 53, -1)]
-    assert found == ["0 (2C)", f"51 ({CARDS[51]})", "52 (the hidden card)", "53", "-1"]
+    assert found == [
+        "0 (2C)",
+        f"51 ({CARDS[51]})",
+        "52 (the hidden card)",
+        "53 (keep the hand)",
+        "-1",
+    ]
 
 
 def test_a_move_after_the_end_is_refused() -> None:

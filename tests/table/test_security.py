@@ -111,7 +111,7 @@ def test_agents_of_the_command_line_join_the_list(tmp_path: Path) -> None:
     [
         ({}, "action is left out"),
         ({"action": "AS", "move": 0}, "action is 'AS'"),
-        ({"action": 53, "move": 0}, "action is 53"),
+        ({"action": 55, "move": 0}, "action is 55"),
         ({"action": -1, "move": 0}, "action is -1"),
         ({"action": 1.0, "move": 0}, "action is 1.0"),
         ({"action": True, "move": 0}, "action is True"),

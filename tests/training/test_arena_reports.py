@@ -481,11 +481,11 @@ def test_a_ladder_takes_names_from_its_config(
             "a is what a=threshold and a=random",
         ),
         (["ladder", "a=random", "a=random"], "a stands twice"),
-        (["ladder", "champion", "PATH"], "there are no rules that all of these play: champion"),
-        (["evaluate", "champion", "--against", "random", "--rules", "quick"], "champion"),
+        (["ladder", "champion-1", "PATH"], "there are no rules that all of these play: champion-1"),
+        (["evaluate", "champion-1", "--against", "random", "--rules", "quick"], "champion-1"),
         (["exploit", "random"], "'random' plays any rules: name some with a small deck by --rules"),
-        (["exploit", "champion"], "can be dealt and played in up to"),
-        (["play", "PATH", "--watch", "champion"], "there are no rules that all of these play"),
+        (["exploit", "champion"], "are too large to walk"),
+        (["play", "PATH", "--watch", "champion-1"], "there are no rules that all of these play"),
     ],
 )
 def test_players_that_can_not_meet_get_a_sentence(
