@@ -27,7 +27,8 @@ class Champion(NetworkAgent):
         """`words` are `greedy`, or `sample` for the network alone."""
         rules = load_rules(rules)
         super().__init__(rules, champion_for(rules), *words, match=match, name=CHAMPION)
-        self._thinker = None if self.sample or not _thinks(rules) else _thinker(rules)
+        thinks = not self.sample and _can_think(rules)
+        self._thinker = ThinkerAgent(rules, WORLDS, f"last={LAST}") if thinks else None
         self.reads_tricks = self._thinker is not None
 
     def act(self, views: Array, rng: Array) -> Array:
@@ -46,16 +47,12 @@ class Champion(NetworkAgent):
         return True
 
 
-def _thinks(rules: Rules) -> bool:
+def _can_think(rules: Rules) -> bool:
     try:
         check_playable(rules)
     except CannotPlay:
         return False
     return True
-
-
-def _thinker(rules: Rules) -> ThinkerAgent:
-    return ThinkerAgent(rules, WORLDS, f"last={LAST}")
 
 
 class FirstChampion(NetworkAgent):

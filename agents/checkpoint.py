@@ -312,9 +312,8 @@ def policy_alone(checkpoint: Checkpoint) -> Checkpoint:
 
 def rules_wanted(wanted: Any) -> Rules:
     """Rules as they are given, or those that a checkpoint or a run plays, by its path."""
-    if not isinstance(wanted, (str, Path)) or wanted in named_rules():
-        return load_rules(wanted)
-    if not is_checkpoint(str(wanted)):
+    is_path = isinstance(wanted, (str, Path)) and wanted not in named_rules()
+    if not is_path or not is_checkpoint(str(wanted)):
         return load_rules(wanted)
     place = find_checkpoint(wanted)
     rules, *others = Checkpoint(place, {}, read_card(place)).rules
