@@ -20,6 +20,7 @@ from ..engine.layout import (
     layout_number,
     layout_of,
     real_action,
+    relabelled,
     trump_first,
     write_mask,
 )
@@ -44,7 +45,7 @@ def observe_all(
         else:
             keep_suits(order)
         encode(first, view, order, observations[index])
-        write_mask(masks[index], legal_in_view(first, view), order)
+        write_mask(masks[index], relabelled(legal_in_view(first, view), order))
 
 
 @jit

@@ -22,6 +22,7 @@ from .play import (
     deal_next,
     deal_numbered,
     legal,
+    line,
     match_over,
     new_match,
     pay,
@@ -171,9 +172,9 @@ def show(
         else:
             keep_suits(order)
         encode(rules, view, order, observation)
-    actions = legal_in_view(rules, view)
-    write_mask(mask, actions, order)
-    return relabelled(actions, order)
+    shown = relabelled(legal_in_view(rules, view), order)
+    write_mask(mask, shown)
+    return shown
 
 
 @jit
@@ -205,7 +206,7 @@ def step_one(
     over than the step itself takes. Returns what it led to, plus 8 for seat 1 to move and 16 if
     anything was paid; -1 if the action is not legal.
     """
-    plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), orders[0]
+    plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), line(orders, 0)
     real = real_action(action, order) if 0 <= action < CARDS_IN_ALL else action
     if not is_legal(legal(plan.rules, game), real):
         return -1
@@ -232,7 +233,7 @@ def show_one(
 ) -> None:
     """Show a batch of one to a seat; the arrays are those of `step_one`."""
     view, scratch = row(room, 0), row(room, 1)
-    show(row(plans, 0), row(games, 0), seat, view, scratch, orders[0], observation, mask)
+    show(row(plans, 0), row(games, 0), seat, view, scratch, line(orders, 0), observation, mask)
 
 
 # -- many games, a part of them on each thread: the last arguments say which part
@@ -290,7 +291,7 @@ def play_all(
         game = row(board.games, index)
         action = actions[place]
         if shown:
-            action = real_action(action, board.orders[index])
+            action = real_action(action, line(board.orders, index))
         led_to = advance(plan, game, action, row(board.results, index))
         board.led_to[index] = led_to
         if led_to != GOES_ON:
@@ -326,9 +327,8 @@ def step_all(
         game, result = row(board.games, index), row(board.results, index)
         result.paid[0] = 0.0
         result.paid[1] = 0.0
-        # Rows are taken where they are used: kept, each costs counting who refers to it.
-        action = real_action(actions[place], board.orders[index])
-        led_to = advance(plan, game, action, result)
+        order = line(board.orders, index)
+        led_to = advance(plan, game, real_action(actions[place], order), result)
         board.led_to[index] = led_to
         if led_to == ENDING:
             endings += 1
@@ -343,9 +343,9 @@ def step_all(
             seat,
             view,
             scratch,
-            board.orders[index],
-            observations[index],
-            masks[index],
+            order,
+            line(observations, index),
+            line(masks, index),
         )
     return endings
 
@@ -386,8 +386,8 @@ def show_all(
             np.int64(seats[index]),
             view,
             scratch,
-            orders[index],
-            observations[place],
-            masks[place],
+            line(orders, index),
+            line(observations, place),
+            line(masks, place),
         )
     return 0

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .bits import NO_CARDS, ONE, bit, suit_part
+from .bits import NO_CARDS, ONE, bit, suit_part, write_bits
 from .cards import CARDS_IN_ALL, TAKE_HIDDEN
 from .compiled import jit
 from .play import Record, suit_of
@@ -25,6 +25,7 @@ LAYOUT_VERSION = 1
 LAYOUTS = ("raw", "trump-first")
 
 _MOST_DRAWS = 13
+_VOID_PLACES = 4 * (_MOST_DRAWS + 1)
 _POINT_BITS = 7
 
 
@@ -99,7 +100,7 @@ LAYOUT = Layout(
         ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
         (
             "opponent_void",
-            4 * (_MOST_DRAWS + 1),
+            _VOID_PLACES,
             "for each suit, one-hot: how many unseen cards the opponent has drawn since it last "
             f"failed to follow that suit, 0 to {_MOST_DRAWS} or more; all zero if it never did",
         ),
@@ -267,31 +268,26 @@ def shown_action(action: int, order: np.ndarray) -> int:
 
 
 @jit
-def write_mask(out: np.ndarray, actions: np.uint64, order: np.ndarray) -> None:
-    """A set of actions as ones and zeros, in the suits' order."""
-    shown = relabelled(actions, order)
-    # A length known only when running keeps LLVM from unrolling this into 52 single
-    # stores: as a loop it becomes a few vector instructions.
-    for index in range(len(out)):
+def write_mask(out: np.ndarray, shown: np.uint64) -> None:
+    """A set of actions, as they are shown, as ones and zeros."""
+    write_bits(out, 0, shown, CARDS_IN_ALL)
+    for index in range(CARDS_IN_ALL, len(out)):
         out[index] = np.int8((shown >> np.uint64(index)) & ONE)
 
 
 @jit
-def _write_set(out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray) -> None:
-    write_mask(out[at : at + CARDS_IN_ALL], cards, order)
+def _write_set(out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray, kept: bool) -> None:
+    write_bits(out, at, cards if kept else relabelled(cards, order), CARDS_IN_ALL)
 
 
 @jit
 def _write_count(out: np.ndarray, at: int, count: int) -> None:
-    for index in range(count):
-        out[at + index] = 1
+    write_bits(out, at, bit(count) - ONE, MOST_TRICKS)
 
 
 @jit
 def _write_binary(out: np.ndarray, at: int, number: int) -> None:
-    shown = min(max(number, 0), (1 << _POINT_BITS) - 1)
-    for index in range(_POINT_BITS):
-        out[at + index] = (shown >> index) & 1
+    write_bits(out, at, np.uint64(min(max(number, 0), (1 << _POINT_BITS) - 1)), _POINT_BITS)
 
 
 @jit
@@ -302,54 +298,58 @@ def _still_needed(rules: Record, view: Record, who: int) -> int:
 
 
 @jit
-def _write_exchange(view: Record, order: np.ndarray, out: np.ndarray) -> None:
+def _write_exchange(view: Record, order: np.ndarray, kept: bool, out: np.ndarray) -> None:
     out[_EXCHANGE] = 1 if view.phase == EXCHANGE else 0
     for seat in range(2):
         start = _EXCHANGED_ME if seat == 0 else _EXCHANGED_OPPONENT
         out[start] = 1 if view.exchanged[seat] == KEPT else 0
         out[start + 1] = 1 if view.exchanged[seat] == TOOK_BLIND else 0
     turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
-    _write_set(out, _TURNED, turned, order)
-    _write_set(out, _LAID_AWAY, view.laid_away, order)
+    _write_set(out, _TURNED, turned, order, kept)
+    _write_set(out, _LAID_AWAY, view.laid_away, order, kept)
 
 
 @jit
 def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> None:
     """Write the observation of a view, its suits in the given order."""
-    _write_set(out, _OWN_HAND, view.hand, order)
-    _write_set(out, _UPCARDS, view.faced, order)
+    kept = order[0] == 0 and order[1] == 1 and order[2] == 2
+    _write_set(out, _OWN_HAND, view.hand, order, kept)
+    _write_set(out, _UPCARDS, view.faced, order, kept)
     led = bit(view.led) if view.led != NO_CARD else NO_CARDS
-    _write_set(out, _LED, led, order)
-    _write_set(out, _PLAYED_BY_ME, view.played[0], order)
-    _write_set(out, _PLAYED_BY_OPPONENT, view.played[1], order)
-    _write_set(out, _OPPONENT_KNOWN, view.known, order)
-    _write_set(out, _UNSEEN, view.unseen, order)
-    out[_TRUMPS:] = 0
+    _write_set(out, _LED, led, order, kept)
+    _write_set(out, _PLAYED_BY_ME, view.played[0], order, kept)
+    _write_set(out, _PLAYED_BY_OPPONENT, view.played[1], order, kept)
+    _write_set(out, _OPPONENT_KNOWN, view.known, order, kept)
+    _write_set(out, _UNSEEN, view.unseen, order, kept)
+    trumps = bit(4) if view.trump == NO_TRUMP else NO_CARDS
+    voids = NO_CARDS
     for place in range(4):
         suit = np.int64(order[place])
         if suit == view.trump:
-            out[_TRUMPS + place] = 1
+            trumps |= bit(place)
         since = np.int64(view.void_draws[suit])
         if since >= 0:
-            out[_OPPONENT_VOID + place * (_MOST_DRAWS + 1) + min(since, _MOST_DRAWS)] = 1
-    if view.trump == NO_TRUMP:
-        out[_TRUMPS + 4] = 1
-    out[_STAGE + (0 if view.stock_left > 0 else 1)] = 1
-    if rules.exchange == 1:
-        _write_exchange(view, order, out)
-    if view.phase != EXCHANGE:
-        out[_DECISION + np.int64(view.phase)] = 1
+            voids |= bit(place * (_MOST_DRAWS + 1) + min(since, _MOST_DRAWS))
+    write_bits(out, _TRUMPS, trumps, 5)
+    write_bits(out, _OPPONENT_VOID, voids, _VOID_PLACES)
+    out[_STAGE] = 1 if view.stock_left > 0 else 0
+    out[_STAGE + 1] = 1 if view.stock_left == 0 else 0
+    for phase in range(4):
+        out[_DECISION + phase] = 1 if view.phase == phase else 0
     out[_TO_MOVE] = view.to_move
     out[_LEADS] = view.i_lead
     out[_DEALER] = view.i_deal
-    out[_CONTRACT + np.int64(view.low)] = 1
+    out[_CONTRACT] = 1 - np.int64(view.low)
+    out[_CONTRACT + 1] = view.low
     _write_count(out, _DRAWS_LEFT, np.int64(view.stock_left) // 2)
     _write_count(out, _TRICKS_ME, np.int64(view.tricks[0]))
     _write_count(out, _TRICKS_OPPONENT, np.int64(view.tricks[1]))
-    if rules.match_target > 0 or rules.match_best_of > 0:
-        out[_MATCH] = 1
-        _write_binary(out, _NEEDS_ME, _still_needed(rules, view, 0))
-        _write_binary(out, _NEEDS_OPPONENT, _still_needed(rules, view, 1))
+    match = rules.match_target > 0 or rules.match_best_of > 0
+    out[_MATCH] = 1 if match else 0
+    _write_binary(out, _NEEDS_ME, _still_needed(rules, view, 0) if match else 0)
+    _write_binary(out, _NEEDS_OPPONENT, _still_needed(rules, view, 1) if match else 0)
+    if rules.exchange == 1:
+        _write_exchange(view, order, kept, out)
 
 
 def layout_number(layout: Any) -> int:
