@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from german_whist.engine.batch import Batch
-from german_whist.engine.device import DeviceBatch, NoDevice, check_device, placed
+from german_whist.engine.device import Device, NoDevice, check_device
 from german_whist.engine.options import options_from
 from german_whist.engine.results import RESULT
 from german_whist.engine.rollout import random_hands
@@ -54,12 +54,13 @@ def _synchronised(work: Any) -> Any:
 def _random_play() -> Row:
     from german_whist.engine import cuda_kernels
 
-    rules = placed(options_from("classic").rules_record)
-    paid, played = placed(np.zeros(HANDS, np.int64)), placed(np.zeros(HANDS, np.int64))
+    device = Device()
+    rules = device.taken(options_from("classic").rules_record)
+    paid, played = device.zeros(HANDS, np.int64), device.zeros(HANDS, np.int64)
 
     def work() -> float:
         cuda_kernels.random_hands_kernel[HANDS // 128, 128](
-            rules, np.uint64(1), np.int64(0), paid, played
+            (rules, paid, played), np.uint64(1), np.int64(0)
         )
         return 52.0 * HANDS
 
@@ -84,27 +85,33 @@ def _random_play_of_host() -> Row:
 
 def _steps(size: int, horizon: str = "hand") -> Row:
     """Steps of so many games, with random legal actions that are drawn on the device."""
+    from german_whist.engine.cuda_kernels import random_actions_of_all
+
     options = options_from("classic", horizon=horizon, layout="trump-first")
-    games = DeviceBatch(options, size)
+    games = Batch(options, size, device="cuda")
     games.start(1)
-    actions = placed(np.zeros(size, np.int64))
+    shown = *games.rows(size), games.turns()
+    games.show(games.all, shown[2], out=shown[:2])
+    told = games.place.empty((size, 2), np.float32), games.place.empty(size, np.bool_)
+    actions = games.place.empty(size, np.int64)
     steps = max(26, min(520, 2**24 // size))
 
     def work() -> float:
         for step in range(steps):
-            games.random_actions(step, actions)
-            games.step(actions)
+            games.run(size, random_actions_of_all, np.uint64(step), actions)
+            games.step(games.all, games.checked_actions(actions), *shown)
+            games.told(*told)
         return float(steps * size)
 
     speed = rate(_synchronised(work), 3)
     games.check()
-    shown = sum(each.nbytes for each in games.board.seen)
     # Records are read and written, what is shown is written.
-    moved = shown / size + 2 * (GAME.itemsize + RESULT.itemsize)
+    written = sum(each.nbytes for each in (*shown, *told)) / size
+    moved = written + 2 * (GAME.itemsize + RESULT.itemsize)
     target = 200 if size == TARGET_SIZE and horizon == "hand" else None
     note = f"{moved:.0f} bytes a step, {moved * speed / 1e9:.0f} GB/s"
     if horizon == "foreplay":
-        note += "; endings " + ("in device memory" if games.looks_up else "solved on the host")
+        note += "; endings " + ("in device memory" if games.gpu.knows_all else "solved on the host")
     return Row(
         f"steps of {size:,} games, all shown, horizon {horizon}", speed / 1e6, "M decisions/s",
         target, note=note,

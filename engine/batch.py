@@ -1,8 +1,8 @@
 """Many episodes at once: what every environment, `Games` and the trainers read and step.
 
 `Batch` begins, plays and shows episodes of one set of options, on as many threads
-as wanted. Game `i` of `n` gets the deals `i`, `i + n`, `i + 2n` ... of the seed, so
-results do not depend on the threads.
+as wanted or on a GPU. Game `i` of `n` gets the deals `i`, `i + n`, `i + 2n` ... of the
+seed, so results do not depend on the threads, nor on where the games live.
 """
 
 from __future__ import annotations
@@ -24,16 +24,19 @@ from .episodes import (
     deal_all,
     first_illegal,
     play_all,
+    rest_all,
     show_all,
     step_all,
+    told_of_all,
+    turns_of_all,
 )
 from .game import Game, IllegalAction
-from .options import Options, checked_seat
+from .options import Options, checked_seat, one_of
+from .places import DEVICES, Host, Place
 from .results import RESULT
 from .rules import Rules
 from .seeds import checked_seed, fresh_seed
 from .state import GAME, OVER, SEATS, TOOK_BLIND, VIEW
-from .threads import Threads
 from .view import View, write_views
 from .words import meant
 
@@ -83,38 +86,74 @@ def kept(state: Mapping[str, Array], name: str, count: int | None = None) -> Arr
     return found
 
 
+def _check_numbers(actions: Any, count: int) -> None:
+    """Refuse what are not so many whole numbers."""
+    if actions.shape != (count,):
+        raise IllegalAction(
+            f"actions have shape {actions.shape}: one for each of {count} games is needed"
+        )
+    if actions.dtype.kind not in "iu":
+        raise IllegalAction(f"actions are {actions.dtype}: they have to be whole numbers")
+
+
+def _place(device: str, threads: int) -> tuple[Place, Any]:
+    """Where games live; the same once more if it is a GPU."""
+    if device == "cpu":
+        return Host(threads), None
+    if threads != 1:
+        raise ValueError(f"threads is {threads}, and on a GPU each game has its own: leave it out")
+    from .device import Device
+
+    gpu = Device()
+    return gpu, gpu
+
+
 class Batch:
     """Episodes of one set of options: `start`, then `step`, or `play` and `show` by themselves."""
 
-    def __init__(self, options: Options, n: int, threads: int = 1) -> None:
+    def __init__(self, options: Options, n: int, threads: int = 1, device: str = "cpu") -> None:
+        """`n` games that live on this side, or on the `device` `cuda`.
+
+        There, what is stepped and shown are arrays of the device, nothing waits for it but what
+        is read here, and an action that is not legal is told by `check`.
+        """
         self.options: Options = options
         self.rules: Rules = options.rules
         self.n: int = n
-        self.records: Array = np.zeros(n, GAME)
-        self.orders: Array = np.zeros((n, 4), np.uint8)
-        self.legal: Array = np.zeros(n, np.uint64)
+        self.device: str = one_of("device", device, DEVICES)
+        self.place, self.gpu = _place(self.device, threads)
+        """Where they live; the device once more, None on this side."""
+        zeros = self.place.zeros
+        self.records: Any = zeros(n, GAME)
+        self.orders: Any = zeros((n, 4), np.uint8)
+        self.legal: Any = zeros(n, np.uint64)
         """The actions open in each game, as they were last shown."""
-        self.results: Array = np.zeros(n, RESULT)
+        self.results: Any = zeros(n, RESULT)
         """What each game has just paid, and how its last episode ended."""
-        self.led_to: Array = np.zeros(n, np.int8)
+        self.led_to: Any = zeros(n, np.int8)
         """What the last action in each game led to: `GOES_ON`, `NEXT_HAND`, `ENDED` or `ENDING`."""
         self.plan: Array = options.plan()
         self.board: Board = Board(
-            self.plan,
+            self.place.taken(self.plan),
             self.records,
             self.orders,
             self.results,
-            np.zeros(2 * threads, VIEW),
+            zeros(2 * threads, VIEW),
             self.legal,
             self.led_to,
+            # What threads write lies apart.
+            zeros((threads, 8), np.uint64),
         )
-        self.all: Array = np.arange(n)
+        self.all: Array = self.place.keep(np.arange(n))
+        self._width = int(np.prod(options.observation_shape))
+        self._endings = options.horizon == "foreplay"
         self.ready: bool = False
         """Whether there is something to step: not before a reset, nor after one that failed."""
         self._begun = False
-        self._threads = Threads(threads)
-        if options.horizon == "foreplay":
-            known_endings(options.rules)
+        if self._endings:
+            known = known_endings(options.rules)
+            if self.gpu is not None:
+                self.gpu.know(known, self.rules.hand)
 
     @property
     def rewards(self) -> Array:
@@ -128,7 +167,7 @@ class Batch:
 
     def run(self, size: int, kernel: Callable[..., int], *arguments: Any) -> int:
         """Run a kernel over so many games on the batch's threads; returns the sum of its counts."""
-        return self._threads.run(size, kernel, self.board, *arguments)
+        return self.place.run(size, kernel, self.board, *arguments)
 
     # -- beginning
 
@@ -159,23 +198,29 @@ class Batch:
         given = self._given_deal(wishes.get("deal"), wishes.get("dealer"))
         number, next_seed = wishes.get("number"), self.seed
         if seed is None and self._begun:
-            numbers = self.records["number"] + np.uint64(self.n)
+            numbers = self.place.fetched(self.records)["number"] + np.uint64(self.n)
         else:
             next_seed = fresh_seed() if seed is None else checked_seed(seed)
             numbers = self.all.astype(np.uint64)
         if number is not None:
             numbers = np.uint64(checked_seed(number, "number")) + self.all.astype(np.uint64)
-        self.plan["seed"] = next_seed
+        self._go_by(next_seed)
         self._begun = True
-        self.rewards[:] = 0
+        self.run(self.n, rest_all)
         self.run(len(where), begin_all, where, numbers)
         if given is not None:
+            begun = self.place.fetched(self.records)
             if wishes.get("deal") is None:
-                given.deal_cards(self.records["deal"][0, : len(self.rules.deck)], given.dealer)
-            given.record["number"] = self.records["number"]
-            self.records[:] = given.record
+                given.deal_cards(begun["deal"][0, : len(self.rules.deck)], given.dealer)
+            given.record["number"] = begun["number"]
+            self.place.write(self.records, given.record)
         self.ready = True
         return where
+
+    def _go_by(self, seed: int) -> None:
+        """Play the deals of a seed from now on."""
+        self.plan["seed"] = seed
+        self.place.write(self.board.plan, self.plan)
 
     def _checked_mask(self, mask: object, seed: int | None, was_ready: bool) -> Array:
         """The games of a `reset_mask`."""
@@ -225,16 +270,19 @@ class Batch:
         followed by the next deal.
         """
         if len(indices) != self.n:
-            self.rewards[:], self.led_to[:] = 0, GOES_ON
-        flat = observations.reshape(self.n, -1)
-        if not self.run(len(indices), step_all, indices, actions, anew, flat, masks, seats):
-            return
-        endings = indices[self.led_to[indices] == ENDING]
-        self.close(endings)
-        if anew:
-            self.deal_on(endings)
-        seats[endings] = self.records["turn"][endings]
-        observations[endings], masks[endings] = self.show(endings, seats)
+            self.run(self.n, rest_all)
+        shown = anew, observations.reshape(self.n, self._width), masks, seats
+        if self.run(len(indices), step_all, indices, actions, False, *shown) and self._endings:
+            endings, best = self._best_in_endings(indices)
+            self.run(len(endings), step_all, endings, best, True, *shown)
+
+    def _best_in_endings(self, indices: Array) -> tuple[Array, Any]:
+        """Those of these games that have come to an ending, and the tricks of their leaders."""
+        place, gpu = self.place, self.gpu
+        if gpu is not None and gpu.knows_all:
+            return indices, gpu.best(self.board, indices)
+        endings = indices[place.fetched(self.led_to)[indices] == ENDING]
+        return endings, best_tricks(place.fetched(self.records)[endings])
 
     def play(self, indices: Array, actions: Array, *, shown: bool) -> tuple[Array, Array]:
         """Play an action in each of these games: whose episode ended, and who is in a new hand.
@@ -243,7 +291,7 @@ class Batch:
         """
         if not self.run(len(indices), play_all, indices, actions, shown):
             return self.all[:0], self.all[:0]
-        led_to = self.led_to[indices]
+        led_to = self.place.fetched(self.led_to)[indices]
         endings = indices[led_to == ENDING]
         if len(endings):
             self.close(endings)
@@ -252,7 +300,8 @@ class Batch:
 
     def close(self, indices: Array) -> None:
         """End the episodes of games that stand before an ending: it counts as perfectly played."""
-        self.run(len(indices), close_all, indices, best_tricks(self.records[indices]))
+        best = best_tricks(self.place.fetched(self.records)[indices])
+        self.run(len(indices), close_all, indices, best)
 
     def abandon(self, seat: int) -> None:
         """Stop the one game where it stands, lost by this seat."""
@@ -265,7 +314,9 @@ class Batch:
 
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays: what a batch of the same options can `restore`."""
-        return {"records": self.records.view(np.uint8).copy(), "seed": self.plan["seed"].copy()}
+        self.check()
+        records = self.place.fetched(self.records)
+        return {"records": records.view(np.uint8).copy(), "seed": self.plan["seed"].copy()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Go on from what `state` gave; what does not fit is refused, and changes nothing."""
@@ -278,9 +329,9 @@ class Batch:
         records = data.view(GAME)
         if not self._could_be(records):
             raise ValueError(f"the state is not of games by the rules {self.rules.name}")
-        self.plan["seed"] = checked_seed(seed)
-        self.records[:] = records
-        self.rewards[:], self.led_to[:] = 0, GOES_ON
+        self._go_by(checked_seed(seed))
+        self.place.write(self.records, records)
+        self.run(self.n, rest_all)
         self._begun = self.ready = True
 
     def _could_be(self, records: Array) -> bool:
@@ -318,8 +369,8 @@ class Batch:
 
     def rows(self, count: int) -> tuple[Array, Array]:
         """Room for the observations and masks of so many games."""
-        observations = np.empty((count, *self.options.observation_shape), np.int8)
-        return observations, np.empty((count, self.rules.actions), np.int8)
+        empty, shape = self.place.empty, self.options.observation_shape
+        return empty((count, *shape), np.int8), empty((count, self.rules.actions), np.int8)
 
     def show(
         self,
@@ -341,27 +392,34 @@ class Batch:
             show_all,
             indices,
             seats,
-            self.orders if keep else np.empty_like(self.orders),
-            self.legal if keep else np.empty_like(self.legal),
-            observations.reshape(count, -1),
+            self.orders if keep else self.place.empty(self.orders.shape, np.uint8),
+            self.legal if keep else self.place.empty(self.legal.shape, np.uint64),
+            observations.reshape(count, self._width),
             masks,
         )
         return observations, masks
 
+    def told(self, rewards: Any, ended: Any) -> None:
+        """Write what the last step paid each seat of each game, and where an episode ended."""
+        self.run(self.n, told_of_all, rewards, ended)
+
     def turns(self) -> Array:
         """The seat to move in each game."""
-        return self.records["turn"].copy()
+        seats = self.place.empty(self.n, np.uint8)
+        self.run(self.n, turns_of_all, seats)
+        return seats
 
     def views(self, seats: Array, indices: Array | None = None) -> Array:
         """What a seat of each game may know, as `VIEW` records that share no memory with it."""
-        games = self.records if indices is None else self.records[indices]
+        records, seats = self.place.fetched(self.records), self.place.fetched(seats)
+        games = records if indices is None else records[indices]
         views = np.zeros(len(games), VIEW)
         write_views(self.options.rules_record, games, seats, views)
         return views
 
     def game(self, index: int = 0) -> Game:
         """A copy of one game as it stands, both hands and the stock open."""
-        record = self.records[self._checked_index(index)]
+        record = self.place.fetched(self.records)[self._checked_index(index)]
         return Game.of_record(self.rules, record, match=self.options.match, seed=self.seed)
 
     def view(self, index: int, seat: int) -> View:
@@ -379,12 +437,7 @@ class Batch:
     def one_for_each(self, actions: Any, count: int) -> Array:
         """Actions for so many games as an int64 array, or why they are none."""
         chosen = np.asarray(actions)
-        if chosen.shape != (count,):
-            raise IllegalAction(
-                f"actions have shape {chosen.shape}: one for each of {count} games is needed"
-            )
-        if chosen.dtype.kind not in "iu":
-            raise IllegalAction(f"actions are {chosen.dtype}: they have to be whole numbers")
+        _check_numbers(chosen, count)
         return np.ascontiguousarray(chosen, np.int64)
 
     def first_illegal(self, indices: Array, actions: Array) -> int:
@@ -394,9 +447,14 @@ class Batch:
     def checked_actions(self, actions: Any, where: Array | None = None) -> Array:
         """The actions of every game, or of those of `where`, refused unless they are legal.
 
-        There is one for each game in any case.
+        There is one for each game in any case. Where the games are out of reach, a legal action
+        comes in place of one that is not, and `check` refuses it.
         """
         self.check_ready()
+        if self.gpu is not None and where is None:
+            taken = self.gpu.taken(actions)
+            _check_numbers(taken, self.n)
+            return self.gpu.allowed(self.board, taken)
         chosen = self.one_for_each(actions, self.n)
         if where is None:
             where = self.all
@@ -406,6 +464,15 @@ class Batch:
         if wrong >= 0:
             raise IllegalAction(self._why_illegal(int(where[wrong]), int(chosen[wrong])))
         return chosen
+
+    def check(self) -> None:
+        """Refuse what was not legal since the last check, where nothing waited to do so at once."""
+        wrong = -1 if self.gpu is None else self.gpu.first_refused()
+        if wrong >= 0:
+            raise IllegalAction(
+                f"the action in game {wrong} was not legal, and another was played: actions have "
+                "to be among those of the mask"
+            )
 
     def check_ready(self) -> None:
         """Refuse to go on where nothing is dealt."""

@@ -1,32 +1,26 @@
-"""A batch whose games live on a GPU: the deals, plays and pictures of `Batch`, one thread a game.
+"""Where the games of a batch live on a GPU: its memory, and a thread for each game.
 
-What a step shows stays on the device, in arrays that torch and others take without a copy, by
-the CUDA array interface: `torch.as_tensor(seen.observations, device="cuda")`. Needs the extra
-`cuda`; in numba's simulator everything lies in plain arrays.
+`Batch(options, n, device="cuda")` asks for it. What is shown stays on the device, in arrays that
+torch and others take without a copy, by the CUDA array interface:
+`torch.as_tensor(observations, device="cuda")`. Needs the extra `cuda`. In numba's simulator all
+lies in arrays of NumPy, which only kernels may work with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import config
 
-from .batch import IllegalAction, kept
 from .endgame import Tables
-from .endings import best_tricks, known_endings
-from .episodes import ENDING
-from .options import Options
-from .results import RESULT
-from .rules import Rules
-from .seeds import checked_seed, fresh_seed
-from .state import GAME
 
 Array = np.ndarray[Any, Any]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 _BLOCK = 128
+_LAYERS = ("starts", "base", "eleven", "twelve", "thirteen")
 
 
 class NoDevice(ValueError):
@@ -49,166 +43,142 @@ def check_device() -> None:
         )
 
 
-def placed(array: Array) -> Any:
+class Device:
+    """A GPU, or numba's simulator of one."""
+
+    def __init__(self) -> None:
+        check_device()
+        self._kept: dict[int, tuple[Array, Any]] = {}
+        self._tables: list[Tables] = []
+        self._room: dict[str, Any] = {}
+        self.knows_all = False
+        """Whether every ending is found in the tables that are here; else nobody finds any here."""
+
+    def zeros(self, shape: Any, kind: Any) -> Any:
+        """Room on the device, all zeros."""
+        return _placed(np.zeros(shape, kind))
+
+    def empty(self, shape: Any, kind: Any) -> Any:
+        """Room on the device."""
+        if SIMULATED:
+            return self.zeros(shape, kind)
+        from numba import cuda
+
+        return cuda.device_array(shape, kind)
+
+    def keep(self, array: Array) -> Array:
+        """Let an array that never changes travel once; returns it."""
+        self._kept[id(array)] = array, _placed(array)
+        return array
+
+    def taken(self, array: Any) -> Any:
+        """An array on the device: what is there already as it is, others copied."""
+        if id(array) in self._kept:
+            return self._kept[id(array)][1]
+        if isinstance(array, _Simulated):
+            return array
+        if SIMULATED or isinstance(array, np.ndarray):
+            return _placed(np.asarray(array))
+        from numba import cuda
+
+        return cuda.as_cuda_array(array, sync=False)
+
+    def fetched(self, array: Any) -> Array:
+        """An array of the device, copied to this side."""
+        if isinstance(array, np.ndarray):
+            return np.array(array.view(np.ndarray))
+        return array.copy_to_host()
+
+    def write(self, array: Any, values: Any) -> None:
+        """Overwrite an array of the device with values from this side."""
+        fresh = np.empty(array.shape, array.dtype)
+        fresh[...] = values
+        if SIMULATED:
+            array[...] = fresh
+        else:
+            array.copy_to_device(fresh)
+
+    def run(self, size: int, kernel: Callable[..., int], board: Any, *arguments: Any) -> int:
+        """Start a thread for each game, and do not wait; `size` stands for what is not known."""
+        from .cuda_kernels import one_thread_each
+
+        if size:
+            arrays = tuple(
+                self.taken(each) if getattr(each, "shape", ()) else each for each in arguments
+            )
+            one_thread_each(kernel)[-(-size // _BLOCK), min(size, _BLOCK)](size, board, arrays)
+        return size
+
+    # -- what is done here without waiting
+
+    def know(self, known: list[Tables], cards: int) -> None:
+        """Take tables along, if they hold all endings of so many cards."""
+        self.knows_all = all(each.cards >= cards for each in known)
+        if self.knows_all:
+            self._tables = [_placed_tables(each) for each in known]
+
+    def best(self, board: Any, indices: Array) -> Any:
+        """The tricks of the leaders of those games that stand before an ending."""
+        from .cuda_kernels import look_up_all
+
+        best = self._kept_room("best", len(board.games), np.int64)
+        for tables in self._tables:
+            self.run(len(indices), look_up_all, board, indices, tables, best)
+        return best
+
+    def allowed(self, board: Any, actions: Any) -> Any:
+        """Actions that can be played; where one of these can not, that comes to light later."""
+        from .cuda_kernels import refuse_all
+
+        n = len(board.games)
+        taken = self._kept_room("taken", n, np.int64)
+        self.run(n, refuse_all, board, actions, taken, self._kept_room("refused", n, np.uint8))
+        return taken
+
+    def first_refused(self) -> int:
+        """The first game in which an action was not legal since the last call; -1 for none."""
+        if "refused" not in self._room:
+            return -1
+        found = np.flatnonzero(self.fetched(self._room["refused"]))
+        if not len(found):
+            return -1
+        self.write(self._room["refused"], 0)
+        return int(found[0])
+
+    def _kept_room(self, name: str, n: int, kind: Any) -> Any:
+        if name not in self._room:
+            self._room[name] = self.zeros(n, kind)
+        return self._room[name]
+
+
+class _Simulated(np.ndarray[Any, Any]):
+    """What stands for an array on a device: only kernels go over it, nobody computes with it."""
+
+    __array_ufunc__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __array_function__(self, *told: Any) -> Any:
+        raise TypeError(f"this array is on the device: {told[0]}")
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            raise TypeError(f"this array is on the device: its field {key}")
+        return super().__getitem__(key)
+
+
+def _placed(array: Array) -> Any:
     """An array on the device, copied there."""
     if SIMULATED:
-        return array.copy()
+        return np.array(array).view(_Simulated)
     from numba import cuda
 
     return cuda.to_device(np.ascontiguousarray(array))
 
 
-def fetched(array: Any) -> Array:
-    """An array of the device, copied to this side."""
-    return array.copy() if SIMULATED else array.copy_to_host()
-
-
-def placed_tables(tables: Tables) -> Tables:
+def _placed_tables(tables: Tables) -> Tables:
     """Tables of endings in the device's memory."""
-    lay = tables.lay._replace(
-        **{
-            name: placed(each)
-            for name, each in tables.lay._asdict().items()
-            if isinstance(each, np.ndarray)
-        }
-    )
-    layers = {name: placed(getattr(tables, name)) for name in ("starts", "base", *_ABOVE)}
-    return tables._replace(lay=lay, **layers)
-
-
-_ABOVE = ("eleven", "twelve", "thirteen")
-
-
-class DeviceBatch:
-    """Episodes of one set of options on a device: `start`, then `look` and `step`."""
-
-    def __init__(self, options: Options, n: int) -> None:
-        check_device()
-        from . import cuda_kernels as kernels
-
-        self.options: Options = options
-        self.rules: Rules = options.rules
-        self.n: int = n
-        self.ready: bool = False
-        self._kernels = kernels
-        self._plan = options.plan()
-        size = int(np.prod(options.observation_shape))
-        self.board = kernels.DeviceBoard(
-            placed(self._plan),
-            placed(np.zeros(n, GAME)),
-            placed(np.zeros((n, 4), np.uint8)),
-            placed(np.zeros(n, RESULT)),
-            placed(np.zeros(n, np.uint64)),
-            placed(np.zeros(n, np.int8)),
-            placed(np.full(1, n)),
-            kernels.Seen(
-                placed(np.zeros((n, size), np.int8)),
-                placed(np.zeros((n, self.rules.actions), np.int8)),
-                placed(np.zeros(n, np.uint8)),
-                placed(np.zeros((n, 2), np.float32)),
-                placed(np.zeros(n, np.bool_)),
-            ),
-        )
-        self._best = placed(np.zeros(n, np.int64))
-        self._tables: list[Tables] = []
-        self.looks_up = False
-        """Whether the device holds every ending; else this side works them out."""
-        if options.horizon == "foreplay":
-            found = known_endings(options.rules)
-            self.looks_up = all(each.cards >= self.rules.hand for each in found)
-            if self.looks_up:
-                self._tables = [placed_tables(each) for each in found]
-
-    def _launch(self, kernel: Any, *arguments: Any) -> None:
-        blocks = -(-self.n // _BLOCK), min(self.n, _BLOCK)
-        kernel[blocks](*arguments)
-
-    # -- beginning and stepping
-
-    @property
-    def seed(self) -> int:
-        """The seed whose deals are played."""
-        return int(self._plan["seed"][0])
-
-    def start(self, seed: int | None) -> Any:
-        """Begin every game with a seed's first deals, and show them."""
-        self._plan["seed"] = fresh_seed() if seed is None else checked_seed(seed)
-        board = self.board
-        self.board = board._replace(plan=placed(self._plan))
-        self._launch(self._kernels.begin_kernel, self.board, placed(np.arange(self.n, dtype="u8")))
-        self.ready = True
-        return self.look()
-
-    def look(self) -> Any:
-        """What the seats to move see: arrays on the device, written anew by every step."""
-        self._check_ready()
-        self._launch(self._kernels.look_kernel, self.board)
-        return self.board.seen
-
-    def step(self, actions: Any) -> Any:
-        """Play an action in each game, as shown; what ended is dealt anew.
-
-        `actions` are int64 on the device. What is not legal is not played, and told by `check`.
-        """
-        self._check_ready()
-        self._launch(self._kernels.step_kernel, self.board, actions)
-        if self.options.horizon == "foreplay":
-            self._close()
-        return self.board.seen
-
-    def _close(self) -> None:
-        kernels = self._kernels
-        for tables in self._tables:
-            self._launch(kernels.endings_kernel, self.board, tables, self._best)
-        if not self.looks_up:
-            endings = np.flatnonzero(fetched(self.board.led_to) == ENDING)
-            if not len(endings):
-                return
-            best = np.zeros(self.n, np.int64)
-            best[endings] = best_tricks(self.games()[endings])
-            self._best = placed(best)
-        self._launch(kernels.close_kernel, self.board, self._best)
-
-    def random_actions(self, seed: int, actions: Any) -> None:
-        """Draw an action that is legal in each game, as it was last shown."""
-        self._launch(self._kernels.random_actions_kernel, self.board, np.uint64(seed), actions)
-
-    def check(self) -> None:
-        """Wait for the device, and refuse what was not legal since the last check."""
-        wrong = int(fetched(self.board.wrong)[0])
-        if wrong < self.n:
-            self.board = self.board._replace(wrong=placed(np.full(1, self.n)))
-            raise IllegalAction(
-                f"the action in game {wrong} was not legal, and was not played: actions have to be "
-                "among those of the mask"
-            )
-
-    def _check_ready(self) -> None:
-        if not self.ready:
-            raise IllegalAction("there is nothing to step yet: call reset() first")
-
-    # -- keeping
-
-    def games(self) -> Array:
-        """The `GAME` records, copied to this side."""
-        return fetched(self.board.games)
-
-    def results(self) -> Array:
-        """The `RESULT` records, copied to this side."""
-        return fetched(self.board.results)
-
-    def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays; a `Batch` of the same options takes it as well."""
-        self.check()
-        return {"records": self.games().view(np.uint8), "seed": self._plan["seed"].copy()}
-
-    def restore(self, state: Mapping[str, Array]) -> Any:
-        """Go on from what `state` gave, here or of a `Batch`."""
-        from .batch import Batch
-
-        other = Batch(self.options, self.n)
-        other.restore(state)  # what does not fit is refused there
-        self._plan["seed"] = kept(state, "seed", 1)
-        self.board = self.board._replace(plan=placed(self._plan), games=placed(other.records))
-        self.ready = True
-        return self.look()
+    lay = tables.lay
+    moved = {
+        name: _placed(each) for name, each in lay._asdict().items() if isinstance(each, np.ndarray)
+    }
+    layers = {name: _placed(getattr(tables, name)) for name in _LAYERS}
+    return tables._replace(lay=lay._replace(**moved), **layers)

@@ -38,7 +38,7 @@ GOES_ON, NEXT_HAND, ENDED, ENDING = 0, 1, 2, 3
 
 
 class Board(NamedTuple):
-    """Everything that compiled code reads and writes of a batch; one row per game, but for two."""
+    """All that compiled code reads and writes of a batch; one row per game, but for three."""
 
     plan: np.ndarray
     """One `PLAN` record: what is played, paid and shown."""
@@ -54,6 +54,8 @@ class Board(NamedTuple):
     """The actions open in each game, as they were last shown."""
     led_to: np.ndarray
     """What the last action in each game led to."""
+    streams: np.ndarray
+    """A row for each thread, in which it keeps the stream that it draws from."""
 
 
 # -- one game
@@ -244,7 +246,7 @@ def begin_all(
     board: Board, indices: np.ndarray, numbers: np.ndarray, part: int, start: int, stop: int
 ) -> int:
     """Begin an episode in each game of `indices`, with the deal of its number."""
-    plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
+    plan, stream = row(board.plan, 0), line(board.streams, part)
     for index in indices[start:stop]:
         game = row(board.games, index)
         new_match(game)
@@ -255,7 +257,7 @@ def begin_all(
 @jit
 def deal_all(board: Board, indices: np.ndarray, part: int, start: int, stop: int) -> int:
     """The next deal of each game of `indices`, whose hand is over."""
-    plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
+    plan, stream = row(board.plan, 0), line(board.streams, part)
     for index in indices[start:stop]:
         deal_on(plan, row(board.games, index), len(board.games), stream)
     return 0
@@ -284,7 +286,7 @@ def play_all(
 
     The next hand of a match is dealt. With `shown` the actions are as they were shown.
     """
-    plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
+    plan, stream = row(board.plan, 0), line(board.streams, part)
     events = 0
     for place in range(start, stop):
         index = indices[place]
@@ -306,6 +308,7 @@ def step_all(
     board: Board,
     indices: np.ndarray,
     actions: np.ndarray,
+    closing: bool,
     anew: bool,
     observations: np.ndarray,
     masks: np.ndarray,
@@ -317,22 +320,29 @@ def step_all(
     """Play an action, as it was shown, in each game of `indices`, and show it to the next to move.
 
     What is shown goes to the rows of these games. With `anew` a hand that is over is
-    followed by the next. Returns how many have come to an ending that is to be closed.
+    followed by the next. Returns how many have come to an ending that is to be closed:
+    by this function once more, `closing`, with the leader's tricks in place of actions.
     """
-    plan, stream = row(board.plan, 0), np.zeros(1, np.uint64)
+    plan, stream = row(board.plan, 0), line(board.streams, part)
     view, scratch = row(board.room, 2 * part), row(board.room, 2 * part + 1)
     endings = 0
     for place in range(start, stop):
         index = indices[place]
         game, result = row(board.games, index), row(board.results, index)
-        result.paid[0] = 0.0
-        result.paid[1] = 0.0
         order = line(board.orders, index)
-        led_to = advance(plan, game, real_action(actions[place], order), result)
-        board.led_to[index] = led_to
-        if led_to == ENDING:
-            endings += 1
-            continue
+        if closing:
+            led_to = np.int64(board.led_to[index])
+            if led_to != ENDING:
+                continue
+            close_ending(plan, game, actions[place], result)
+        else:
+            result.paid[0] = 0.0
+            result.paid[1] = 0.0
+            led_to = advance(plan, game, real_action(actions[place], order), result)
+            board.led_to[index] = led_to
+            if led_to == ENDING:
+                endings += 1
+                continue
         if led_to != GOES_ON and anew:
             deal_on(plan, game, len(board.games), stream)
         seat = np.int64(game.turn)
@@ -390,4 +400,39 @@ def show_all(
             line(observations, place),
             line(masks, place),
         )
+    return 0
+
+
+# -- what is read of many games where they live
+
+
+@jit
+def rest_all(board: Board, part: int, start: int, stop: int) -> int:
+    """Let nothing have just been paid, or have come of anything."""
+    for index in range(start, stop):
+        result = row(board.results, index)
+        result.paid[0] = 0.0
+        result.paid[1] = 0.0
+        board.led_to[index] = GOES_ON
+    return 0
+
+
+@jit
+def turns_of_all(board: Board, seats: np.ndarray, part: int, start: int, stop: int) -> int:
+    """The seat to move in each game."""
+    for index in range(start, stop):
+        seats[index] = row(board.games, index).turn
+    return 0
+
+
+@jit
+def told_of_all(
+    board: Board, rewards: np.ndarray, ended: np.ndarray, part: int, start: int, stop: int
+) -> int:
+    """What each game has just paid, and whether its episode ended."""
+    for index in range(start, stop):
+        result = row(board.results, index)
+        rewards[index, 0] = result.paid[0]
+        rewards[index, 1] = result.paid[1]
+        ended[index] = board.led_to[index] >= ENDED
     return 0

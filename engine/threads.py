@@ -54,4 +54,4 @@ class Threads:
         return self._pool
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Threads, (self.count,)
+        return type(self), (self.count,)

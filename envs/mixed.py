@@ -39,6 +39,7 @@ class MixedSelfPlayEnv:
         *,
         copy: bool = True,
         threads: int = 1,
+        device: str = "cpu",
         **options: Unpack[GameOptions],
     ) -> None:
         """The options are those of `SelfPlayEnv`, for every rule set alike."""
@@ -52,7 +53,9 @@ class MixedSelfPlayEnv:
         ends = [self.num_envs * k // len(loaded) for k in range(len(loaded) + 1)]
         self._spans = [slice(*ends) for ends in pairwise(ends)]
         self._parts = [
-            SelfPlayEnv(span.stop - span.start, each, copy=copy, threads=threads, **options)
+            SelfPlayEnv(
+                span.stop - span.start, each, copy=copy, threads=threads, device=device, **options
+            )
             for each, span in zip(loaded, self._spans, strict=True)
         ]
         self.actions: int = max(each.actions for each in loaded)

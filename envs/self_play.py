@@ -1,7 +1,8 @@
 """Both seats at once, for self-play trainers: whoever is to move in each of `n` games.
 
 Everything comes as NumPy arrays with one row per game, fresh each step, which
-`torch.from_numpy` wraps without copying.
+`torch.from_numpy` wraps without copying. With `device="cuda"` games and arrays live on a GPU,
+where `torch.as_tensor(array, device="cuda")` does the same.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ..engine.batch import Array, Batch, checked_count
-from ..engine.episodes import ENDED, GOES_ON
+from ..engine.episodes import GOES_ON
 from ..engine.options import GameOptions, Options, RulesLike, named_options, options_from
 from ..engine.rules import Rules
 from ..engine.view import View
@@ -70,48 +71,71 @@ class SelfPlayEnv:
         *,
         copy: bool = True,
         threads: int = 1,
+        device: str = "cpu",
         **options: Unpack[GameOptions],
     ) -> None:
         """The options are those of `german_whist_v0`; without `copy` buffers are reused.
 
         On several `threads` the games are played in parts at once, which changes nothing else.
+        On the `device` `cuda` each game has a thread of the GPU's: actions come from there, a
+        step does not wait for them, and what is not legal is told by `batch.check()`.
         """
         self.options: Options = options_from(rules, **options)
         self.rules: Rules = self.options.rules
         self.num_envs: int = checked_count(num_envs, "num_envs")
         self.single_observation_space: spaces.Box = observation_box(self.options)
         self.single_action_space: spaces.Discrete = action_space(self.options)
-        self.batch: Batch = Batch(self.options, self.num_envs, checked_count(threads, "threads"))
+        self.batch: Batch = Batch(
+            self.options, self.num_envs, checked_count(threads, "threads"), device
+        )
         """The games behind it, both hands open: for trainers, not for players."""
-        self._rows = None if copy else self.batch.rows(self.num_envs)
-        self.begun: Array = self.batch.all
+        self._round = None if copy else self._room()
+        self._reset: Array | None = self.batch.all
+        if device == "cpu":
+            prepare()
+
+    def _room(self) -> Round:
+        """Room for what a step shows."""
+        empty = self.batch.place.empty
+        return Round(
+            *self.batch.rows(self.num_envs),
+            seats=empty(self.num_envs, np.uint8),
+            rewards=empty((self.num_envs, 2), np.float32),
+            ended=empty(self.num_envs, np.bool_),
+        )
+
+    @property
+    def begun(self) -> Array:
         """The games in which the last step, or `reset`, began a hand."""
-        prepare()
+        if self._reset is not None:
+            return self._reset
+        return np.flatnonzero(self.batch.place.fetched(self.batch.led_to) != GOES_ON)
 
     def reset(self, seed: int | None = None) -> Round:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
-        self.begun = self.batch.start(seed)
+        self._reset = self.batch.start(seed)
         return self.look()
 
     def look(self) -> Round:
         """What the seats to move see now, as if nothing had just been paid or ended."""
         batch = self.batch
         batch.check_ready()
-        seats = batch.turns()
-        observations, masks = batch.show(batch.all, seats, out=self._rows)
-        nothing = np.zeros(self.num_envs, np.bool_)
-        return Round(observations, masks, seats, np.zeros((self.num_envs, 2), np.float32), nothing)
+        now = (self._round or self._room())._replace(seats=batch.turns())
+        batch.show(batch.all, now.seats, out=(now.observations, now.masks))
+        nothing = batch.place.zeros
+        return now._replace(
+            rewards=nothing((self.num_envs, 2), np.float32), ended=nothing(self.num_envs, np.bool_)
+        )
 
     def step(self, actions: Any) -> Round:
         """Play an action in every game, for the seat to move; what ended is dealt anew."""
         batch = self.batch
         chosen = batch.checked_actions(actions)
-        observations, masks = self._rows or batch.rows(self.num_envs)
-        seats = np.empty(self.num_envs, np.uint8)
-        batch.step(batch.all, chosen, observations, masks, seats)
-        self.begun = np.flatnonzero(batch.led_to != GOES_ON)
-        rewards = batch.rewards.astype(np.float32)
-        return Round(observations, masks, seats, rewards, batch.led_to >= ENDED)
+        now = self._round or self._room()
+        batch.step(batch.all, chosen, now.observations, now.masks, now.seats)
+        batch.told(now.rewards, now.ended)
+        self._reset = None
+        return now
 
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays."""
@@ -120,7 +144,7 @@ class SelfPlayEnv:
     def restore(self, state: Mapping[str, Array]) -> Round:
         """Go on from what `state` gave, in an environment of the same options."""
         self.batch.restore(state)
-        self.begun = self.batch.all[:0]
+        self._reset = self.batch.all[:0]
         return self.look()
 
     def views(self) -> Array:

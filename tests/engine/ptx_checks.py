@@ -1,6 +1,6 @@
 """Run by `test_device` where numba-cuda is: compile every kernel for a GPU, without one.
 
-`.venv-cuda/bin/python tests/engine/ptx_checks.py` prints how long each kernel's PTX is.
+`.venv-cuda/bin/python tests/engine/ptx_checks.py` prints how many lines each kernel's PTX has.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import numpy as np
 from numba import from_dtype, typeof, types
 
 from german_whist.engine import cuda_kernels as kernels
+from german_whist.engine import episodes
 from german_whist.engine.endgame import no_tables
+from german_whist.engine.episodes import Board
 from german_whist.engine.options import PLAN
 from german_whist.engine.results import RESULT
-from german_whist.engine.state import GAME, RULES
+from german_whist.engine.state import GAME, RULES, VIEW
 
 cuda: Any = numba.cuda
 
@@ -26,22 +28,26 @@ def array(kind: Any, dimensions: int = 1) -> types.Array:
     return types.Array(from_dtype(np.dtype(kind)), dimensions, "C")
 
 
-SEEN = types.NamedTuple(
-    (array("i1", 2), array("i1", 2), array("u1"), array("f4", 2), array("?")), kernels.Seen
-)
 BOARD = types.NamedTuple(
-    (array(PLAN), array(GAME), array("u1", 2), array(RESULT), array("u8"), array("i1"),
-     array("i8"), SEEN),
-    kernels.DeviceBoard,
+    (array(PLAN), array(GAME), array("u1", 2), array(RESULT), array(VIEW), array("u8"),
+     array("i1"), array("u8", 2)),
+    Board,
 )  # fmt: skip
+NUMBERS, PLACES = array("i8"), array("i8")
+SHOWN = array("i1", 2), array("i1", 2), array("u1")
 TAKES = {
-    "begin_kernel": (BOARD, array("u8")),
-    "look_kernel": (BOARD,),
-    "step_kernel": (BOARD, array("i8")),
-    "endings_kernel": (BOARD, typeof(no_tables()), array("i8")),
-    "close_kernel": (BOARD, array("i8")),
-    "random_actions_kernel": (BOARD, types.uint64, array("i8")),
-    "random_hands_kernel": (array(RULES), types.uint64, types.int64, array("i8"), array("i8")),
+    episodes.begin_all: (PLACES, array("u8")),
+    episodes.deal_all: (PLACES,),
+    episodes.play_all: (PLACES, NUMBERS, types.boolean),
+    episodes.step_all: (PLACES, NUMBERS, types.boolean, types.boolean, *SHOWN),
+    episodes.close_all: (PLACES, NUMBERS),
+    episodes.show_all: (PLACES, array("u1"), array("u1", 2), array("u8"), *SHOWN[:2]),
+    episodes.rest_all: (),
+    episodes.turns_of_all: (array("u1"),),
+    episodes.told_of_all: (array("f4", 2), array("?")),
+    kernels.refuse_all: (NUMBERS, NUMBERS, array("u1")),
+    kernels.look_up_all: (PLACES, typeof(no_tables()), NUMBERS),
+    kernels.random_actions_of_all: (types.uint64, NUMBERS),
 }
 
 
@@ -54,21 +60,28 @@ class Device:
 def main() -> None:
     """Compile all, for the A100's kind and for the H100's."""
     cuda.dispatcher.get_current_device = Device
-    names = {name for name in vars(kernels) if name.endswith("_kernel")}
-    assert names == set(TAKES), names ^ set(TAKES)
+    named = {each.__name__ for each in TAKES}
+    there = {name for room in (episodes, kernels) for name in vars(room) if name.endswith("_all")}
+    assert there <= named, there - named
+    compiled: dict[str, Any] = {
+        each.__name__: (kernels.one_thread_each(each), (types.int64, BOARD, types.Tuple(takes)))
+        for each, takes in TAKES.items()
+    }
+    arrays = types.Tuple((array(RULES), NUMBERS, NUMBERS))
+    hands = arrays, types.uint64, types.int64
+    compiled["random_hands_kernel"] = kernels.random_hands_kernel, hands
     found: dict[str, int] = {}
     for capability in ((8, 0), (9, 0)):
         Device.compute_capability = capability
-        for name, takes in TAKES.items():
-            function = getattr(kernels, name).py_func
+        for name, (function, takes) in compiled.items():
             text, _ = cuda.compile(
-                function, types.void(*takes), device=False, abi="numba", cc=capability,
+                function.py_func, types.void(*takes), device=False, abi="numba", cc=capability,
                 output="ptx",
             )  # fmt: skip
             target = "sm_{}{}".format(*capability)
             assert f".target {target}" in text
             assert ".visible .entry" in text
-            found[f"{name} {target}"] = len(text)
+            found[f"{name} {target}"] = text.count("\n")
     print(json.dumps(found))
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from german_whist import named_rules
-from german_whist.engine.device import DeviceBatch, NoDevice
+from german_whist.engine.batch import Batch
+from german_whist.engine.device import NoDevice
 from german_whist.engine.options import options_from
 
 HERE = Path(__file__).resolve().parent
@@ -40,7 +41,7 @@ def test_kernels_compile_for_gpus_that_are_not_here() -> None:
         pytest.skip("numba-cuda is not here: `make cuda` puts it into .venv-cuda (170 MB)")
     found = told_by(str(CUDA), "ptx_checks.py")
     assert {each.split()[1] for each in found} == {"sm_80", "sm_90"}
-    assert min(found.values()) > 1000
+    assert min(found.values()) > 50
 
 
 def test_where_there_is_no_gpu_that_is_told() -> None:
@@ -49,4 +50,11 @@ def test_where_there_is_no_gpu_that_is_told() -> None:
     if cuda.is_available():
         pytest.skip("there is a GPU here")
     with pytest.raises(NoDevice, match="there is no GPU that numba can use here"):
-        DeviceBatch(options_from("classic"), 4)
+        Batch(options_from("classic"), 4, device="cuda")
+
+
+def test_what_a_device_has_no_use_for_is_refused() -> None:
+    with pytest.raises(ValueError, match="threads is 2, and on a GPU each game has its own"):
+        Batch(options_from("classic"), 4, 2, "cuda")
+    with pytest.raises(ValueError, match="device is 'gpu': it has to be one of cpu, cuda"):
+        Batch(options_from("classic"), 4, device="gpu")
