@@ -102,11 +102,14 @@ def dead_links(out: Path) -> Iterator[str]:
                 yield f"{where}: {target} leads to no anchor of {other.name}"
 
 
-def main() -> None:
+def main(out: Path = ROOT / "build" / "site") -> None:
     """Make the site, or say what is wrong."""
-    out = ROOT / "build" / "site"
-    if wrong := [*pages.failures(pages.PAGES), *build(out)]:
-        sys.exit("\n".join([*wrong, f"the site is not made: {len(wrong)} faults"]))
+    print(f"running the programs of {len(pages.programs(pages.PAGES))} pages", flush=True)
+    wrong = pages.failures(pages.PAGES)
+    print("making the site", flush=True)
+    if wrong := [*wrong, *build(out)]:
+        told = "1 fault" if len(wrong) == 1 else f"{len(wrong)} faults"
+        sys.exit("\n".join([*wrong, f"the site is not made: {told}"]))
     print(f"{out / 'index.html'}: open it in a browser")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -23,7 +24,9 @@ myst_heading_anchors = 4
 html_theme = "furo"
 html_theme_options = {"navigation_with_keys": True}
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
-pygments_style, pygments_dark_style = "friendly", "github-dark"
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 # A block without a language is a terminal, as in the repository's pages.
 highlight_language = "bash"
 _DOCSTRING = re.compile(r"^```\{docstring\} *(\S+)\n```$", re.MULTILINE)
@@ -57,7 +60,21 @@ def _list_the_rest(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] += "\n".join(lines) if rest else ""
 
 
+def _reach_by_keys(
+    _app: Sphinx, _name: str, _template: str, context: dict[str, Any], _tree: object
+) -> None:
+    """Let keys scroll what is wider than a phone; give the captions of the contents a level."""
+    for part, there, wanted in (
+        ("body", "<pre>", '<pre tabindex="0">'),
+        ("body", '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+        ("furo_navigation_tree", 'role="heading"', 'role="heading" aria-level="2"'),
+    ):
+        context[part] = context.get(part, "").replace(there, wanted)
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("source-read", _show_docstrings)
     app.connect("source-read", _list_the_rest)
+    # After the theme, which makes the contents then.
+    app.connect("html-page-context", _reach_by_keys, priority=900)

@@ -7,6 +7,7 @@ the programs of all pages, the tests check their types as well.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import runpy
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,7 +117,7 @@ def run(page: Path, folder: Path) -> None:
 
 
 def failures(pages: list[Path]) -> list[str]:
-    """Run the programs of pages; what failed, each with the line of its page."""
+    """Run the programs of pages, unheard; what failed, each with the line of its page."""
     wrong: list[str] = []
     here = Path.cwd()
     for page in programs(pages):
@@ -125,7 +127,8 @@ def failures(pages: list[Path]) -> list[str]:
             sys.path.insert(0, name)
             try:
                 lay_out(folder, pages)
-                run(page, folder)
+                with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                    run(page, folder)
             except Exception as problem:
                 steps = traceback.extract_tb(problem.__traceback__)
                 lines = [step.lineno for step in steps if step.filename.endswith(module_of(page))]

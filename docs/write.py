@@ -106,11 +106,11 @@ def _settings_page() -> str:
 
 
 def _settings_table(kind: type[Checked], but: tuple[str, ...]) -> str:
-    lines = ["| setting | usually | what it does | what it takes |", "|---|---|---|---|"]
+    lines = ["| setting | usually | what it does, and what it takes |", "|---|---|---|"]
     for each in described(kind):
         if each.name not in but:
             usual = "" if each.name == "trainer" else f"`{written(each.default)}`"
-            lines.append(f"| `{each.name}` | {usual} | {each.about} | {each.takes} |")
+            lines.append(f"| `{each.name}` | {usual} | {each.about} *{each.takes}* |")
     return "\n".join(lines)
 
 

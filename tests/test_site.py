@@ -27,8 +27,11 @@ def site() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def built(site: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site by `make site`, but for the pages' programs, which `test_documentation.py` runs."""
     out = tmp_path_factory.mktemp("site") / "site"
-    assert site.build(out) == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site.pages, "PAGES", [])
+        site.main(out)
     return out
 
 
@@ -82,3 +85,29 @@ def test_pages_without_a_fault_build(site: ModuleType, tmp_path: Path) -> None:
     (docs / "index.md").write_text("# A page\n\n[other](other.md#here)\n", encoding="utf-8")
     (docs / "other.md").write_text("# Another\n\n## Here\n", encoding="utf-8")
     assert site.build(tmp_path / "out", docs) == []
+
+
+def test_a_page_that_no_contents_name_can_be_found(site: ModuleType, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    named = "# A page\n\n```{toctree}\n:hidden:\n\nnamed\n```\n"
+    (docs / "index.md").write_text(named, encoding="utf-8")
+    for name in ("named", "forgotten"):
+        (docs / f"{name}.md").write_text(f"# It is {name}\n", encoding="utf-8")
+    assert site.build(tmp_path / "out", docs) == []
+    for page in ("index", "forgotten"):
+        text = (tmp_path / "out" / f"{page}.html").read_text(encoding="utf-8")
+        contents, _, more = text.partition(">More<")
+        assert 'href="named.html">It is named' in contents
+        assert ">It is forgotten</a>" in more
+
+
+def test_a_program_that_fails_breaks_the_build(
+    site: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n\n```python\none / 0\n```\n", encoding="utf-8")
+    monkeypatch.setattr(site.pages, "PAGES", [page])
+    monkeypatch.setattr(site, "build", lambda _out: [])
+    with pytest.raises(SystemExit, match=r"page.md:4: the example fails: NameError(.|\n)*1 fault"):
+        site.main(tmp_path / "out")
