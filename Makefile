@@ -23,7 +23,7 @@ help:
 	@echo "make bench   measure the speed of the engine beside others"
 	@echo "make ladder  play the published ladder again (docs/ladder.md)"
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
-	@echo "make interop run the examples for TorchRL, RLlib and SuperSuit, each in its environment"
+	@echo "make interop run the programs of the pages for other libraries, each in its environment"
 	@echo "make cuda    bring what compiles for GPUs (170 MB), for one more test; no GPU is needed"
 	@echo "make ray     bring Ray (70 MB), for a test that plays a ladder on two nodes"
 	@echo "make docs    write the pages that are made from the code"

@@ -112,7 +112,9 @@ class MLflow(Tracker):
             self._client.log_metric(self._id, _plain(name), value, step=decisions)
 
     def on_end(self, run: Watched) -> None:
-        """The run is over, for now or for good."""
+        """The run is over, for now or for good; or it never began there, and why is told."""
+        if not self._id:
+            return
         done = run.trainer.decisions >= run.settings.decisions
         self._client.set_terminated(self._id, "FINISHED" if done else "KILLED")
 
@@ -144,8 +146,9 @@ class WandB(Tracker):
         self._run.log({**values, "decisions": decisions})
 
     def on_end(self, run: Watched) -> None:
-        """Bring everything there."""
-        self._run.finish()
+        """Bring everything there, if the run began there."""
+        if self._run is not None:
+            self._run.finish()
 
 
 def _plain(name: str) -> str:

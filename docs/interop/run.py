@@ -17,18 +17,19 @@ from pathlib import Path
 HOME = Path(__file__).resolve().parent
 ROOT = HOME.parent.parent
 
-# What each example needs besides the project. RLlib 2.60 pins an older Gymnasium and gets
-# versions of its own choice; the others get the versions that the project is tested with.
+# What each example needs besides the project. RLlib 2.60 pins an older Gymnasium, MLflow older
+# packages of other kinds, so both get versions of their own choice; the others get those that the
+# project is tested with.
 NEEDS = {
     "torchrl": ["torch==2.13.0", "torchrl==0.14.1"],
     "supersuit": ["supersuit==3.11.0"],
     "rllib": ["torch==2.13.0", "ray[rllib]==2.60.0"],
-    "wandb": ["torch==2.13.0", "wandb"],
-    "mlflow": ["torch==2.13.0", "mlflow"],
+    "wandb": ["torch==2.13.0", "wandb>=0.31"],
+    "mlflow": ["torch==2.13.0", "mlflow>=3"],
     "ray": ["torch==2.13.0", "ray==2.60.0"],
     "pgx": ["jax"],
 }
-FREE = ("rllib",)
+FREE = ("rllib", "mlflow")
 
 
 def prepared(name: str) -> Path:
@@ -69,7 +70,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             example = HOME / f"{name}_example.py"
             if not example.exists():
-                example = Path(folder) / f"{name}.py"
+                # Under a name of its own: `import ray` in a file `ray.py` would find that file.
+                example = Path(folder) / f"use_{name}.py"
                 example.write_text(program_of(HOME / f"{name}.md"), encoding="utf-8")
             offline = {**os.environ, "WANDB_MODE": "offline"}
             words = [str(python), str(example)]

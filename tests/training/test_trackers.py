@@ -85,6 +85,27 @@ def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
     assert fake.finished == 2
 
 
+class Refused(Exception):
+    """What a service says that one is not logged in to."""
+
+
+def refuse(*_args: object, **_words: object) -> Any:
+    raise Refused("log in first")
+
+
+@pytest.mark.parametrize("name", ["mlflow", "wandb"])
+def test_a_service_that_refuses_a_run_is_heard(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = SimpleNamespace(
+        init=refuse, MlflowClient=lambda _place: SimpleNamespace(get_experiment_by_name=refuse)
+    )
+    monkeypatch.setitem(sys.modules, name, service)
+    run = start(tmp_path / "run", load_settings("tiny", [*SMALL, f"callbacks={name}"]))
+    with pytest.raises(Refused, match="log in first"):
+        run.go(Lines(io.StringIO()))
+
+
 @pytest.mark.parametrize("name", ["mlflow", "wandb"])
 def test_what_is_not_installed_is_told_before_anything_is_made(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
