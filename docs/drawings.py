@@ -6,7 +6,7 @@ so that both can be read on any ground. They are narrow enough for a phone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 _WIDTH = 440
@@ -99,18 +99,18 @@ def _box(x: float, y: float, width: float, height: float, fill: str, radius: int
     )
 
 
-def _polygon(points: list[tuple[float, float]], fill: str) -> str:
+def _polygon(points: Sequence[tuple[float, float]], fill: str) -> str:
     return f"<polygon points='{' '.join(_pairs(points))}' fill='{fill}' stroke='{_LINE}'/>"
 
 
-def _arrow(points: list[tuple[float, float]]) -> str:
+def _arrow(points: Sequence[tuple[float, float]]) -> str:
     return (
         f"<polyline points='{' '.join(_pairs(points))}' fill='none' stroke='{_LINE}' "
         "stroke-width='2' marker-end='url(#tip)'/>"
     )
 
 
-def _pairs(points: list[tuple[float, float]]) -> Iterator[str]:
+def _pairs(points: Sequence[tuple[float, float]]) -> Iterator[str]:
     return (f"{x:g},{y:g}" for x, y in points)
 
 

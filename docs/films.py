@@ -19,6 +19,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.animation import FuncAnimation, PillowWriter
+from matplotlib.lines import Line2D
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
@@ -66,7 +67,7 @@ def film_of(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
     axes.legend(loc="lower right", frameon=False, fontsize=9)
     most = max(map(len, points.values()))
 
-    def draw(frame: int) -> list[mpl.lines.Line2D]:
+    def draw(frame: int) -> list[Line2D]:
         for name, line in zip(AGAINST, lines, strict=True):
             line.set_data(*zip(*points[name][: frame + 1], strict=True))
         return lines

@@ -35,6 +35,7 @@ def reference() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         linked(Path(folder))
         front = griffe.load(PACKAGE, search_paths=[folder])
+        assert isinstance(front, griffe.Module)
         pages = {each.path: _page(each) for each in _packages(front)}
     named = "\n".join(pages)
     contents = (
@@ -64,11 +65,11 @@ def _page(package: griffe.Module) -> str:
 def _gathered(package: griffe.Module) -> str:
     """What can be imported from a package, and where it is told of."""
     rows: list[str] = []
-    for name in sorted(package.exports or []):
-        member = package.members.get(str(name))
+    for name in sorted(map(str, package.exports or [])):
+        member = package.members.get(name)
         if isinstance(member, griffe.Alias) and member.target_path.startswith(f"{PACKAGE}."):
             target = member.final_target
-            home = target.module if not target.is_module else target
+            home = target.module
             at = home if home.is_package else home.parent
             page = f"{at.path}.md" if at else ""
             opening = _text(target).partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")

@@ -28,7 +28,8 @@ envs = gymnasium.make_vec(
     "german_whist/GermanWhist-v0", given.games, opponent="threshold", reward="win",
     layout="trump-first", horizon="foreplay",
 )  # fmt: skip
-places = envs.single_observation_space.shape[0]
+observation, info = envs.reset(seed=1)
+places = observation.shape[1]
 body = nn.Sequential(nn.Linear(places, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU())
 actor, critic = nn.Linear(256, 52), nn.Linear(256, 1)
 parameters = [*body.parameters(), *actor.parameters(), *critic.parameters()]
@@ -41,7 +42,6 @@ def policy(seen: torch.Tensor, mask: torch.Tensor) -> tuple[Categorical, torch.T
     return Categorical(logits=actor(hidden).masked_fill(~mask, -1e8)), critic(hidden).squeeze(-1)
 
 
-observation, info = envs.reset(seed=1)
 for iteration in range(given.iterations):
     optimizer.param_groups[0]["lr"] = given.learning_rate * (1 - iteration / given.iterations)
     rows = []
@@ -54,7 +54,7 @@ for iteration in range(given.iterations):
         observation, paid, ended, _, info = envs.step(action.numpy())
         rows.append((seen, mask, action, choice.log_prob(action), value, paid, ended))
     with torch.no_grad():
-        following = policy(torch.as_tensor(observation, dtype=torch.float32), mask)[1]
+        following = critic(body(torch.as_tensor(observation, dtype=torch.float32))).squeeze(-1)
     advantages, gained = [], torch.zeros(given.games)
     for *_, value, paid, ended in reversed(rows):  # generalised advantages, undiscounted
         going = 1 - torch.as_tensor(ended, dtype=torch.float32)

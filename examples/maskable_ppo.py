@@ -67,7 +67,8 @@ def main() -> None:
     player = player_of(learned(given.steps, given.games, given.seed))
     found = evaluate(player, ["threshold", "value:13"], hands=given.hands, seed=10**9, workers=1)
     for pairing in found.pairings:
-        print(f"{pairing.opponent}: {100 * pairing.win_rate.value:.1f} % of hands won")
+        rate, error = 100 * pairing.win_rate.value, 100 * pairing.win_rate.half_width
+        print(f"{pairing.opponent}: {rate:.1f} ± {error:.1f} % of hands won")
 
 
 if __name__ == "__main__":

@@ -279,6 +279,15 @@ def test_the_examples_of_a_page_run(page: Path, desk: Path) -> None:
     run(page, desk)
 
 
+def test_files_that_pages_speak_of_are_there() -> None:
+    """Those that are named with their folder, one of the repository's."""
+    kept = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"build", "dist", "runs"}
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for name in re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", page.read_text(encoding="utf-8")):
+            if name.partition("/")[0] in kept:
+                assert (ROOT / name).exists(), f"{page.name} speaks of {name}, which is not there"
+
+
 def test_a_block_that_fails_is_told_with_its_line(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A page\n\n```python\none = 1\n```\n\n```python\none / 0\n```\n")
