@@ -21,7 +21,7 @@ help:
 	@echo "make train   train a player in some minutes, and measure it"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure the speed of the engine beside others"
-	@echo "make ladder  play the published ladder again (docs/ladder.md)"
+	@echo "make ladder  play the published ladders again (docs/ladder.md; some hours)"
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
 	@echo "make interop run the programs of the pages for other libraries, each in its environment"
 	@echo "make cuda    bring what compiles for GPUs (170 MB), for one more test; no GPU is needed"
@@ -65,7 +65,7 @@ bench: $(READY)
 	$(RUN) -m benchmarks
 
 ladder: $(READY)
-	$(RUN) -m german_whist ladder --config ladder --markdown docs/ladder.md
+	$(RUN) docs/ladders.py
 
 strength: $(READY)
 	$(RUN) -m german_whist tablebase build --cards 13

@@ -27,8 +27,8 @@ are read so:
 - *No trumps*: no card is a trump.
 - *Every trick counts*: a trick taken adds to the gain what a middling card is worth over the
   lowest, six; in a low contract it takes six off. In a *race* nothing is worth more.
-- *An endgame that can not be known* (cards set aside): it is played by the same rule, for the
-  trick alone.
+- *An endgame that can not be known* (cards set aside, or hands exchanged): there is nothing to
+  draw, and a card kept is worth nothing in the end, so the trick is worth more than any card.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from .endgame import EndgamePlayer
 from .threshold import winners_over
 
 _TRICK = 6
-_RACE_TRICK = 1000
 _MOST_BONUS = 1000
+_ALL_THERE_IS = 2 * _MOST_BONUS
 
 
 @jit
@@ -84,7 +84,7 @@ def _gain(rules: Record, view: Record, bonus: int) -> tuple[int, int]:
     if rules.choice == 1:
         above = abs(above)
     if rules.counts_all == 1 or view.stock_left == 0:
-        trick = count * (_RACE_TRICK if rules.race > 0 else _TRICK)
+        trick = count * (_ALL_THERE_IS if rules.race > 0 or view.stock_left == 0 else _TRICK)
         above += -trick if low else trick
     return above, count
 

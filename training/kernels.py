@@ -12,8 +12,8 @@ from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit
 from ..engine.history import HISTORY_COLUMNS
 from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
-from ..engine.play import row
-from ..engine.state import GAME, VIEW
+from ..engine.play import FIRST_BLIND, SECOND_BLIND, dealt_hand, row
+from ..engine.state import EXCHANGE, GAME, UNDECIDED, VIEW
 
 
 @jit
@@ -128,7 +128,9 @@ def write_hidden(
     """What a seat does not see, for a critic that does: four sets of cards, placed as `shown`.
 
     The opponent's hand, the next card that lies face down, and of the rest of the
-    stock the cards that will be turned up and those that will be drawn unseen.
+    stock the cards that will be turned up and those that will be drawn unseen. Where hands
+    are exchanged there is no stock: the last two are the blind hands that the seat and the
+    opponent may still take.
     """
     first = row(rules, 0)
     for index in range(len(games)):
@@ -142,6 +144,11 @@ def write_hidden(
             if place == np.int64(game.drawn) + 1:
                 sets[1] |= card
             sets[2 + (place & 1)] |= card
+        if game.phase == EXCHANGE:
+            for which, asked in enumerate((seat, 1 - seat)):
+                if game.exchanged[asked] == UNDECIDED:
+                    blind = SECOND_BLIND if asked == game.dealer else FIRST_BLIND
+                    sets[2 + which] = dealt_hand(first, game, blind)
         for which in range(4):
             cards = relabelled(sets[which], orders[index])
             for place in range(CARDS_IN_ALL):

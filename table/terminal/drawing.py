@@ -261,17 +261,16 @@ def _exchange(rows: list[Line], table: Table) -> None:
     if view.turned is not None:
         turned: Line = [(say("terminal.turned_short"), "faint"), card_piece(view.turned)]
         put(rows, 3, row=0, pieces=turned)
-    if view.phase == "exchange" and view.to_move:
-        for row, action in enumerate(view.legal(), 1):
-            chosen = action == table.chosen
-            word = say(f"cards.{CHOICE_WORDS[action]}_short")
-            pieces: Line = [("▸ " if chosen else "  ", "gold"), (word, "bold" if chosen else "")]
-            put(rows, 2, row=row, pieces=pieces)
-        return
-    for row, (name, took) in enumerate(zip(table.names, view.exchanged, strict=True), 1):
-        if took is not None:
-            told = say("terminal.took_blind" if took else "terminal.kept_hand", name=tidy(name, 9))
-            put(rows, 3, row=row, pieces=[(told, "faint")])
+    asked = view.legal() if view.phase == "exchange" and view.to_move else []
+    for row, action in enumerate(asked, 1):
+        chosen = action == table.chosen
+        word = say(f"cards.{CHOICE_WORDS[action]}_short")
+        pieces: Line = [("▸ " if chosen else "  ", "gold"), (word, "bold" if chosen else "")]
+        put(rows, 2, row=row, pieces=pieces)
+    done = [each for each in zip(table.names, view.exchanged, strict=True) if each[1] is not None]
+    for row, (name, took) in enumerate(done, 1 + len(asked)):
+        told = say("terminal.took_blind" if took else "terminal.kept_hand", name=tidy(name, 9))
+        put(rows, 3, row=row, pieces=[(told, "faint")])
 
 
 def _trick(rows: list[Line], table: Table, ink: Ink, column: int, step: int) -> None:
@@ -279,7 +278,8 @@ def _trick(rows: list[Line], table: Table, ink: Ink, column: int, step: int) -> 
     view = table.view
     tricks = list(view.tricks())
     if not tricks:
-        put(rows, column, row=0, pieces=[(say("terminal.trick", n=1), "faint")])
+        if view.phase != "exchange":
+            put(rows, column, row=0, pieces=[(say("terminal.trick", n=1), "faint")])
         return
     trick = tricks[-1]
     going = trick.followed is None

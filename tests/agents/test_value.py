@@ -10,19 +10,22 @@ from german_whist.agents import make_agent
 from german_whist.engine.state import VIEW
 
 
-def value_plays(hand: str, upcard: str, unseen: str, led: str = "", **also: int) -> str:
+def value_plays(
+    hand: str, upcard: str, unseen: str, led: str = "", rules: str = "classic", **also: int
+) -> str:
     """What `value:13` plays with hearts trumps, of the classic game's foreplay."""
     view = np.zeros(1, VIEW)
     view["hand"], view["unseen"] = card_set(hand), card_set(unseen)
     view["upcards"] = 255
-    view["upcards"][0, 0] = card(upcard)
+    if upcard:
+        view["upcards"][0, 0] = card(upcard)
     view["trump"], view["stock_left"], view["to_move"] = 2, 20, 1
     view["led"], view["other_cards"] = 255, len(hand.split())
     if led:
         view["led"], view["phase"] = card(led), 1
     for name, number in also.items():
         view[name] = number
-    agent = make_agent("value:13")
+    agent = make_agent("value:13", rules)
     return str(card(int(agent.act(view, np.zeros(1, np.uint64))[0])))
 
 
@@ -44,6 +47,23 @@ def test_value_weighs_gain_against_cost(
     hand: str, upcard: str, unseen: str, led: str, plays: str
 ) -> None:
     assert value_plays(hand, upcard, unseen, led) == plays
+
+
+@pytest.mark.parametrize(
+    ("hand", "led", "low", "plays"),
+    [
+        ("2D AH", "9C", 0, "AH"),  # a trump that is kept wins nothing
+        ("2C AC", "9C", 0, "AC"),
+        ("2C KD 5H", "", 0, "KD"),
+        ("2C AC", "9C", 1, "2C"),
+        ("8C 2C AC", "9C", 1, "8C"),
+    ],
+)
+def test_without_a_stock_every_trick_is_worth_its_price(
+    hand: str, led: str, low: int, plays: str
+) -> None:
+    found = value_plays(hand, "", "4S 5S", led, rules="humbug", stock_left=0, low=low)
+    assert found == plays
 
 
 def test_in_a_low_contract_high_cards_and_trumps_are_what_it_gives_away() -> None:

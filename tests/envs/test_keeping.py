@@ -13,7 +13,9 @@ from walks import NAMES, OPTIONS, label, picks
 
 from german_whist import Games, german_whist_v0
 from german_whist.agents.random import RandomAgent
+from german_whist.engine.cards import KEEP, TAKE_BLIND
 from german_whist.engine.options import GameOptions
+from german_whist.engine.state import EXCHANGE, GAME, KEPT, TOOK_BLIND, UNDECIDED
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
@@ -104,6 +106,38 @@ def test_a_state_is_gone_on_from_elsewhere(kind: str, options: dict[str, Any]) -
     here.see(here.env.restore(state))
     here.rng = np.random.default_rng(5)
     assert here.story(60) == expected
+
+
+@pytest.mark.parametrize("kind", ["games", "self-play", "sb3", "vector SameStep"])
+def test_a_state_is_gone_on_from_in_the_middle_of_an_exchange(kind: str) -> None:
+    here, there = (Stepped(KINDS[kind]("humbug")) for _ in range(2))
+    here.begin(3)
+    # Where the others answer by themselves, some learners who deal are asked at once.
+    if kind in ("games", "self-play"):
+        here.step()
+    state = here.env.state()
+    records = state["records"].view(GAME)
+    asked = records["exchanged"][records["phase"] == EXCHANGE]
+    assert ((asked == UNDECIDED).sum(axis=1) == 1).any()
+    there.see(there.env.restore(saved(state)))
+    here.rng, there.rng = (np.random.default_rng(5) for _ in range(2))
+    assert there.story(40) == here.story(40)
+
+
+@pytest.mark.parametrize(
+    ("told", "instead"), [(KEPT, TOOK_BLIND), (UNDECIDED, TOOK_BLIND), (TOOK_BLIND, KEPT)]
+)
+def test_a_state_with_other_hands_than_the_exchange_left_is_refused(
+    told: int, instead: int
+) -> None:
+    games = Games("humbug", 20, seed=1)
+    games.step(np.array([KEEP, TAKE_BLIND] * 10))
+    state = games.state()
+    exchanged = state["records"].view(GAME)["exchanged"]
+    assert (exchanged == told).any()
+    exchanged[exchanged == told] = instead
+    with pytest.raises(ValueError, match="not of games by the rules humbug"):
+        games.restore(state)
 
 
 def test_a_restored_state_has_just_paid_and_ended_nothing() -> None:

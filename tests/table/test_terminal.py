@@ -72,6 +72,14 @@ def test_a_card_that_may_not_be_played_is_refused_with_the_reason(terminal):
     user.wait_for("last trick", "trick 2")
     assert "Not allowed" not in user.text
 
+def test_who_is_asked_to_exchange_sees_what_the_other_did(terminal):
+    user = terminal(OPPONENT, "--rules", "humbug", "--seed", "3")
+    user.wait_for("Keep your hand, or take the blind one")
+    assert re.search(r"▸ keep\b.*\n +blind\b.*\n +threshold: (blind|kept)", user.text)
+    assert "trick 1" not in user.text
+    user.press("down", "enter")
+    user.wait_for("you: blind", "Trick 1 of 13")
+
 
 def test_a_hand_that_was_left_goes_on_where_it_was(terminal):
     user = terminal(OPPONENT, "--seed", "3", "--match", "10")

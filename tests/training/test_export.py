@@ -28,11 +28,11 @@ from german_whist.training.ppo_settings import PPOSettings
 
 
 @pytest.mark.parametrize("ranks", ["closed", "real"])
-@pytest.mark.parametrize("rules", ["classic", "draft"])
+@pytest.mark.parametrize("rules", ["classic", "draft", "humbug"])
 def test_the_graph_plays_as_the_player_does(
     rules: str, ranks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = PPOSettings(rules=rules, layers=(16, 16), games=4, ranks=ranks)
+    settings = PPOSettings(rules=rules, horizon="auto", layers=(16, 16), games=4, ranks=ranks)
     trainer = PPO(settings)
     chance = np.random.default_rng(1)
     weights = {name: chance.normal(size=each.shape).astype(np.float32)

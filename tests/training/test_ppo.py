@@ -13,6 +13,7 @@ pytest.importorskip("torch")
 
 
 from german_whist import named_rules
+from german_whist.engine.cards import KEEP, TAKE_BLIND
 from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
 from german_whist.engine.options import options_from
 from german_whist.envs import SelfPlayEnv
@@ -171,6 +172,28 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
     assert ((sets[:, 2] + sets[:, 3]).sum(axis=1) == 26).all()
     assert ((sets[:, 0] + sets[:, 2] + sets[:, 3]) == unseen + upcards).all()
     assert (sets[:, 1] <= sets[:, 3]).all()
+
+
+def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
+    settings = PPOSettings(
+        rules="humbug", horizon="hand", games=8, layers=(8,), layout="raw", ranks="real"
+    )
+    trainer, answers = PPO(settings), [KEEP, TAKE_BLIND] * 4
+    [(games, _)] = trainer.games.parts()
+    deals = games.batch.records["deal"].copy()
+    for step, actions in enumerate((answers, answers[::-1], None)):
+        now = trainer.games.look()
+        trainer._take(step, now)
+        other, below, mine, theirs = trainer._buffers.at(step)[2].reshape(8, 4, 52).swapaxes(0, 1)
+        assert (other.sum(axis=1) == 13).all()
+        assert not below.any()
+        # A blind hand goes before each player's: the first is the non-dealer's, who is asked first.
+        for game, deal in enumerate(deals):
+            first, second = (sorted(deal[place::4].tolist()) for place in (0, 2))
+            shown = [np.flatnonzero(each[game]).tolist() for each in (mine, theirs)]
+            assert shown == ([first, second], [second, []], [[], []])[step]
+        if actions is not None:
+            trainer.games.step(np.array(actions))
 
 
 # -- iterations

@@ -1,0 +1,129 @@
+"""Play the published ladders, one for each rule set, and write docs/ladder.md: `make ladder`.
+
+First the champion plays against three yardsticks in every rule set, then a ladder of each. What was
+played is kept in build/ladder, a file for each, and not played again; the page tells what is
+there. With the names of rule sets only those are played.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from german_whist.engine.rules import named_rules
+
+ROOT = Path(__file__).resolve().parent.parent
+PLAYED = ROOT / "build" / "ladder"
+PAGE = ROOT / "docs" / "ladder.md"
+SEED = 17042026
+KEY = f"{SEED:032}"
+"""Of the champion's hands, so that they are the same again."""
+YARDSTICKS = {"counting": 10_000, "flat-mc:64": 10_000, "flat-mc:128,voids,playout=counting": 1_000}
+"""How many hands the champion plays against whom."""
+_TABLES = ("Ratings", "Cross table", "Stages, a hand")
+
+ABOUT = """\
+# The ladder
+
+Every rule set has a ladder of its own, and the champion plays all of them. Every deal is played
+twice with seats exchanged, and endings are exact wherever a player says so. `make ladder` plays all
+of it again, some hours of one core; what was played is kept, so it goes on where it was stopped.
+
+## The champion in every rule set
+
+Hands won, a tie counting half, and what a hand pays by the rules, with 95 % intervals:
+`german-whist evaluate champion --against PLAYER --rules NAME --hands N --seed {seed} --key {key}`,
+{hands}."""
+
+
+def play(name: str, words: Sequence[str]) -> Path:
+    """What a command of the arena finds as JSON, and as Markdown beside it; played once."""
+    found = PLAYED / f"{name}.json"
+    if not found.exists():
+        print(f"{name}: {' '.join(words)}", flush=True)
+        page = found.with_suffix(".md")
+        files = ["--markdown", str(page), "--json", str(found)]
+        subprocess.run([sys.executable, "-m", "german_whist", *words, *files], check=True)
+    return found
+
+
+def play_yardstick(rules: str, opponent: str) -> Path:
+    """The champion against one player."""
+    words = ["evaluate", "champion", "--against", opponent, "--rules", rules]
+    words += ["--hands", str(YARDSTICKS[opponent]), "--seed", str(SEED), "--key", KEY]
+    return play(f"{rules}-{opponent.partition(',')[0].replace(':', '-')}", words)
+
+
+def play_ladder(rules: str) -> Path:
+    """The ladder of a rule set: of the classic one with more players."""
+    if rules == "classic":
+        return play(rules, ["ladder", "--config", "ladder"])
+    return play(rules, ["ladder", "--config", "family", "--rules", rules])
+
+
+# -- the page
+
+
+def estimate_text(told: dict[str, float], factor: float, form: str) -> str:
+    """A figure with half of its interval."""
+    reach = factor * (told["high"] - told["low"]) / 2
+    return f"{format(factor * told['value'], form)} ± {format(reach, form.lstrip('+'))}"
+
+
+def strength_table() -> str:
+    """The champion against the yardsticks, a line for each rule set."""
+    header = ["rule set"]
+    for opponent in YARDSTICKS:
+        header += [f"won against `{opponent}`, %", "pay"]
+    lines = [header, ["---", *["--:"] * (len(header) - 1)]]
+    for rules in named_rules():
+        cells = [f"`{rules}`"]
+        for opponent in YARDSTICKS:
+            pairing = json.loads(play_yardstick(rules, opponent).read_text("utf-8"))["pairings"][0]
+            cells.append(estimate_text(pairing["win_rate"], 100, ".1f"))
+            cells.append(estimate_text(pairing["points"], 1, "+.3f"))
+        lines.append(cells)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def ladder_section(rules: str) -> Iterator[str]:
+    """The ladder of a rule set as a section of the page, without the list of its pairings."""
+    page = play_ladder(rules).with_suffix(".md").read_text("utf-8")
+    head, *sections = page.split("\n## ")
+    yield f"## {rules}"
+    yield head.strip().splitlines()[-1]
+    for section in sections:
+        title, _, text = section.partition("\n")
+        if title in _TABLES:
+            yield f"### {title}\n\n{text.strip()}"
+        if title == "How it was made":
+            command, seed, machine, time = text.strip().splitlines()[:4]
+            yield "\n".join([command, seed, machine, time])
+
+
+def main() -> None:
+    """Play what is wanted, and write the page when all of it is there."""
+    PLAYED.mkdir(parents=True, exist_ok=True)
+    everything: dict[str, Any] = named_rules()
+    wanted = sys.argv[1:] or list(everything)
+    for opponent in YARDSTICKS:
+        for rules in wanted:
+            play_yardstick(rules, opponent)
+    for rules in wanted:
+        play_ladder(rules)
+    if set(wanted) != set(everything):
+        return
+    hands = ", ".join(f"{count:,} against `{name}`" for name, count in YARDSTICKS.items())
+    parts = [ABOUT.format(seed=SEED, key=KEY, hands=hands), strength_table()]
+    for rules in everything:
+        parts += ladder_section(rules)
+    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
