@@ -8,11 +8,11 @@ there. With the names of rule sets only those are played.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from german_whist.engine.rules import named_rules
 
@@ -101,15 +101,15 @@ def ladder_section(rules: str) -> Iterator[str]:
         if title in _TABLES:
             yield f"### {title}\n\n{text.strip()}"
         if title == "How it was made":
-            command, seed, machine, time = text.strip().splitlines()[:4]
-            yield "\n".join([command, seed, machine, time])
+            # Where its files went is of no interest to others.
+            yield re.sub(r" --(json|markdown) \S+", "", text.strip())
 
 
 def main() -> None:
     """Play what is wanted, and write the page when all of it is there."""
     PLAYED.mkdir(parents=True, exist_ok=True)
-    everything: dict[str, Any] = named_rules()
-    wanted = sys.argv[1:] or list(everything)
+    everything = list(named_rules())
+    wanted = sys.argv[1:] or everything
     for opponent in YARDSTICKS:
         for rules in wanted:
             play_yardstick(rules, opponent)

@@ -72,6 +72,7 @@ def test_a_card_that_may_not_be_played_is_refused_with_the_reason(terminal):
     user.wait_for("last trick", "trick 2")
     assert "Not allowed" not in user.text
 
+
 def test_who_is_asked_to_exchange_sees_what_the_other_did(terminal):
     user = terminal(OPPONENT, "--rules", "humbug", "--seed", "3")
     user.wait_for("Keep your hand, or take the blind one")
