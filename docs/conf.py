@@ -27,6 +27,7 @@ html_copy_source = html_show_sourcelink = html_show_sphinx = False
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
+smartquotes_action = "qe"  # quotes and ellipses; `--hands` in a sentence keeps its dashes
 # A block without a language is a terminal, as in the repository's pages.
 highlight_language = "bash"
 _DOCSTRING = re.compile(r"^```\{docstring\} *(\S+)\n```$", re.MULTILINE)

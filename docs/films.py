@@ -73,7 +73,8 @@ def film_of(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
         return lines
 
     pause = [most - 1] * 8
-    film = FuncAnimation(figure, draw, frames=[*range(most), *pause])
+    # All of it comes first too: where pictures do not move, that is what is seen.
+    film = FuncAnimation(figure, draw, frames=[most - 1, *range(most), *pause])
     film.save(path, writer=PillowWriter(fps=5))
     plt.close(figure)
 

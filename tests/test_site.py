@@ -50,6 +50,11 @@ def test_every_module_stands_in_the_reference(built: Path) -> None:
             assert f">{name}<a" in page, f"{path} is not in the reference"
 
 
+def test_options_in_sentences_keep_their_dashes(built: Path) -> None:
+    page = (built / "commands.html").read_text(encoding="utf-8")
+    assert "unless --host names" in page
+
+
 def test_search_works_without_a_server(built: Path) -> None:
     page = (built / "search.html").read_text(encoding="utf-8")
     assert 'src="searchindex.js"' in page
