@@ -9,7 +9,7 @@ that names the file, the field, the value found there, what is expected and what
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import inspect
@@ -70,7 +70,7 @@ def _sentence(value: object, kind: Any, source: str, remedy: str, told: str) -> 
     text = told[: place.start()] if place else told
     about = inspect.type_info(kind)
     for name, number in _STEP.findall(steps):
-        about = _within(about, name, value)
+        about = _within(about, name, number)
         value = _item(value, name, number)
     where = steps.removeprefix(".")
     if not text.startswith(_OF_TYPES):
@@ -95,7 +95,7 @@ def _item(value: Any, name: str, number: str) -> Any:
     return value[name] if name else value[int(number)]
 
 
-def _within(about: Any, name: str, value: object) -> Any:
+def _within(about: Any, name: str, number: str) -> Any:
     """The type of an item or a field of a value of this type."""
     for each in about.types if isinstance(about, inspect.UnionType) else (about,):
         if name and isinstance(each, (inspect.StructType, inspect.DataclassType)):
@@ -105,7 +105,7 @@ def _within(about: Any, name: str, value: object) -> Any:
         elif name and isinstance(each, inspect.DictType):
             return each.value_type
         elif not name and isinstance(each, inspect.TupleType):
-            return inspect.AnyType()
+            return each.item_types[int(number)]
         elif not name and isinstance(each, inspect.CollectionType):
             return each.item_type
     return inspect.AnyType()
@@ -158,6 +158,8 @@ def _wanted(about: Any) -> str:
         return _WORDS[type(about)] + _bounds(about)
     if isinstance(about, inspect.CollectionType):
         return f"a list of {_length(about)}{_several(about.item_type)}"
+    if isinstance(about, inspect.TupleType) and len({*map(_several, about.item_types)}) == 1:
+        return f"a list of {len(about.item_types)} {_several(about.item_types[0])}"
     for kind, words in _WORDS.items():
         if isinstance(about, kind):
             return words
@@ -167,7 +169,7 @@ def _wanted(about: Any) -> str:
 def _bounds(about: Any) -> str:
     limits = (("at least", about.ge), ("more than", about.gt), ("at most", about.le),
               ("less than", about.lt))  # fmt: skip
-    told = [f"{words} {limit:g}" for words, limit in limits if limit is not None]
+    told = [f"{words} {limit:.15g}" for words, limit in limits if limit is not None]
     return f" of {' and '.join(told)}" if told else ""
 
 
@@ -195,7 +197,8 @@ def shown(value: object) -> str:
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, (list, tuple)):
-        return "a list" if value else "an empty list"
+        count = len(cast("list[Any]", value))
+        return f"a list of {count}" if count else "an empty list"
     try:
         text = repr(value)
     except ValueError:  # more digits than Python writes

@@ -14,9 +14,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, cast
+
+import msgspec
+from msgspec import Meta, Struct
 
 from .cards import CARDS, CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, card, text_of
+from .checking import converted, shown
 from .files import CanNotWrite, locked, written_whole
 from .game import Game, checked_deal
 from .rules import Match, Rules, load_rules, named_rules
@@ -24,19 +28,16 @@ from .state import SEATS
 
 Record = TypeVar("Record")
 
-RECORD_VERSION = 1
-_EXCHANGES = {CHOICE_WORDS[each]: each for each in (KEEP, TAKE_BLIND)}
-_FIELDS = (
-    *("record", "rules", "match", "seed", "number", "deal"),
-    *("dealer", "exchange", "tricks", "result", "meta"),
-)
-_MOST_HANDS = 60_000
-_MOST_POINTS = 1_000_000_000
-_NEEDED = ("record", "rules", "dealer", "tricks", "result")
-
 
 class RecordError(ValueError):
     """A game record that can not be read, or does not replay to its result."""
+
+
+class _Replays(Protocol):
+    def replay(self) -> object: ...
+
+
+Replayed = TypeVar("Replayed", bound=_Replays)
 
 
 class TrickRecord(NamedTuple):
@@ -112,59 +113,42 @@ class GameRecord:
         for trick, (told, played) in enumerate(zip(self.tricks, tricks, strict=False), 1):
             if told != played:
                 raise RecordError(f"trick {trick} is told as {told}, but was played as {played}")
-        if game.counting_tricks != self.counting_tricks or game.pays != self.pays:
-            raise RecordError(
-                f"the result is told as tricks {list(self.counting_tricks)}, pays "
-                f"{list(self.pays)}, but the cards give tricks {list(game.counting_tricks)}, "
-                f"pays {list(game.pays)}"
-            )
+        said, result = _Result.of(self), _Result.of(game)
+        if said != result:
+            raise RecordError(f"the result is told as {said}, but the cards give {result}")
         return game
 
     # -- as a line of text
 
     def to_line(self) -> str:
         """The record as one line of JSON."""
-        return json.dumps(self.as_mapping(), ensure_ascii=False, allow_nan=False)
+        return json.dumps(msgspec.to_builtins(_told(self)), ensure_ascii=False, allow_nan=False)
 
     def as_mapping(self) -> dict[str, Any]:
         """The record as JSON holds it."""
-        named = named_rules().get(self.rules.name) == self.rules
-        told: dict[str, Any] = {
-            "record": RECORD_VERSION,
-            "rules": self.rules.name if named else self.rules.as_mapping(),
-        }
-        if self.match is not None:
-            told["match"] = _match_as_mapping(self.match)
-        if self.seed is None:
-            told["deal"] = text_of(self.deal)
-        else:
-            told |= {"seed": self.seed, "number": self.number}
-        told["dealer"] = self.dealer
-        if self.exchange:
-            told["exchange"] = [CHOICE_WORDS[each] for each in self.exchange]
-        told |= {
-            "tricks": [str(trick) for trick in self.tricks],
-            "result": {"tricks": list(self.counting_tricks), "pays": list(self.pays)},
-        }
-        if self.meta:
-            told["meta"] = dict(self.meta)
-        return told
+        mapping: dict[str, Any] = json.loads(self.to_line())
+        return mapping
 
     @staticmethod
     def from_line(line: str) -> GameRecord:
         """The record in a line of JSON, played again to be sure of it."""
-        try:
-            told = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise RecordError(f"is not a line of JSON: {error}") from None
-        try:
-            record = _from_mapping(_mapping(told, "a record"))
-            record.replay()
-        except RecordError:
-            raise
-        except ValueError as error:
-            raise RecordError(str(error)) from None
-        return record
+        return record_in(line, _record)
+
+
+def record_in(line: str, made: Callable[[object], Replayed]) -> Replayed:
+    """The record that is made of what a line of JSON holds, played again to be sure of it."""
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"is not a line of JSON: {error}") from None
+    try:
+        record = made(told)
+        record.replay()
+    except RecordError:
+        raise
+    except ValueError as error:
+        raise RecordError(str(error)) from None
+    return record
 
 
 def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
@@ -185,7 +169,7 @@ def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
         number=game.number if by_number else 0,
         deal=() if by_number else tuple(dealt),
         match=_score_before(game),
-        exchange=tuple(each for each in game.actions if each in _EXCHANGES.values()),
+        exchange=tuple(each for each in game.actions if each in _EXCHANGES),
         meta=dict(meta or {}),
     )
 
@@ -218,54 +202,119 @@ def _played_out(game: Game, actions: Iterable[int]) -> list[TrickRecord]:
     return tricks
 
 
-# -- from what JSON holds; every value is checked before it is used
+# -- as JSON holds it
+
+_Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+_Pay = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
+_Hands = Annotated[int, Meta(ge=0, le=60_000)]
 
 
-def _from_mapping(told: Mapping[str, Any]) -> GameRecord:
-    _check_names(told, _FIELDS, _NEEDED, "a record")
-    if told["record"] != RECORD_VERSION:
-        raise RecordError(
-            f"record is {told['record']!r}: this program reads version {RECORD_VERSION}"
-        )
-    rules = load_rules(_rules_told(told["rules"]))
-    if ("seed" in told) == ("deal" in told):
-        raise RecordError("needs either seed (and number) or deal, and not both")
-    result = _mapping(told["result"], "result")
-    _check_names(result, ("tricks", "pays"), ("tricks", "pays"), "result")
-    return GameRecord(
-        rules=rules,
-        dealer=_whole(told["dealer"], "dealer"),
-        tricks=tuple(_trick(each) for each in _list(told["tricks"], "tricks")),
-        counting_tricks=_wholes(result["tricks"], "tricks of the result"),
-        pays=_wholes(result["pays"], "pays of the result", least=-_MOST_POINTS),
-        seed=_whole(told["seed"], "seed") if "seed" in told else None,
-        number=_whole(told.get("number", 0), "number"),
-        deal=_deal(rules, told["deal"]) if "deal" in told else (),
-        match=_match(_mapping(told["match"], "match")) if "match" in told else None,
-        exchange=_exchange(rules, told),
-        meta=_mapping(told.get("meta", {}), "meta"),
+_Word = Literal["keep", "blind"]
+_ACTIONS: dict[_Word, int] = {"keep": KEEP, "blind": TAKE_BLIND}
+_EXCHANGES: dict[int, _Word] = {action: word for word, action in _ACTIONS.items()}
+
+
+class _Result(Struct, frozen=True, forbid_unknown_fields=True):
+    tricks: tuple[_Count, _Count]
+    pays: tuple[_Pay, _Pay]
+
+    @staticmethod
+    def of(ended: GameRecord | Game) -> _Result:
+        """How a hand ended."""
+        return _Result(_pair(ended.counting_tricks), _pair(ended.pays))
+
+    def __str__(self) -> str:
+        return f"tricks {list(self.tricks)}, pays {list(self.pays)}"
+
+
+class _Score(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    target: int | None = None
+    best_of: int | None = None
+    points: tuple[_Count, _Count]
+    hands_won: tuple[_Hands, _Hands]
+    hands: _Hands
+
+
+class _Told(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    record: Literal[1]
+    rules: str | dict[str, Any]
+    match: _Score | None = None
+    deal: str | None = None
+    seed: int | None = None
+    number: int | None = None
+    dealer: Literal[0, 1]
+    exchange: tuple[_Word, ...] = ()
+    tricks: tuple[str, ...]
+    result: _Result
+    meta: dict[str, Any] = {}
+
+
+def _told(record: GameRecord) -> _Told:
+    rules, score, by_number = record.rules, record.match, record.seed is not None
+    named = named_rules().get(rules.name) == rules
+    return _Told(
+        record=1,
+        rules=rules.name if named else rules.as_mapping(),
+        match=score and _score_told(score),
+        deal=None if by_number else text_of(record.deal),
+        seed=record.seed,
+        number=record.number if by_number else None,
+        dealer=cast("Literal[0, 1]", record.dealer),
+        exchange=tuple(_EXCHANGES[each] for each in record.exchange),
+        tricks=tuple(map(str, record.tricks)),
+        result=_Result.of(record),
+        meta=dict(record.meta),
     )
 
 
-def _rules_told(told: object) -> str | Mapping[str, Any]:
-    if isinstance(told, str):
-        if told not in named_rules():
-            raise RecordError(f"rules are {told!r}: no rule set has this name")
-        return told
-    return _mapping(told, "rules")
+def _score_told(score: MatchScore) -> _Score:
+    return _Score(
+        target=score.match.target,
+        best_of=score.match.best_of,
+        points=_pair(score.points),
+        hands_won=_pair(score.hands_won),
+        hands=score.hands,
+    )
 
 
-def _deal(rules: Rules, told: object) -> tuple[int, ...]:
-    if not isinstance(told, str):
-        raise RecordError(f"deal is {_short(told)}: cards are written as in 'AS KD 2C'")
-    return tuple(checked_deal(rules, told))
+def _pair(each: tuple[int, ...]) -> tuple[int, int]:
+    first, second = each
+    return first, second
 
 
-def _trick(told: object) -> TrickRecord:
-    leader, colon, words = told.partition(":") if isinstance(told, str) else ("", "", "")
+def _record(told: object) -> GameRecord:
+    """The record that JSON holds, every value checked."""
+    found = converted(told, _Told, "the record", error=RecordError)
+    if isinstance(found.rules, str) and found.rules not in named_rules():
+        raise RecordError(f"rules are {found.rules!r}: no rule set has this name")
+    rules = load_rules(found.rules)
+    if (found.seed is None) == (found.deal is None):
+        raise RecordError("needs either seed (and number) or deal, and not both")
+    if len(found.exchange) != (SEATS if rules.exchange else 0):
+        raise RecordError(
+            f"exchange is {list(found.exchange)}: what the non-dealer and the dealer did is "
+            'needed, as in ["keep", "blind"], by rules with an exchange, and nothing by others'
+        )
+    return GameRecord(
+        rules=rules,
+        dealer=found.dealer,
+        tricks=tuple(map(_trick, found.tricks)),
+        counting_tricks=found.result.tricks,
+        pays=found.result.pays,
+        seed=found.seed,
+        number=found.number or 0,
+        deal=() if found.deal is None else tuple(checked_deal(rules, found.deal)),
+        match=found.match and _score(found.match),
+        exchange=tuple(_ACTIONS[each] for each in found.exchange),
+        meta=found.meta,
+    )
+
+
+def _trick(told: str) -> TrickRecord:
+    leader, colon, words = told.partition(":")
     if not colon or leader.strip() not in ("0", "1"):
         raise RecordError(
-            f"{_short(told)} is not a trick: write who led and the cards, as in '0: AS 3S'"
+            f"{shown(told)} is not a trick: write who led and the cards, as in '0: AS 3S'"
         )
     return TrickRecord(int(leader), tuple(map(_action, words.split())))
 
@@ -274,88 +323,9 @@ def _action(word: str) -> int:
     return TAKE_HIDDEN if word == CHOICE_WORDS[TAKE_HIDDEN] else int(card(word))
 
 
-def _exchange(rules: Rules, told: Mapping[str, Any]) -> tuple[int, ...]:
-    """What the two did before the first lead, in rules with an exchange and no others."""
-    if not rules.exchange:
-        if "exchange" in told:
-            raise RecordError(f"exchange is told, and the rules {rules.name} have none")
-        return ()
-    words = _list(told.get("exchange", []), "exchange")
-    if len(words) != SEATS or not all(isinstance(each, str) for each in words):
-        raise RecordError(
-            f"exchange is {_short(words)}: what the non-dealer and the dealer did is needed, as in "
-            '["keep", "blind"]'
-        )
-    for word in words:
-        if word not in _EXCHANGES:
-            raise RecordError(f"exchange has {_short(word)}: it has to be keep or blind")
-    return tuple(_EXCHANGES[word] for word in words)
-
-
-def _match(told: Mapping[str, Any]) -> MatchScore:
-    names = ("target", "best_of", "points", "hands_won", "hands")
-    _check_names(told, names, ("points", "hands_won", "hands"), "match")
-    return MatchScore(
-        match=Match(target=told.get("target"), best_of=told.get("best_of")),
-        points=_wholes(told["points"], "points"),
-        hands_won=_wholes(told["hands_won"], "hands_won", most=_MOST_HANDS),
-        hands=_whole(told["hands"], "hands", most=_MOST_HANDS),
-    )
-
-
-def _match_as_mapping(score: MatchScore) -> dict[str, Any]:
-    match = score.match
-    kind = {"target": match.target} if match.target else {"best_of": match.best_of}
-    return {
-        **kind,
-        "points": list(score.points),
-        "hands_won": list(score.hands_won),
-        "hands": score.hands,
-    }
-
-
-def _check_names(
-    told: Mapping[str, Any], known: Iterable[str], needed: Iterable[str], what: str
-) -> None:
-    for name in told:
-        if name not in known:
-            raise RecordError(f"{name!r} is not a part of {what}; there are {', '.join(known)}")
-    for name in needed:
-        if name not in told:
-            raise RecordError(f"{what} needs {name!r}, which is missing")
-
-
-def _mapping(told: object, what: str) -> dict[str, Any]:
-    if not isinstance(told, dict):
-        raise RecordError(f"{what} is {_short(told)}: names with values are needed")
-    return cast("dict[str, Any]", told)
-
-
-def _list(told: object, what: str) -> list[Any]:
-    if not isinstance(told, list):
-        raise RecordError(f"{what} is {_short(told)}: a list is needed")
-    return cast("list[Any]", told)
-
-
-def _whole(told: object, what: str, least: int = 0, most: int = 2**64 - 1) -> int:
-    if isinstance(told, bool) or not isinstance(told, int) or not least <= told <= most:
-        raise RecordError(
-            f"{what} is {_short(told)}: a whole number from {least} to {most} is needed"
-        )
-    return told
-
-
-def _wholes(told: object, what: str, least: int = 0, most: int = _MOST_POINTS) -> tuple[int, ...]:
-    """One number for each seat."""
-    values = tuple(_whole(each, what, least, most) for each in _list(told, what))
-    if len(values) != SEATS:
-        raise RecordError(f"{what} are {_short(told)}: one number for each seat is needed")
-    return values
-
-
-def _short(told: object) -> str:
-    words = repr(told)
-    return words if len(words) <= 60 else words[:57] + "..."
+def _score(told: _Score) -> MatchScore:
+    match = Match(target=told.target, best_of=told.best_of)
+    return MatchScore(match, told.points, told.hands_won, told.hands)
 
 
 # -- files of records

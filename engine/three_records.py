@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from .cards import cards, text_of
 from .checking import converted
-from .records import BrokenLine, RecordError, read_lines
+from .records import BrokenLine, RecordError, read_lines, record_in
 from .three import ThreeGame
 
 
@@ -79,18 +79,9 @@ class ThreeRecord(
     @staticmethod
     def from_line(line: str) -> ThreeRecord:
         """The record in a line of JSON, played again to be sure of it."""
-        try:
-            told = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise RecordError(f"is not a line of JSON: {error}") from None
-        record = converted(told, ThreeRecord, "the record", error=RecordError)
-        try:
-            record.replay()
-        except RecordError:
-            raise
-        except ValueError as error:
-            raise RecordError(str(error)) from None
-        return record
+        return record_in(
+            line, lambda told: converted(told, ThreeRecord, "the record", error=RecordError)
+        )
 
 
 def record_of_three(game: ThreeGame, meta: Mapping[str, Any] | None = None) -> ThreeRecord:

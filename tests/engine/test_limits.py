@@ -79,23 +79,26 @@ def refusal(mapping: dict[str, Any]) -> str:
     ],
 )
 def test_the_score_before_a_hand_is_taken_up_to_its_limit(name: str, most: int, value: Any) -> None:
-    words = f"{name} is {{}}: a whole number from 0 to {most} is needed"
-    assert words.format(most) not in refusal(told(**{name: value(most)}))
-    assert refusal(told(**{name: value(most + 1)})) == words.format(most + 1)
-    assert refusal(told(**{name: value(-1)})) == words.format(-1)
+    within = f"it has to be a whole number of at least 0 and at most {most}"
+    assert within not in refusal(told(**{name: value(most)}))
+    for beyond in (most + 1, -1):
+        place = f"{name}[{value(beyond).index(beyond)}]" if name != "hands" else name
+        assert refusal(told(**{name: value(beyond)})) == (
+            f"the record: match.{place} is {beyond}: {within}"
+        )
 
 
 def test_pays_and_seeds_of_records_hold_to_their_limits() -> None:
     for pays, words in (
         ([-1_000_000_000, 0], "the result is told as"),
         ([1_000_000_000, 0], "the result is told as"),
-        ([-1_000_000_001, 0], "pays of the result is -1000000001: a whole number from -10"),
-        ([0, 1_000_000_001], "pays of the result is 1000000001: a whole number from -10"),
+        ([-1_000_000_001, 0], "the record: result.pays[0] is -1000000001: it has to be"),
+        ([0, 1_000_000_001], "the record: result.pays[1] is 1000000001: it has to be"),
     ):
         mapping = told()
         mapping["result"]["pays"] = pays
         assert refusal(mapping).startswith(words)
-    for seed, words in ((2**64 - 1, "trick 1"), (2**64, f"seed is {2**64}: a whole number from 0")):
+    for seed, words in ((2**64 - 1, "trick 1"), (2**64, f"seed is {2**64}: it has to be from 0")):
         mapping = told()
         mapping["seed"] = seed
         assert refusal(mapping).startswith(words) or seed < 2**64
@@ -104,8 +107,7 @@ def test_pays_and_seeds_of_records_hold_to_their_limits() -> None:
 @pytest.mark.parametrize("length", [57, 58, 59])
 def test_long_values_are_cut_in_a_sentence_and_short_ones_are_not(length: int) -> None:
     mapping = told()
-    del mapping["seed"]
-    mapping["deal"] = ["x" * length]
-    shown = refusal(mapping | {"number": 0}).removeprefix("deal is ").partition(": cards")[0]
-    whole = repr(["x" * length])
-    assert shown == (whole if len(whole) <= 60 else whole[:57] + "...")
+    mapping["tricks"] = ["x" * length]
+    whole = repr("x" * length)
+    shown = refusal(mapping).partition(" is not a trick")[0]
+    assert shown == (whole if len(whole) <= 60 else whole[:60] + "…")

@@ -131,7 +131,7 @@ def _swap_leader(tricks: list[str]) -> None:
 
 BROKEN = {
     "not JSON": ("{", "not a line of JSON"),
-    "a list": ("[]", "a record is"),
+    "a list": ("[]", "the record: it is an empty list"),
     "too deep": ("[" * 100_000, "not a line of JSON"),
     "empty": ({}, "'record'"),
     "of a later version": (told(record=2), "record is 2"),
@@ -157,7 +157,10 @@ BROKEN = {
         told(result={"tricks": [13, 0], "pays": [1, -1]}),
         "the result is told as tricks \\[13, 0\\]",
     ),
-    "with one pay": (told(result={"tricks": [7, 6], "pays": [1]}), "one number for each seat"),
+    "with one pay": (
+        told(result={"tricks": [7, 6], "pays": [1]}),
+        "has to be a list of 2 whole",
+    ),
     "with a list for meta": (told(meta=[1]), "meta is"),
     "with a match without score": (told(match={"target": 10}), "'points'"),
     "after the end of its match": (
