@@ -12,6 +12,7 @@ import numpy as np
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.compiled import jit
 from ..engine.layout import LAYOUT
+from ..engine.places import Room
 
 # Together these are all cards that are still in play.
 SETS_IN_PLAY = ("own_hand", "upcards", "led", "opponent_known", "unseen")
@@ -60,6 +61,31 @@ def closed_actions(actions: np.uint64, shown: np.ndarray) -> np.uint64:
 
 
 @jit
+def _gather_one(
+    observations: np.ndarray,
+    masks: np.ndarray,
+    inputs: np.ndarray,
+    closed: bool,
+    out: np.ndarray,
+    masks_out: np.ndarray,
+    shown: np.ndarray,
+    observation: np.ndarray,
+    index: int,
+) -> None:
+    for k in range(observations.shape[1]):
+        observation[k] = observations[index, k]
+    if closed:
+        close_ranks(observation, shown[index])
+    else:
+        keep_ranks(shown[index])
+    for k in range(len(inputs)):
+        out[index, k] = observation[inputs[k]]
+    for place in range(masks.shape[1]):
+        action = shown[index, place]
+        masks_out[index, place] = masks[index, action] if action >= 0 else 0
+
+
+@jit
 def gather(
     observations: np.ndarray,
     masks: np.ndarray,
@@ -75,13 +101,23 @@ def gather(
     """
     observation = np.empty(observations.shape[1], np.int8)
     for index in range(len(observations)):
-        observation[:] = observations[index]
-        if closed:
-            close_ranks(observation, shown[index])
-        else:
-            keep_ranks(shown[index])
-        for k in range(len(inputs)):
-            out[index, k] = observation[inputs[k]]
-        for place in range(masks.shape[1]):
-            action = shown[index, place]
-            masks_out[index, place] = masks[index, action] if action >= 0 else 0
+        _gather_one(observations, masks, inputs, closed, out, masks_out, shown, observation, index)
+
+
+@jit
+def gather_rows(
+    observations: np.ndarray,
+    masks: np.ndarray,
+    inputs: np.ndarray,
+    closed: bool,
+    out: np.ndarray,
+    masks_out: np.ndarray,
+    shown: np.ndarray,
+    room: Room,
+    start: int,
+    stop: int,
+) -> None:
+    """The same for some of the rows, wherever they are."""
+    observation = room.observation[: observations.shape[1]]
+    for index in range(start, stop):
+        _gather_one(observations, masks, inputs, closed, out, masks_out, shown, observation, index)

@@ -409,6 +409,15 @@ class Batch:
         self.run(self.n, turns_of_all, seats)
         return seats
 
+    def here(self) -> Batch:
+        """The same games as a batch of this side, to look at: itself, unless they are far."""
+        if self.gpu is None:
+            return self
+        batch = Batch(self.options, self.n)
+        batch.restore(self.state())
+        batch.orders[:], batch.legal[:] = map(self.place.fetched, (self.orders, self.legal))
+        return batch
+
     def views(self, seats: Array, indices: Array | None = None) -> Array:
         """What a seat of each game may know, as `VIEW` records that share no memory with it."""
         records, seats = self.place.fetched(self.records), self.place.fetched(seats)

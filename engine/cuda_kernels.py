@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba import cuda as numba_cuda
-from numba import from_dtype, uint64
+from numba import float64, from_dtype, int8, uint64
 
 from .bits import lowest, nth_lowest, popcount
 from .compiled import jit
@@ -19,6 +19,8 @@ from .endgame import Tables
 from .endgame.layout import pattern_of
 from .endgame.search import stored
 from .episodes import ENDING, Board, is_legal
+from .layout import LONGEST_OBSERVATION
+from .places import MOST_NUMBERS, Room
 from .play import deal_numbered, line, pay, row
 from .rollout import play_out_randomly
 from .state import GAME, VIEW
@@ -47,6 +49,24 @@ def one_thread_each(function: Any) -> Any:
                 board.led_to, streams,
             )  # fmt: skip
             function(mine, *arguments, 0, index, index + 1)
+
+    return each
+
+
+@functools.cache
+def one_row_each(function: Any) -> Any:
+    """A kernel that goes over rows as this function does, each thread over one alone."""
+
+    @kernel
+    def each(size: int, arguments: Any) -> None:
+        index = cuda.grid(1)
+        if index < size:
+            room = Room(
+                cuda.local.array(LONGEST_OBSERVATION, int8),
+                cuda.local.array(MOST_NUMBERS, float64),
+                cuda.local.array(1, _VIEW),
+            )
+            function(*arguments, room, index, index + 1)
 
     return each
 

@@ -77,8 +77,10 @@ class Device:
             return self._kept[id(array)][1]
         if isinstance(array, _Simulated):
             return array
-        if SIMULATED or isinstance(array, np.ndarray):
-            return _placed(np.asarray(array))
+        if isinstance(array, np.ndarray):
+            return _placed(array)
+        if SIMULATED:
+            return np.asarray(array).view(_Simulated)
         from numba import cuda
 
         return cuda.as_cuda_array(array, sync=False)
@@ -103,11 +105,26 @@ class Device:
         from .cuda_kernels import one_thread_each
 
         if size:
-            arrays = tuple(
-                self.taken(each) if getattr(each, "shape", ()) else each for each in arguments
-            )
-            one_thread_each(kernel)[-(-size // _BLOCK), min(size, _BLOCK)](size, board, arrays)
+            blocks, arrays = self._launched(size, arguments)
+            one_thread_each(kernel)[blocks](size, board, arrays)
         return size
+
+    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
+        """Start a thread for each row, and do not wait."""
+        from .cuda_kernels import one_row_each
+
+        if size:
+            blocks, arrays = self._launched(size, arguments)
+            one_row_each(function)[blocks](size, arrays)
+
+    def _launched(
+        self, size: int, arguments: tuple[Any, ...]
+    ) -> tuple[tuple[int, int], tuple[Any, ...]]:
+        """How many blocks of how many threads are launched, and what they are given."""
+        arrays = tuple(
+            self.taken(each) if getattr(each, "shape", ()) else each for each in arguments
+        )
+        return (-(-size // _BLOCK), min(size, _BLOCK)), arrays
 
     # -- what is done here without waiting
 

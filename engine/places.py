@@ -7,15 +7,31 @@ that there is one batch, wherever its games are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .layout import LONGEST_OBSERVATION
+from .state import VIEW
 from .threads import Threads
 
 Array = np.ndarray[Any, Any]
 
 DEVICES = ("cpu", "cuda")
+
+
+class Room(NamedTuple):
+    """Room for whoever goes over rows, which would have to be asked for again at each."""
+
+    observation: Any
+    """int8, as many places as there can be."""
+    numbers: Any
+    """64 float64."""
+    views: Any
+    """A `VIEW` record."""
+
+
+MOST_NUMBERS = 64
 
 
 class Place(Protocol):
@@ -53,9 +69,20 @@ class Place(Protocol):
         """
         ...
 
+    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
+        """Go over `size` rows with a compiled function.
+
+        After `arguments` it gets a `Room`, and where its part of the rows begins and ends.
+        """
+        ...
+
 
 class Host(Threads):
     """This process: arrays of NumPy, and threads."""
+
+    def __init__(self, threads: int = 1) -> None:
+        super().__init__(threads)
+        self._room: Room | None = None
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Fresh zeros."""
@@ -74,3 +101,10 @@ class Host(Threads):
     def write(self, array: Array, values: Any) -> None:
         """Overwrite it."""
         array[:] = values
+
+    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
+        """Go over so many rows, on the calling thread."""
+        if self._room is None:
+            observation = np.zeros(LONGEST_OBSERVATION, np.int8)
+            self._room = Room(observation, np.zeros(MOST_NUMBERS), np.zeros(1, VIEW))
+        function(*arguments, self._room, 0, size)

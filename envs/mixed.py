@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine.batch import Array, checked_count
+from ..engine.compiled import jit, warm_up
 from ..engine.options import GameOptions, RulesLike, named_options
+from ..engine.places import Room
 from ..engine.rule_features import rule_features
 from ..engine.rules import load_rules
 from ..engine.streams import secret_of_seed
@@ -59,7 +62,14 @@ class MixedSelfPlayEnv:
             for each, span in zip(loaded, self._spans, strict=True)
         ]
         self.actions: int = max(each.actions for each in loaded)
-        self._seen = max(part.options.observation_shape[0] for part in self._parts)
+        shapes = [part.options.observation_shape for part in self._parts]
+        self._seen = tuple(map(max, zip(*shapes, strict=True)))
+        self._wide = self._room() if len(loaded) > 1 and not copy else None
+        if len(loaded) > 1 and device == "cpu":
+            warm_up(
+                "self-play by several rule sets", "envs",
+                lambda: self._put_beside(self._room(), self._room(), slice(0, 0)),
+            )  # fmt: skip
         self.rule_features: npt.NDArray[np.int8] = np.repeat(
             np.array([rule_features(each) for each in loaded]), np.diff(ends), axis=0
         )
@@ -88,14 +98,31 @@ class MixedSelfPlayEnv:
     def _together(self, rounds: list[Round]) -> Round:
         if len(rounds) == 1:
             return rounds[0]
-        wide = [
-            each._replace(
-                observations=_widened(each.observations, self._seen),
-                masks=_widened(each.masks, self.actions),
-            )
-            for each in rounds
-        ]
-        return Round(*map(np.concatenate, zip(*wide, strict=True)))
+        now = self._wide or self._room()
+        for each, span in zip(rounds, self._spans, strict=True):
+            self._put_beside(now, each, span)
+        return now
+
+    def _room(self) -> Round:
+        """Room for what all show; what is narrower has zeros behind it."""
+        zeros, n = self._parts[0].batch.place.zeros, self.num_envs
+        return Round(
+            zeros((n, *self._seen), np.int8),
+            zeros((n, self.actions), np.int8),
+            zeros(n, np.uint8),
+            zeros((n, 2), np.float32),
+            zeros(n, np.bool_),
+        )
+
+    def _put_beside(self, now: Round, each: Round, span: slice) -> None:
+        """Write what some games show to their places among all."""
+        flat, narrow = (
+            one.observations.reshape(len(one.seats), math.prod(one.observations.shape[1:]))
+            for one in (now, each)
+        )
+        self._parts[0].batch.place.rows(
+            span.stop - span.start, put_rows, span.start, narrow, *each[1:], flat, *now[1:]
+        )
 
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays."""
@@ -113,10 +140,34 @@ class MixedSelfPlayEnv:
         ])  # fmt: skip
 
 
-def _widened(rows: Array, width: int) -> Array:
-    """Rows with zeros behind them, which is what they would show there."""
-    short = width - rows.shape[1]
-    return np.pad(rows, ((0, 0), (0, short))) if short > 0 and rows.ndim == 2 else rows
+@jit
+def put_rows(
+    first: int,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    seats: np.ndarray,
+    rewards: np.ndarray,
+    ended: np.ndarray,
+    all_observations: np.ndarray,
+    all_masks: np.ndarray,
+    all_seats: np.ndarray,
+    all_rewards: np.ndarray,
+    all_ended: np.ndarray,
+    room: Room,
+    start: int,
+    stop: int,
+) -> None:
+    """Write some rows of a `Round` to a wider one, from its row `first` on."""
+    for index in range(start, stop):
+        place = first + index
+        for column in range(observations.shape[1]):
+            all_observations[place, column] = observations[index, column]
+        for column in range(masks.shape[1]):
+            all_masks[place, column] = masks[index, column]
+        for seat in range(2):
+            all_rewards[place, seat] = rewards[index, seat]
+        all_seats[place] = seats[index]
+        all_ended[place] = ended[index]
 
 
 def _following(seed: int, k: int) -> int:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ..engine.batch import Array, Batch, checked_count
+from ..engine.compiled import warm_up
 from ..engine.episodes import GOES_ON
 from ..engine.options import GameOptions, Options, RulesLike, named_options, options_from
 from ..engine.rules import Rules
@@ -93,6 +94,7 @@ class SelfPlayEnv:
         self._reset: Array | None = self.batch.all
         if device == "cpu":
             prepare()
+            warm_up("self-play", "envs", _compile_all)
 
     def _room(self) -> Round:
         """Room for what a step shows."""
@@ -154,3 +156,8 @@ class SelfPlayEnv:
     def view(self, index: int, seat: int) -> View:
         """All that a seat of one game may know."""
         return self.batch.view(index, seat)
+
+
+def _compile_all() -> None:
+    env = SelfPlayEnv(1)
+    env.step(env.reset(0).masks.argmax(axis=1))

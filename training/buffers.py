@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from ..agents.card import HIDDEN_SIZE
-from ..agents.closing import gather
+from ..agents.closing import gather_rows
 from ..engine.history import HISTORY_COLUMNS
 from ..envs.self_play import Round
-
-Array = np.ndarray[Any, Any]
+from .sides import Array, Side
 
 
 @dataclass
@@ -44,38 +42,39 @@ class Buffers:
     """Room for the decisions of one iteration: `(steps, games)` rows, observations as int8."""
 
     def __init__(
-        self, steps: int, games: int, inputs: Array, actions: int, *, told: Array, closed: bool,
-        oracle: bool, events: int,
+        self, side: Side, steps: int, games: int, inputs: np.ndarray[Any, Any], actions: int, *,
+        told: np.ndarray[Any, Any], closed: bool, oracle: bool, events: int,
     ) -> None:  # fmt: skip
         """`told` is what stands behind the inputs of each game: features of its rules."""
-        shape, seen = (steps, games), len(inputs) + told.shape[1]
-        self.all = np.arange(games)
-        self.observations = np.zeros((*shape, seen), np.int8)
-        self.observations[..., len(inputs) :] = told
-        self.events = np.zeros((*shape, events, HISTORY_COLUMNS), np.int8)
-        self.hidden = np.zeros((*shape, HIDDEN_SIZE if oracle else 0), np.int8)
-        self.beyond = self.observations[0].copy()
-        self.beyond_events = np.zeros((games, events, HISTORY_COLUMNS), np.int8)
-        self.beyond_hidden = np.zeros((games, HIDDEN_SIZE if oracle else 0), np.int8)
-        self.beyond_masks = np.zeros((games, actions), np.int8)
-        self.masks = np.zeros((*shape, actions), np.int8)
-        self.shown = np.zeros((games, actions), np.int64)
+        shape, seen, zeros = (steps, games), len(inputs) + told.shape[1], side.zeros
+        self.all: Array = side.put(np.arange(games))
+        self.observations: Array = zeros((*shape, seen), np.int8)
+        self.observations[..., len(inputs) :] = side.put(told)
+        self.events: Array = zeros((*shape, events, HISTORY_COLUMNS), np.int8)
+        self.hidden: Array = zeros((*shape, HIDDEN_SIZE if oracle else 0), np.int8)
+        self.beyond: Array = side.own(side.tensor(self.observations[0]).clone())
+        self.beyond_events: Array = zeros((games, events, HISTORY_COLUMNS), np.int8)
+        self.beyond_hidden: Array = zeros((games, HIDDEN_SIZE if oracle else 0), np.int8)
+        self.beyond_masks: Array = zeros((games, actions), np.int8)
+        self.masks: Array = zeros((*shape, actions), np.int8)
+        self.shown: Array = zeros((games, actions), np.int64)
         """The action that stands in each of the network's places now, -1 for none."""
-        self.seats = np.zeros(shape, np.uint8)
-        self.learns = np.ones(shape, np.bool_)
-        self.actions = np.zeros(shape, np.int64)
-        self.logs = np.zeros(shape, np.float32)
-        self.values = np.zeros(shape, np.float32)
-        self.rewards = np.zeros((*shape, 2), np.float32)
-        self.ended = np.zeros(shape, np.bool_)
-        self.advantages = np.zeros(shape, np.float32)
-        self._inputs, self._closed = inputs, closed
+        self.seats: Array = zeros(shape, np.uint8)
+        self.learns: Array = zeros(shape, np.bool_)
+        self.actions: Array = zeros(shape, np.int64)
+        self.logs: Array = zeros(shape, np.float32)
+        self.values: Array = zeros(shape, np.float32)
+        self.rewards: Array = zeros((*shape, 2), np.float32)
+        self.ended: Array = zeros(shape, np.bool_)
+        self.advantages: Array = zeros(shape, np.float32)
+        self._side, self._closed = side, closed
+        self._inputs = side.place.keep(inputs)
 
     def take(self, step: int, now: Round) -> None:
         """Keep what is seen at a step; -1 for what lies beyond the last."""
         beyond = step < 0
-        gather(
-            now.observations, now.masks, self._inputs, self._closed,
+        self._side.place.rows(
+            len(self.shown), gather_rows, now.observations, now.masks, self._inputs, self._closed,
             self.beyond if beyond else self.observations[step],
             self.beyond_masks if beyond else self.masks[step],
             self.shown,
@@ -89,14 +88,15 @@ class Buffers:
             return self.beyond, self.beyond_events, self.beyond_hidden
         return self.observations[step], self.events[step], self.hidden[step]
 
-    def decisions(self, steps: int, device: torch.device) -> Decisions:
-        """The learner's decisions of so many steps as rows on the device."""
+    def decisions(self, steps: int) -> Decisions:
+        """The learner's decisions of so many steps as rows."""
         learns = self.learns[:steps]
-        where = None if learns.all() else np.flatnonzero(learns)
+        count = steps * len(self.shown)
+        where = None if learns.all() else self._side.where(learns.reshape(count))
 
         def rows(array: Array) -> Tensor:
-            flat = array[:steps].reshape(learns.size, *array.shape[2:])
-            return torch.from_numpy(flat if where is None else flat[where]).to(device)
+            flat = array[:steps].reshape(count, *array.shape[2:])
+            return self._side.tensor(flat if where is None else flat[where])
 
         gained, values = rows(self.advantages), rows(self.values)
         return Decisions(

@@ -1,19 +1,26 @@
-"""The compiled inside of the trainer: choosing actions, advantages, what critics see."""
+"""The compiled inside of the trainer: choosing actions, advantages, what critics see.
+
+What takes a `Room` goes over some rows, as `Place.rows` has it done on either side.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ..agents.attention import write_events
 from ..agents.card import HIDDEN_SIZE
-from ..agents.closing import gather
-from ..engine.bits import ONE
+from ..agents.closing import gather_rows
+from ..engine.bits import NO_CARDS, ONE
 from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit
-from ..engine.history import HISTORY_COLUMNS
+from ..engine.history import HISTORY_COLUMNS, write_history
 from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
-from ..engine.play import FIRST_BLIND, SECOND_BLIND, dealt_hand, row
-from ..engine.state import EXCHANGE, GAME, UNDECIDED, VIEW
+from ..engine.places import Place, Room
+from ..engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
+from ..engine.state import EXCHANGE, GAME, UNDECIDED
+from ..engine.streams import keyed, mixed
+from ..engine.view import write_view
 
 
 @jit
@@ -33,13 +40,16 @@ def choose(
     chances: np.ndarray,
     actions: np.ndarray,
     chosen_logs: np.ndarray,
+    room: Room,
+    start: int,
+    stop: int,
 ) -> None:
     """Draw an action for each row by its logits, and write the logarithm of its probability.
 
     `chances` are numbers from 0 to 1, one for each row.
     """
-    weights = np.empty(masks.shape[1], np.float64)
-    for index in range(len(actions)):
+    weights = room.numbers
+    for index in range(start, stop):
         top = np.float32(-np.inf)
         for action in range(masks.shape[1]):
             if masks[index, action] and logits[index, action] > top:
@@ -48,7 +58,7 @@ def choose(
         for action in range(masks.shape[1]):
             weights[action] = 0.0
             if masks[index, action]:
-                weights[action] = np.exp(np.float64(logits[index, action] - top))
+                weights[action] = math.exp(np.float64(logits[index, action] - top))
                 total += weights[action]
         left = np.float64(chances[index]) * total
         chosen = -1
@@ -60,7 +70,15 @@ def choose(
                     break
         actions[index] = chosen
         if chosen >= 0:
-            chosen_logs[index] = np.log(weights[chosen] / total)
+            chosen_logs[index] = math.log(weights[chosen] / total)
+
+
+@jit
+def draw_chances(key: np.uint64, out: np.ndarray, room: Room, start: int, stop: int) -> None:
+    """A number from 0 to 1 for each row, which follows from the key."""
+    for index in range(start, stop):
+        bits = mixed(keyed(key, np.uint64(index)))
+        out[index] = np.float32(bits >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
 
 
 @jit
@@ -81,6 +99,9 @@ def advantages(
     discount: float,
     trace: float,
     out: np.ndarray,
+    room: Room,
+    start: int,
+    stop: int,
 ) -> None:
     """Generalised advantages, one stream for each game and seat.
 
@@ -89,11 +110,9 @@ def advantages(
     episode, the next decision's value stands for the rest: the other seat's is its
     negative, since one wins what the other loses.
     """
-    steps, games = seats.shape
-    paid = np.zeros(2)
-    later = np.zeros(2)
-    advantage = np.zeros(2)
-    for game in range(games):
+    steps = len(seats)
+    paid, later, advantage = room.numbers[0:2], room.numbers[2:4], room.numbers[4:6]
+    for game in range(start, stop):
         mover = np.int64(last_seats[game])
         later[mover] = last_values[game]
         later[1 - mover] = -last_values[game]
@@ -124,6 +143,9 @@ def write_hidden(
     orders: np.ndarray,
     shown: np.ndarray,
     out: np.ndarray,
+    room: Room,
+    start: int,
+    stop: int,
 ) -> None:
     """What a seat does not see, for a critic that does: four sets of cards, placed as `shown`.
 
@@ -133,50 +155,96 @@ def write_hidden(
     opponent may still take.
     """
     first = row(rules, 0)
-    for index in range(len(games)):
+    for index in range(start, stop):
         game = row(games, index)
-        seat = np.int64(seats[index])
-        sets = np.zeros(4, np.uint64)
-        sets[0] = game.hand[1 - seat]
-        base = 2 * np.int64(first.hand)
-        for place in range(np.int64(game.drawn), np.int64(first.stock)):
+        base, drawn = 2 * np.int64(first.hand), np.int64(game.drawn)
+        turned_up, unseen, following = NO_CARDS, NO_CARDS, NO_CARDS
+        for place in range(drawn, np.int64(first.stock)):
             card = ONE << np.uint64(game.deal[base + place])
-            if place == np.int64(game.drawn) + 1:
-                sets[1] |= card
-            sets[2 + (place & 1)] |= card
+            if place == drawn + 1:
+                following |= card
+            if place & 1:
+                unseen |= card
+            else:
+                turned_up |= card
+        seat = int(seats[index])
         if game.phase == EXCHANGE:
-            for which, asked in enumerate((seat, 1 - seat)):
-                if game.exchanged[asked] == UNDECIDED:
-                    blind = SECOND_BLIND if asked == game.dealer else FIRST_BLIND
-                    sets[2 + which] = dealt_hand(first, game, blind)
-        for which in range(4):
-            cards = relabelled(sets[which], orders[index])
-            for place in range(CARDS_IN_ALL):
-                card = shown[index, place]
-                there = card >= 0 and (cards >> np.uint64(card)) & ONE
-                out[index, CARDS_IN_ALL * which + place] = np.int8(1 if there else 0)
+            turned_up, unseen = _blind_hand(first, game, seat), _blind_hand(first, game, 1 - seat)
+        _place_cards(relabelled(game.hand[1 - seat], orders[index]), shown, out, index, 0)
+        _place_cards(relabelled(following, orders[index]), shown, out, index, 1)
+        _place_cards(relabelled(turned_up, orders[index]), shown, out, index, 2)
+        _place_cards(relabelled(unseen, orders[index]), shown, out, index, 3)
 
 
-def compile_all(rules: np.ndarray) -> None:
+@jit
+def _blind_hand(rules: Record, game: Record, seat: int) -> np.uint64:
+    """The hand that a seat may still take in place of its own."""
+    if game.exchanged[seat] != UNDECIDED:
+        return NO_CARDS
+    return dealt_hand(rules, game, SECOND_BLIND if seat == game.dealer else FIRST_BLIND)
+
+
+@jit
+def _place_cards(
+    cards: np.uint64, shown: np.ndarray, out: np.ndarray, index: int, which: int
+) -> None:
+    for place in range(CARDS_IN_ALL):
+        card = shown[index, place]
+        there = card >= 0 and (cards >> np.uint64(card)) & ONE
+        out[index, CARDS_IN_ALL * which + place] = np.int8(1 if there else 0)
+
+
+@jit
+def write_events(
+    rules: np.ndarray,
+    games: np.ndarray,
+    seats: np.ndarray,
+    orders: np.ndarray,
+    out: np.ndarray,
+    room: Room,
+    start: int,
+    stop: int,
+) -> None:
+    """The events of each game as its seat has seen them, its suits in the given order."""
+    first, view = row(rules, 0), row(room.views, 0)
+    for index in range(start, stop):
+        write_view(first, row(games, index), int(seats[index]), view)
+        write_history(first, view, orders[index], False, out[index])
+
+
+def compile_all(rules: np.ndarray, place: Place) -> None:
     """Call every function once, so that nothing compiles in the middle of a training."""
     small = np.zeros((1, 1), np.int8)
     places = np.zeros((1, ACTIONS_IN_ALL), np.int64)
     no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
     logits, chances = np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
-    actions = np.zeros(1, np.int64)
+    actions, seats, orders = (
+        np.zeros(1, np.int64),
+        np.zeros(1, np.uint8),
+        np.zeros((1, 4), np.uint8),
+    )
     for closed in (False, True):
-        gather(no_rows, no_rows, np.zeros(1, np.int64), closed, no_rows, no_rows, places)
+        place.rows(
+            0,
+            gather_rows,
+            no_rows,
+            no_rows,
+            np.zeros(1, np.int64),
+            closed,
+            no_rows,
+            no_rows,
+            places,
+        )
     place_actions(actions, places)
-    choose(logits, small + np.int8(1), chances, actions, chances)
-    show_actions(actions, np.zeros((1, 4), np.uint8))
-    advantages(
+    place.rows(1, choose, logits, small + np.int8(1), chances, actions, chances)
+    show_actions(actions, orders)
+    place.rows(
+        1, advantages,
         np.zeros((1, 1), np.uint8), np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_),
-        logits, np.zeros(1, np.uint8), chances, 1.0, 1.0, logits,
+        logits, seats, chances, 1.0, 1.0, logits,
     )  # fmt: skip
-    events = np.zeros((0, 1, HISTORY_COLUMNS), np.int8)
-    write_events(rules, np.zeros(0, VIEW), np.zeros((0, 4), np.uint8), events)
-    no_games = np.zeros(0, GAME)
-    write_hidden(
-        rules, no_games, np.zeros(0, np.uint8), np.zeros((0, 4), np.uint8),
-        places, np.zeros((0, HIDDEN_SIZE), np.int8),
-    )  # fmt: skip
+    games, events = np.zeros(0, GAME), np.zeros((0, 1, HISTORY_COLUMNS), np.int8)
+    place.rows(0, write_events, rules, games, seats, orders, events)
+    place.rows(
+        0, write_hidden, rules, games, seats, orders, places, np.zeros((0, HIDDEN_SIZE), np.int8)
+    )

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..agents.asking import Named, tell_of_hands
-from ..agents.attention import most_events, write_events
+from ..agents.attention import most_events
 from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.card import HIDDEN_SIZE, AttentionSize, Count, NetworkCard
 from ..agents.registry import make_agent
@@ -49,14 +49,14 @@ from .kernels import (
     compile_all,
     place_actions,
     show_actions,
+    write_events,
     write_hidden,
 )
 from .network import Attention, Network, begin_with, weights_of
 from .ppo_settings import PPOSettings
 from .ranks import ALONE, Ranks, by_all_ranks, digest_of
+from .sides import Array, side_of
 from .trainers import Trainer, torch_device
-
-Array = np.ndarray[Any, Any]
 
 _NOT_LEGAL = -1e9
 
@@ -67,7 +67,8 @@ class Diverged(ArithmeticError):
 
 def actions_of(agent: Agent, games: SelfPlayEnv, where: Array) -> Array:
     """What an agent plays in some of the games, as it is shown there."""
-    batch, views = games.batch, games.views()[where]
+    batch = games.batch.here()
+    views = batch.views(batch.turns())[where]
     rng = decision_streams(agent_key(batch.seed), batch.records["number"][where], views)
     actions = legal_answer(batch, agent, views, rng, where)
     show_actions(actions, batch.orders[where])
@@ -117,7 +118,8 @@ class PPO(Trainer):
 
     def __init__(self, settings: PPOSettings, device: str = "cpu", ranks: Ranks = ALONE) -> None:
         super().__init__(settings)
-        self.device, self.ranks = torch.device(device), ranks
+        self.side = side_of(device)
+        self.device, self.ranks = self.side.device, ranks
         self.count = ranks.share(settings.games, "games")
         """How many games are played here."""
         options = settings.all_options
@@ -128,13 +130,16 @@ class PPO(Trainer):
             layout=settings.layout,
             horizon=settings.horizon,
             copy=False,
+            device=self.side.games,
         )
         self.inputs = inputs_of_all(options, settings.ranks == "closed")
         self.features = features_of(options)
         self.actions = self.games.actions
-        self.scales = np.ones((self.count, 1), np.float32)
+        scales = np.ones((self.count, 1), np.float32)
         for (_, span), each in zip(self.games.parts(), options, strict=True):
-            self.scales[span] = max(1.0, 0.4 * each.worst)
+            scales[span] = max(1.0, 0.4 * each.worst)
+        self.scales = self.side.put(scales)
+        self._rules = [self.side.place.keep(each.rules_record) for each in options]
         self._begin_games(0)
         reads = settings.network == "attention"
         size = settings.attention_layers, settings.attention_heads, settings.attention_width
@@ -161,19 +166,21 @@ class PPO(Trainer):
         self._learnt = 0
         self.steps = settings.steps or settings.episode
         self._buffers = Buffers(
-            self.steps, self.count, self.inputs, self.actions,
+            self.side, self.steps, self.count, self.inputs, self.actions,
             told=self.games.rule_features[:, self.features],
             closed=settings.ranks == "closed", oracle=settings.critic == "oracle",
             events=max(most_events(each.rules, each.horizon == "foreplay") for each in options)
             if reads
             else 0,
         )  # fmt: skip
-        warm_up("trainer", "training", lambda: compile_all(options[0].rules_record))
+        if device == "cpu":
+            place = self.side.place
+            warm_up("trainer", "training", lambda: compile_all(options[0].rules_record, place))
 
     @classmethod
     def made(cls, settings: PPOSettings, ranks: Ranks = ALONE) -> PPO:
         """A trainer for a run with these settings."""
-        return cls(settings, torch_device(settings), ranks)
+        return cls(settings, torch_device(settings, games=True), ranks)
 
     def _begin_games(self, since: int) -> None:
         """Deal every game, and begin what is drawn, after so many decisions."""
@@ -222,23 +229,26 @@ class PPO(Trainer):
     @torch.no_grad()
     def _play(self, steps: int) -> dict[str, float]:
         """Fill the buffers with so many decisions of all games."""
-        settings, buffers, games = self.settings, self._buffers, self.games
+        settings, buffers, side = self.settings, self._buffers, self.side
         clock = time.perf_counter
         began = clock()
         others = self._seats_of_others()
-        now = games.look()
+        seats_of_others = side.put(others)
+        now = side.seen(self.games.look())
         for step in range(steps):
             self._take(step, now)
-            buffers.learns[step] = now.seats != others
+            buffers.learns[step] = now.seats != seats_of_others
             looked = clock()
             logits, values = self._answers(step)
             buffers.values[step] = values
-            chances = self.random.random(self.count, np.float32)
-            choose(logits, buffers.masks[step], chances, buffers.actions[step], buffers.logs[step])
-            if not buffers.learns[step].all():
+            side.place.rows(
+                self.count, choose, logits, buffers.masks[step],
+                side.chances(self.random, self.count), buffers.actions[step], buffers.logs[step],
+            )  # fmt: skip
+            if self._games_with_others():
                 self._let_other_play(step)
             acted = clock()
-            now = games.step(buffers.shown[buffers.all, buffers.actions[step]])
+            now = side.seen(self.games.step(buffers.shown[buffers.all, buffers.actions[step]]))
             self._tell_other(others)
             buffers.rewards[step] = now.rewards
             buffers.ended[step] = now.ended
@@ -247,17 +257,18 @@ class PPO(Trainer):
             self.seconds.environment += looked - began + stepped - acted
             began = stepped
         if buffers.ended[steps - 1].all():
-            last_values = np.zeros(self.count, np.float32)
+            last_values = side.zeros(self.count, np.float32)
         else:
             self._take(-1, now)
             last_values = self._answers(-1)[1]
         buffers.rewards[:steps] /= self.scales
-        advantages(
+        side.place.rows(
+            self.count, advantages,
             buffers.seats[:steps], buffers.rewards[:steps], buffers.ended[:steps],
             buffers.values[:steps], now.seats, last_values,
             settings.discount, settings.trace, buffers.advantages[:steps],
         )  # fmt: skip
-        mine = buffers.ended[:steps].sum(), buffers.learns[:steps].sum()
+        mine = int(buffers.ended[:steps].sum()), int(buffers.learns[:steps].sum())
         hands, self._learnt = map(int, self.ranks.sums(mine))
         self.hands += hands
         return {"hands": float(hands)}
@@ -266,20 +277,21 @@ class PPO(Trainer):
         """Keep what is seen at a step, and what is not; -1 for what lies beyond the last."""
         self._buffers.take(step, now)
         _, events, hidden = self._buffers.at(step)
-        for games, span in self.games.parts():
-            rules, batch, seats = games.options.rules_record, games.batch, now.seats[span]
+        rows = self.side.place.rows
+        for (games, span), rules in zip(self.games.parts(), self._rules, strict=True):
+            batch, count = games.batch, games.num_envs
+            known = rules, batch.records, now.seats[span], batch.orders
             if self.settings.network == "attention":
-                write_events(rules, batch.views(seats), batch.orders, events[span])
+                rows(count, write_events, *known, events[span])
             if self.settings.critic == "oracle":
-                shown = self._buffers.shown[span]
-                write_hidden(rules, batch.records, seats, batch.orders, shown, hidden[span])
+                rows(count, write_hidden, *known, self._buffers.shown[span], hidden[span])
 
     def _answers(self, step: int) -> tuple[Array, Array]:
         """Logits and values of all games; step -1 is what lies beyond the last."""
-        seen = (torch.from_numpy(rows).to(self.device) for rows in self._buffers.at(step))
+        seen = map(self.side.tensor, self._buffers.at(step))
         with self._mixed():
             logits, values = self.network(*self._as_numbers(*seen))
-        return logits.cpu().numpy(), values.cpu().numpy()
+        return self.side.own(logits), self.side.own(values)
 
     def _as_numbers(
         self, seen: Tensor, events: Tensor, hidden: Tensor
@@ -332,23 +344,26 @@ class PPO(Trainer):
 
     def _let_other_play(self, step: int) -> None:
         """Replace the actions where another plays."""
-        buffers = self._buffers
+        buffers, side = self._buffers, self.side
         if self.other is not None:
             for agent, (games, span) in zip(self.other, self.games.parts(), strict=True):
-                where = np.flatnonzero(~buffers.learns[step, span])
-                actions = actions_of(agent, games, where)
-                place_actions(actions, buffers.shown[span][where])
-                buffers.actions[step, span][where] = actions
+                where = side.where(~buffers.learns[step, span])
+                if len(where):
+                    actions = actions_of(agent, games, side.tensor(where).cpu().numpy())
+                    place_actions(actions, side.tensor(buffers.shown[span][where]).cpu().numpy())
+                    buffers.actions[step, span][where] = side.put(actions)
             return
-        where = np.flatnonzero(~buffers.learns[step])
+        where = side.where(~buffers.learns[step])
+        if not len(where):
+            return
         with self._mixed():
-            seen, events, _ = (
-                torch.from_numpy(rows[where]).to(self.device) for rows in buffers.at(step)
-            )
+            seen, events, _ = (side.tensor(rows[where]) for rows in buffers.at(step))
             logits = self.earlier.logits(seen.float(), events)
-        chances = self.random.random(len(where), np.float32)
-        actions, logs = np.zeros(len(where), np.int64), np.zeros(len(where), np.float32)
-        choose(logits.cpu().numpy(), buffers.masks[step][where], chances, actions, logs)
+        actions, logs = side.zeros(len(where), np.int64), side.zeros(len(where), np.float32)
+        side.place.rows(
+            len(where), choose, side.own(logits), buffers.masks[step][where],
+            side.chances(self.random, len(where)), actions, logs,
+        )  # fmt: skip
         buffers.actions[step, where] = actions
 
     def _join_pool(self, before: int) -> None:
@@ -371,7 +386,7 @@ class PPO(Trainer):
         now = {"learning_rate": rate, "entropy_weight": entropy_weight}
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        batch = self._buffers.decisions(steps, self.device)
+        batch = self._buffers.decisions(steps)
         pulled = self._average_logs(batch) if settings.pull else None
         count = len(batch.actions)
         # Advantages are measured by their spread, which one alone does not have.
@@ -379,10 +394,9 @@ class PPO(Trainer):
         pieces = min(max(1, round(self._learnt / settings.minibatch)), most)
         if not pieces:
             return {**dict.fromkeys([*_TOLD, "gradient", "explained"], 0.0), **now}
-        sums = np.zeros(len(_TOLD))
-        lengths, parts = 0.0, 0
+        figures: list[tuple[float, Tensor]] = []
         for _ in range(settings.epochs):
-            order = torch.from_numpy(self.random.permutation(count)).to(self.device)
+            order = self.side.order(self.random, count)
             shuffled = torch.tensor_split(order, pieces)
             scales = self._scales([batch.advantages.index_select(0, each) for each in shuffled])
             for rows, scale in zip(shuffled, scales, strict=True):
@@ -398,10 +412,14 @@ class PPO(Trainer):
                 )
                 self.optimizer.step()
                 self._follow()
-                sums += scale.share * np.array(told)
-                lengths += float(length)
-                parts += 1
-        means = np.array([*self.ranks.sums(sums), lengths]) / parts
+                figures.append((scale.share, torch.cat([told, length.reshape(1)])))
+        # Fetched together: each by itself would wait for the device.
+        fetched = torch.stack([each for _, each in figures]).double().cpu().numpy()
+        sums = np.zeros(len(_TOLD))
+        for (share, _), told in zip(figures, fetched, strict=True):
+            sums += share * told[:-1]
+        lengths = float(fetched[:, -1].sum())
+        means = np.array([*self.ranks.sums(sums), lengths]) / len(figures)
         found: dict[str, float] = dict(zip((*_TOLD, "gradient"), means.tolist(), strict=True))
         (spread,) = self._scales([batch.returns])
         variance = float(spread.deviation) ** 2
@@ -426,7 +444,7 @@ class PPO(Trainer):
 
     def _loss(
         self, batch: Decisions, scale: _Scale, entropy_weight: float, pulled: Tensor | None
-    ) -> tuple[Tensor, list[float]]:
+    ) -> tuple[Tensor, Tensor]:
         settings = self.settings
         with self._mixed():
             logits, values = self.network(*self._as_numbers(batch.x, batch.events, batch.hidden))
@@ -446,7 +464,7 @@ class PPO(Trainer):
         with torch.no_grad():
             outside = ((ratio - 1).abs() > settings.clip).float().mean()
             divergence = (ratio - 1 - change).mean()
-            told = torch.stack([policy_loss, value_loss, entropy, divergence, outside]).tolist()
+            told = torch.stack([policy_loss, value_loss, entropy, divergence, outside])
         return loss, told
 
     @torch.no_grad()

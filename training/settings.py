@@ -133,11 +133,14 @@ class Settings(Checked, frozen=True, kw_only=True):
         says("Who is told of the run: `mlflow`, `wandb`, or `package.module:object`."),
     ] = ()
     # The machine.
-    device: Annotated[Literal["auto", "cpu", "cuda"], says("Where torch computes.")] = "auto"
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        says("Where torch computes; `ppo` plays its games there too."),
+    ] = "auto"
     threads: Annotated[Whole, says("Threads of torch; 0 for one a core.")] = 0
     precision: Annotated[
         Literal["float32", "mixed"],
-        says("`mixed` multiplies in bfloat16: about twice as fast where the processor has it."),
+        says("`mixed` multiplies in bfloat16: twice as fast or more where the device has it."),
     ] = "float32"
 
     def __post_init__(self) -> None:

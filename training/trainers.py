@@ -18,6 +18,7 @@ import numpy as np
 
 from ..agents.card import NetworkCard
 from ..agents.naming import Registry, loaded
+from ..engine.device import NoDevice, check_device
 from ..engine.threads import usable_threads
 from .ranks import ALONE, Ranks, processes_here
 from .settings import Settings, SettingsError
@@ -147,22 +148,30 @@ def make_trainer(settings: Settings, ranks: Ranks = ALONE) -> Trainer:
     return kind.made(settings, ranks)
 
 
-def torch_device(settings: Settings) -> str:
-    """Where torch is to compute, its threads set as the settings ask."""
+def torch_device(settings: Settings, games: bool = False) -> str:
+    """Where torch is to compute, its threads set as the settings ask.
+
+    With `games` they are to be played there too, which takes more than torch.
+    """
     try:
         import torch
     except ImportError as error:
         raise _missing(error) from None
     torch.set_num_threads(settings.threads or max(1, usable_threads() // processes_here()))
     device = settings.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
-    # Of the processes that share a machine each has a device of its own.
-    return (
-        f"cuda:{os.environ['LOCAL_RANK']}" if device == "cuda" and processes_here() > 1 else device
-    )
+    if device != "cpu" and torch.cuda.is_available():
+        try:
+            if games:
+                check_device()
+        except NoDevice:
+            if device == "cuda":
+                raise
+            return "cpu"
+        # Of the processes that share a machine each has a device of its own.
+        return f"cuda:{os.environ['LOCAL_RANK']}" if processes_here() > 1 else "cuda"
+    return "cpu"
 
 
 def _missing(error: ImportError) -> Exception:

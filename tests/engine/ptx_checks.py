@@ -13,6 +13,7 @@ import numba.cuda.dispatcher
 import numpy as np
 from numba import from_dtype, typeof, types
 
+from german_whist.agents.closing import gather_rows
 from german_whist.engine import cuda_kernels as kernels
 from german_whist.engine import episodes
 from german_whist.engine.endgame import no_tables
@@ -20,6 +21,8 @@ from german_whist.engine.episodes import Board
 from german_whist.engine.options import PLAN
 from german_whist.engine.results import RESULT
 from german_whist.engine.state import GAME, RULES, VIEW
+from german_whist.envs.mixed import put_rows
+from german_whist.training import kernels as training
 
 cuda: Any = numba.cuda
 
@@ -49,6 +52,19 @@ TAKES = {
     kernels.look_up_all: (PLACES, typeof(no_tables()), NUMBERS),
     kernels.random_actions_of_all: (types.uint64, NUMBERS),
 }
+BYTES, WORDS, LOGITS, RECORDS = array("i1", 2), array("i8", 2), array("f4", 2), array(GAME)
+SEATS, ORDERS, CHANCES = array("u1"), array("u1", 2), array("f4")
+ROWS = {
+    gather_rows: (BYTES, BYTES, NUMBERS, types.boolean, BYTES, BYTES, WORDS),
+    put_rows: (types.int64, BYTES, BYTES, SEATS, LOGITS, array("?"),
+               BYTES, BYTES, SEATS, LOGITS, array("?")),
+    training.choose: (LOGITS, BYTES, CHANCES, NUMBERS, CHANCES),
+    training.draw_chances: (types.uint64, CHANCES),
+    training.advantages: (ORDERS, array("f4", 3), array("?", 2), LOGITS, SEATS, CHANCES,
+                          types.float64, types.float64, LOGITS),
+    training.write_hidden: (array(RULES), RECORDS, SEATS, ORDERS, WORDS, BYTES),
+    training.write_events: (array(RULES), RECORDS, SEATS, ORDERS, array("i1", 3)),
+}  # fmt: skip
 
 
 class Device:
@@ -67,6 +83,9 @@ def main() -> None:
         each.__name__: (kernels.one_thread_each(each), (types.int64, BOARD, types.Tuple(takes)))
         for each, takes in TAKES.items()
     }
+    for each, takes in ROWS.items():
+        told = types.int64, types.Tuple(takes)
+        compiled[each.__name__] = kernels.one_row_each(each), told
     arrays = types.Tuple((array(RULES), NUMBERS, NUMBERS))
     hands = arrays, types.uint64, types.int64
     compiled["random_hands_kernel"] = kernels.random_hands_kernel, hands

@@ -360,7 +360,7 @@ def test_a_pull_keeps_the_policy_near_its_average() -> None:
         trainer = PPO(settings(pull=pull, average=0.99, entropy=0.0, entropy_end=0.0, epochs=4))
         for _ in range(6):
             trainer.iterate()
-        batch = trainer._buffers.decisions(trainer.steps, trainer.device)
+        batch = trainer._buffers.decisions(trainer.steps)
         average = trainer._average_logs(batch)
         with torch.no_grad():
             mine = ppo._masked_logs(trainer.network.logits(batch.x.float(), batch.events),

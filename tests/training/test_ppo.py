@@ -16,6 +16,7 @@ from german_whist import named_rules
 from german_whist.engine.cards import KEEP, TAKE_BLIND
 from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
 from german_whist.engine.options import options_from
+from german_whist.engine.places import Host
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.display import Lines
 from german_whist.training.inputs import inputs_of
@@ -84,7 +85,8 @@ def test_advantages_are_those_of_each_seat_by_itself() -> None:
     last_seats = chance.integers(2, size=games).astype(np.uint8)
     last_values = chance.normal(size=games).astype(np.float32)
     out = np.zeros((steps, games), np.float32)
-    advantages(seats, rewards, ended, values, last_seats, last_values, 0.9, 0.8, out)
+    told = seats, rewards, ended, values, last_seats, last_values
+    Host().rows(games, advantages, *told, 0.9, 0.8, out)
     for game in range(games):
         wanted = plain_advantages(
             seats[:, game], rewards[:, game], ended[:, game], values[:, game],
@@ -98,7 +100,8 @@ def test_actions_are_drawn_by_their_logits() -> None:
     logits = np.tile(np.array([0.5, -1.0, 2.0, 9.0], np.float32), (count, 1))
     masks = np.tile(np.array([1, 1, 1, 0], np.int8), (count, 1))
     actions, logs = np.zeros(count, np.int64), np.zeros(count, np.float32)
-    choose(logits, masks, np.random.default_rng(1).random(count, np.float32), actions, logs)
+    chances = np.random.default_rng(1).random(count, np.float32)
+    Host().rows(count, choose, logits, masks, chances, actions, logs)
     shares = np.exp(logits[0, :3]) / np.exp(logits[0, :3]).sum()
     assert np.bincount(actions, minlength=4)[:3] / count == pytest.approx(shares, abs=0.01)
     assert logs == pytest.approx(np.log(shares)[actions], abs=1e-5)

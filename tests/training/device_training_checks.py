@@ -1,0 +1,101 @@
+"""Run by `test_device_training` in numba's CUDA simulator: training there learns what it does here.
+
+`NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 python tests/training/device_training_checks.py` prints,
+for each kind of training, how far the weights of the two came apart, and how far they moved.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from german_whist.engine.rules import Rules
+from german_whist.training.kernels import draw_chances
+from german_whist.training.ppo import PPO
+from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.sides import Here
+
+TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
+SMALL: dict[str, Any] = {
+    "games": 4, "layers": (8,), "minibatch": 8, "seed": 3, "decisions": 10_000,
+    "learning_rate": 0.01,
+}  # fmt: skip
+KINDS: dict[str, dict[str, Any]] = {
+    "oracle": {"rules": TINY, "steps": 5},
+    "whole hands": {"rules": TINY, "horizon": "hand", "critic": "own", "ranks": "real"},
+    "earlier selves": {
+        "rules": TINY, "pool_games": 0.5, "pool_every": 20, "pool_size": 2, "epochs": 2,
+        "pull": 0.1,
+    },
+    "others": {
+        "rules": TINY, "pool_games": 0.5, "opponents": ("random",), "pool_size": 0, "steps": 4,
+        "critic": "shared",
+    },
+    "attention": {
+        "rules": TINY, "network": "attention", "attention_width": 8, "attention_layers": 1,
+        "attention_heads": 2, "steps": 3,
+    },
+    "several rules": {
+        "rules": ("small-last", "humbug"), "horizon": "hand", "steps": 4,
+    },
+}  # fmt: skip
+
+
+class HereAsThere(Here):
+    """This side with the chances of the other."""
+
+    def chances(self, random: np.random.Generator, count: int) -> Any:
+        drawn = np.zeros(count, np.float32)
+        self.place.rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
+        return drawn
+
+    def order(self, random: np.random.Generator, count: int) -> Tensor:
+        chance = torch.Generator().manual_seed(int(random.integers(2**63)))
+        return torch.randperm(count, generator=chance)
+
+
+def apart(one: dict[str, Any], other: dict[str, Any]) -> float:
+    return max(float(np.abs(one[name] - other[name]).max()) for name in one)
+
+
+def compare(wanted: dict[str, Any]) -> tuple[float, float]:
+    """Two iterations on both sides, and a third of one that goes on from what the other kept."""
+    settings = PPOSettings(**{**SMALL, **wanted})
+    here, there, resumed = PPO(settings), PPO(settings, device="cuda"), PPO(settings, device="cuda")
+    here.side = here._buffers._side = HereAsThere()
+    begun = here.player()
+    for _ in range(2):
+        told, theirs = here.iterate(), there.iterate()
+        for name in ("seats", "ended", "rewards", "masks", "actions", "observations", "hidden"):
+            mine, found = (getattr(each._buffers, name) for each in (here, there))
+            assert np.array_equal(mine, found.numpy()), name
+        for name in ("values", "advantages", "logs"):
+            mine, found = (getattr(each._buffers, name) for each in (here, there))
+            assert mine == pytest.approx(found.numpy(), abs=2e-5), name
+        assert (told.keys(), here.decisions, here.hands) == (
+            theirs.keys(), there.decisions, there.hands,
+        )  # fmt: skip
+        for name in told.keys() - {"speed"}:
+            assert told[name] == pytest.approx(theirs[name], abs=1e-4), name
+    arrays, plain = there.state()
+    assert np.array_equal(arrays["games.records"], here.games.state()["records"])
+    resumed.restore(arrays, plain)
+    for each in (here, there, resumed):
+        each.iterate()
+    assert apart(there.player(), resumed.player()) == 0
+    return apart(here.player(), there.player()), apart(begun, here.player())
+
+
+def main() -> None:
+    """All of it."""
+    torch.set_num_threads(1)
+    print(json.dumps({name: compare(wanted) for name, wanted in KINDS.items()}))
+
+
+if __name__ == "__main__":
+    main()

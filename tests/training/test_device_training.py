@@ -1,0 +1,53 @@
+"""Training on a GPU, without one: what it plays and learns in a simulator, and who is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from german_whist.engine.device import NoDevice
+from german_whist.training import trainers
+from german_whist.training.ppo import PPO
+from german_whist.training.ppo_settings import PPOSettings, SB3Settings
+
+CHECKS = Path(__file__).resolve().parent / "device_training_checks.py"
+
+
+def test_a_device_plays_and_learns_what_a_processor_does() -> None:
+    run = subprocess.run(
+        [sys.executable, str(CHECKS)], capture_output=True, text=True, timeout=500, check=False,
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert len(found) == 6
+    for name, (apart, moved) in found.items():
+        assert apart < 1e-5 < 1e-3 < moved, name
+
+
+def test_auto_takes_a_gpu_if_games_can_be_played_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    auto, wanted = PPOSettings(), PPOSettings(device="cuda")
+    assert trainers.torch_device(auto, games=True) == "cpu" or torch.cuda.is_available()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+
+    def none() -> None:
+        raise NoDevice("a GPU needs numba-cuda")
+
+    monkeypatch.setattr(trainers, "check_device", none)
+    assert trainers.torch_device(auto, games=True) == "cpu"
+    # Whose games are played here anyway needs torch alone.
+    assert trainers.torch_device(SB3Settings(), games=False) == "cuda"
+    with pytest.raises(NoDevice, match="needs numba-cuda"):
+        PPO.made(wanted)
+    monkeypatch.setattr(trainers, "check_device", lambda: None)
+    assert trainers.torch_device(auto, games=True) == "cuda"
+    assert trainers.torch_device(PPOSettings(device="cpu"), games=True) == "cpu"
