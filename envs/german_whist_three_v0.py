@@ -88,8 +88,6 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
-from pettingzoo import AECEnv
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from ..engine.batch import checked_action
 from ..engine.cards import CARDS_IN_ALL, action_text
@@ -101,24 +99,9 @@ from .german_whist_v0 import IllegalActionLoses
 from .pictures.painter import OPEN, RENDER_MODES, painter_for
 from .spaces import three_space
 from .three_table import ThreeTable
-from .typed_aec import Observation, TypedAEC
+from .typed_aec import Observation, TypedAEC, Wrapped
 
 AGENTS = ("player_0", "player_1", "player_2")
-
-if TYPE_CHECKING:
-
-    class Wrapped(TypedAEC):
-        """What `env()` makes, as checkers see it."""
-
-        def __init__(self, env: AECEnv[str, Observation, Any]) -> None: ...
-
-        @property
-        def unwrapped(self) -> raw_env:
-            """The environment without its wrappers."""
-            ...
-
-else:
-    Wrapped = OrderEnforcingWrapper
 
 if __doc__:
     __doc__ = __doc__.replace("[LAYOUT_VERSION]", str(THREE_LAYOUT.version)).replace(
@@ -126,7 +109,7 @@ if __doc__:
     )
 
 
-def env(**options: Any) -> Wrapped:
+def env(**options: Any) -> Wrapped[raw_env]:
     """The environment with PettingZoo's wrappers: an illegal action loses."""
     return Wrapped(IllegalActionLoses(raw_env(**options)))
 

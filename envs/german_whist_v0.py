@@ -114,8 +114,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
-from pettingzoo import AECEnv
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper, TerminateIllegalWrapper
+from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 from ..engine.batch import Batch, actions_text, checked_action
 from ..engine.compiled import warm_up
@@ -136,7 +135,7 @@ from ..engine.rules import Rules
 from ..engine.view import View
 from .pictures.painter import OPEN, RENDER_MODES, painter_for, warn_without_render_mode
 from .spaces import action_space, dict_space
-from .typed_aec import Observation, TypedAEC
+from .typed_aec import Observation, TypedAEC, Wrapped
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -144,21 +143,6 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 AGENTS = ("player_0", "player_1")
-
-if TYPE_CHECKING:
-
-    class Wrapped(TypedAEC):
-        """What `env()` makes, as checkers see it."""
-
-        def __init__(self, env: AECEnv[str, Observation, Any]) -> None: ...
-
-        @property
-        def unwrapped(self) -> raw_env:
-            """The environment without its wrappers."""
-            ...
-
-else:
-    Wrapped = OrderEnforcingWrapper
 
 if __doc__:
     __doc__ = (
@@ -169,7 +153,7 @@ if __doc__:
     )
 
 
-def env(rules: RulesLike = "classic", **options: Any) -> Wrapped:
+def env(rules: RulesLike = "classic", **options: Any) -> Wrapped[raw_env]:
     """The environment with PettingZoo's wrappers: an illegal action loses."""
     return Wrapped(IllegalActionLoses(raw_env(rules, **options)))
 

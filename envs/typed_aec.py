@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from pettingzoo import AECEnv
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 Observation = dict[str, npt.NDArray[np.int8]]
 """`observation` and `action_mask`."""
@@ -42,5 +43,15 @@ if TYPE_CHECKING:
         def render(self) -> Any: ...
         def close(self) -> None: ...
 
+    Raw = TypeVar("Raw", bound=TypedAEC)
+
+    class Wrapped(TypedAEC, Generic[Raw]):
+        """What a module's `env()` makes of its `raw_env`."""
+
+        def __init__(self, env: AECEnv[str, Observation, Any]) -> None: ...
+        @property
+        def unwrapped(self) -> Raw: ...
+
 else:
     TypedAEC = AECEnv
+    Wrapped = OrderEnforcingWrapper
