@@ -61,44 +61,53 @@ def test_search_works_without_a_server(built: Path) -> None:
     assert (built / "searchindex.js").read_text(encoding="utf-8").startswith("Search.setIndex(")
 
 
-@pytest.mark.parametrize(
-    ("page", "said"),
-    [
-        ("# A page\n\n[gone](gone.md)\n", "gone.md"),
-        ("# A page\n\n[gone](#nowhere)\n", "nowhere"),
-        ("# A page\n\n[gone](other.md#nowhere)\n", "nowhere"),
-        ("# A page\n\n<a href='gone.html'>gone</a>\n", "gone.html leads to no file"),
-        ("# A page\n\n<script src='https://example.org/a.js'></script>\n", "from elsewhere"),
-        ("# A page\n\n![gone](gone.png)\n", "gone.png"),
-        ("# A page\n\n```{toctree}\nnowhere\n```\n", "nowhere"),
-    ],
+# Pages with a fault each, and what is said of it: what Sphinx finds, and then what the links tell.
+FAULTS = (
+    {
+        "page": ("[gone](gone.md)", "gone.md"),
+        "heading": ("[gone](#nowhere)", "nowhere"),
+        "anchor": ("[gone](other.md#nowhere)", "nowhere"),
+        "picture": ("![gone](gone.png)", "gone.png"),
+        "contents": ("```{toctree}\nmissing\n```", "missing"),
+    },
+    {
+        "html": ("<a href='gone.html'>gone</a>", "gone.html leads to no file"),
+        "script": ("<script src='https://example.org/a.js'></script>", "from elsewhere"),
+    },
 )
-def test_a_fault_in_a_page_breaks_the_build(
-    page: str, said: str, site: ModuleType, tmp_path: Path
+
+
+@pytest.fixture(scope="module")
+def wrong(site: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What is said of pages that have faults, all of a kind in one building."""
+    said: list[str] = []
+    for pages in FAULTS:
+        docs = tmp_path_factory.mktemp("faults") / "docs"
+        docs.mkdir()
+        (docs / "index.md").write_text("# A page\n", encoding="utf-8")
+        (docs / "other.md").write_text("# Another\n", encoding="utf-8")
+        for name, (text, _) in pages.items():
+            (docs / f"{name}.md").write_text(f"# A {name}\n\n{text}\n", encoding="utf-8")
+        said += site.build(docs.parent / "out", docs)
+    return said
+
+
+@pytest.mark.parametrize("name", [name for pages in FAULTS for name in pages])
+def test_a_fault_in_a_page_breaks_the_build(name: str, wrong: list[str]) -> None:
+    (said,) = (pages[name][1] for pages in FAULTS if name in pages)
+    assert any(f"{name}." in each and said in each for each in wrong), wrong
+    assert not any("other.md:" in each or "index.md:" in each for each in wrong), wrong
+
+
+def test_pages_without_a_fault_build_and_one_that_no_contents_name_is_found(
+    site: ModuleType, tmp_path: Path
 ) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
-    (docs / "index.md").write_text(page, encoding="utf-8")
-    (docs / "other.md").write_text("# Another\n", encoding="utf-8")
-    wrong = site.build(tmp_path / "out", docs)
-    assert any(said in each for each in wrong), wrong
-
-
-def test_pages_without_a_fault_build(site: ModuleType, tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "index.md").write_text("# A page\n\n[other](other.md#here)\n", encoding="utf-8")
-    (docs / "other.md").write_text("# Another\n\n## Here\n", encoding="utf-8")
-    assert site.build(tmp_path / "out", docs) == []
-
-
-def test_a_page_that_no_contents_name_can_be_found(site: ModuleType, tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    named = "# A page\n\n```{toctree}\n:hidden:\n\nnamed\n```\n"
+    named = "# A page\n\n[it](named.md#here)\n\n```{toctree}\n:hidden:\n\nnamed\n```\n"
     (docs / "index.md").write_text(named, encoding="utf-8")
     for name in ("named", "forgotten"):
-        (docs / f"{name}.md").write_text(f"# It is {name}\n", encoding="utf-8")
+        (docs / f"{name}.md").write_text(f"# It is {name}\n\n## Here\n", encoding="utf-8")
     assert site.build(tmp_path / "out", docs) == []
     for page in ("index", "forgotten"):
         text = (tmp_path / "out" / f"{page}.html").read_text(encoding="utf-8")
