@@ -1,19 +1,27 @@
-"""Run as one of two ranks by `test_ranks`: what it learns beside one process that learns all.
+"""Run as two ranks by torchrun in `test_ranks`: what they learn together, and two runs of theirs.
 
-Prints a line of JSON.
+`rank_checks.py FOLDER key=value ...` compares a step with what one process learns that has it all,
+trains FOLDER/whole and then FOLDER/killed, in which somebody is killed; whoever is started again
+goes on with that. What each rank found is written to FOLDER as JSON.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import sys
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
+from german_whist.cli import main as command
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
-from german_whist.training.ranks import digest_of, ranks_here
+from german_whist.training.ranks import Ranks, digest_of, ranks_here
 
 # One minibatch holds a whole iteration: then it makes no difference in what order it is learnt.
 SETTINGS = PPOSettings(
@@ -28,10 +36,8 @@ def apart(one: PPO, other: PPO) -> float:
     return max(float((mine - theirs).abs().max()) for mine, theirs in pairs)
 
 
-def main() -> None:
+def learnt_together(ranks: Ranks) -> dict[str, Any]:
     """Let one process play, and this rank learn from its part of that."""
-    torch.set_num_threads(1)
-    ranks = ranks_here()
     fresh, one, ours = PPO(SETTINGS), PPO(SETTINGS), PPO(SETTINGS, ranks=ranks)
     deals = ours.games.state()["records"]
     one._play(one.steps)
@@ -43,14 +49,26 @@ def main() -> None:
     one._buffers.learns[:, :start] = one._buffers.learns[:, stop:] = False
     ours._learnt = int(learns.sum())
     told = ours._learn(ours.steps, 0.0)
-    print(
-        json.dumps({
-            "moved": apart(fresh, one), "apart": apart(one, ours), "one": one_told, "ours": told,
-            "learnt": [int(np.sum(learns)), int(np.sum(one._buffers.learns))],
-            "digest": digest_of(ours.player()), "deals": digest_of({"": deals}),
-        })
-    )  # fmt: skip
+    return {
+        "moved": apart(fresh, one), "apart": apart(one, ours), "one": one_told, "ours": told,
+        "learnt": [int(np.sum(learns)), int(np.sum(one._buffers.learns))],
+        "digest": digest_of(ours.player()), "deals": digest_of({"": deals}),
+    }  # fmt: skip
+
+
+def main(folder: Path, words: list[str]) -> None:
+    """All of it, or what is left."""
+    torch.set_num_threads(1)
+    ranks = ranks_here()
+    path = folder / f"rank-{ranks.rank}.json"
+    if not path.exists():
+        found = learnt_together(ranks)
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            found["status"] = command(["train", "tiny", *words, "--run", str(folder / "whole")])
+        found["shown"] = shown.getvalue()
+        path.write_text(json.dumps(found), encoding="utf-8")
+    sys.exit(command(["train", "tiny", *words, "--run", str(folder / "killed")]))
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]), sys.argv[2:])

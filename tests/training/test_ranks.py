@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -32,40 +31,11 @@ SMALL = [
     *("games=64", "layers=16,16", "minibatch=256", "seed=3", "decisions=40000", "threads=1"),
     *("measure_every=100000", "save_every=2000", "final_hands=40", "yardsticks=random"),
     *("pool_games=0.25", "pool_every=6000", "pool_size=2", "critic=oracle", "device=cpu"),
+    "measuring=here",
 ]
 
 PATIENCE = 500
 """Seconds: the first run may compile, and cores may be busy."""
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def ranked(words: list[str], world: int = 2) -> list[subprocess.Popen[str]]:
-    """Processes with what torchrun tells its own."""
-    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
-    told |= {"WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world)}
-    return [
-        subprocess.Popen(
-            [sys.executable, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, **told, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-        )
-        for rank in range(world)
-    ]  # fmt: skip
-
-
-def ended(processes: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
-    """Their exit statuses and what they told; none is left behind."""
-    try:
-        told = [each.communicate(timeout=PATIENCE) for each in processes]
-    finally:
-        for each in processes:
-            each.kill()
-            each.communicate()
-    return [(each.returncode, out, err) for each, (out, err) in zip(processes, told, strict=True)]
 
 
 def state(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
@@ -73,33 +43,58 @@ def state(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two ranks that nothing interrupted."""
-    folder = tmp_path_factory.mktemp("runs") / "whole"
-    words = ["-m", "german_whist", "train", "tiny", *SMALL, "--run", str(folder)]
-    (first, told, _), (second, silence, _) = ended(ranked(words))
-    assert (first, second) == (0, 0)
-    # One shows, and the others follow in silence.
-    assert "against" in told
-    assert not silence
+def ranked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two ranks of torchrun did, one of which was killed in the second of their runs.
+
+    Starting a process costs more than what it does here, so these do everything.
+    """
+    folder = tmp_path_factory.mktemp("ranks")
+    words = ["--nproc-per-node=2", "--max-restarts=1", "--standalone", "--"]
+    with open(folder / "told.txt", "w", encoding="utf-8") as told:
+        running = subprocess.Popen(
+            [sys.executable, "-m", "torch.distributed.run", *words, str(HERE / "rank_checks.py"),
+             str(folder), *SMALL],
+            stdout=told, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        # Kill the second rank when there is a state to go on from.
+        kept = folder / "killed" / "state.safetensors"
+        while running.poll() is None and not (kept.exists() and decisions_in(kept)):
+            time.sleep(0.02)
+        os.kill(rank_under(running.pid, 1), signal.SIGKILL)
+        code = running.wait(PATIENCE)
+    finally:
+        running.kill()
+        running.wait()
+    assert code == 0, (folder / "told.txt").read_text()
     return folder
 
 
-def test_a_global_batch_teaches_two_ranks_what_it_teaches_one_process() -> None:
-    found = ended(ranked([str(HERE / "rank_checks.py")]))
-    assert [code for code, _, _ in found] == [0, 0], found[0][2] + found[1][2]
-    first, second = (json.loads(out) for _, out, _ in found)
+@pytest.fixture
+def found(ranked: Path) -> list[dict[str, Any]]:
+    return [json.loads((ranked / f"rank-{rank}.json").read_text()) for rank in range(2)]
+
+
+def test_a_global_batch_teaches_two_ranks_what_it_teaches_one_process(
+    found: list[dict[str, Any]],
+) -> None:
+    first, second = found
     assert first["learnt"][1] + second["learnt"][1] == first["learnt"][0]
     assert first["learnt"][1] != second["learnt"][1]
     assert first["digest"] == second["digest"]
     assert first["deals"] != second["deals"]
-    for each in (first, second):
+    for each in found:
         assert each["moved"] > 1e-4
         assert each["apart"] < 2e-6
         assert each["ours"] == pytest.approx(each["one"], rel=1e-3, abs=1e-5)
 
 
-def test_two_ranks_leave_one_run(whole: Path) -> None:
+def test_two_ranks_leave_one_run(ranked: Path, found: list[dict[str, Any]]) -> None:
+    whole = ranked / "whole"
+    # One shows, and the others follow in silence.
+    assert [each["status"] for each in found] == [0, 0]
+    assert "against" in found[0]["shown"]
+    assert not found[1]["shown"]
     arrays = state(whole)
     games = [name for name in arrays if "games." in name]
     assert {name.rpartition("games.")[0] for name in games} == {"", "rank.1."}
@@ -109,25 +104,10 @@ def test_two_ranks_leave_one_run(whole: Path) -> None:
     assert settings.decisions <= int(last.stem) < settings.decisions + 64 * 8
 
 
-def test_a_killed_rank_is_started_again_by_torchrun_to_the_same_weights(
-    whole: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "killed"
-    words = ["--nproc-per-node=2", "--max-restarts=1", "--standalone", "-m", "--"]
-    words += ["german_whist", "train", "tiny", *SMALL, "--run", str(folder)]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "torch.distributed.run", *words], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    # Kill the second rank when there is a state to go on from.
-    kept = folder / "state.safetensors"
-    while running.poll() is None and not (kept.exists() and decisions_in(kept)):
-        time.sleep(0.02)
-    os.kill(rank_under(running.pid, 1), signal.SIGKILL)
-    ((code, told, _),) = ended([running])
-    assert code == 0, told
-    assert f"go on from it with german-whist train --resume {folder}" in told
-    assert same(state(folder), state(whole))
+def test_a_killed_rank_is_started_again_by_torchrun_to_the_same_weights(ranked: Path) -> None:
+    told = (ranked / "told.txt").read_text()
+    assert f"go on from it with german-whist train --resume {ranked / 'killed'}" in told
+    assert same(state(ranked / "killed"), state(ranked / "whole"))
 
 
 def decisions_in(path: Path) -> int:
@@ -153,7 +133,8 @@ def same(one: dict[str, np.ndarray[Any, Any]], other: dict[str, np.ndarray[Any, 
     )
 
 
-def test_one_process_goes_on_where_two_stopped(whole: Path, tmp_path: Path) -> None:
+def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> None:
+    whole = ranked / "whole"
     folder = tmp_path / "on"
     shutil.copytree(whole, folder)
     run = resume(folder, make_trainer, ["decisions=41000"])
