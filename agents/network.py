@@ -154,7 +154,7 @@ def network_actions(
     """What the network plays in each view; open endings may be left to others."""
     order = np.empty(4, np.uint8)
     shown = np.empty(sizes[-1], np.int64)
-    observation = np.empty(LONGEST_OBSERVATION, np.int8)
+    observation = np.zeros(LONGEST_OBSERVATION, np.int8)
     places = np.empty(len(inputs), np.int64)
     h = np.empty((2, sizes.max()), np.float32)
     logits = np.empty(sizes[-1], np.float32)
@@ -190,7 +190,7 @@ def network_logits(
     """The logits of all real actions in each view; minus infinity where not legal."""
     order = np.empty(4, np.uint8)
     shown = np.empty(sizes[-1], np.int64)
-    observation = np.empty(LONGEST_OBSERVATION, np.int8)
+    observation = np.zeros(LONGEST_OBSERVATION, np.int8)
     places = np.empty(len(inputs), np.int64)
     h = np.empty((2, sizes.max()), np.float32)
     logits = np.empty(sizes[-1], np.float32)

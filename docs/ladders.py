@@ -43,7 +43,8 @@ Hands won, a tie counting half, and what a hand pays by the rules, with 95 % int
 def play(name: str, words: Sequence[str]) -> Path:
     """What a command of the arena finds as JSON, and as Markdown beside it; played once."""
     found = PLAYED / f"{name}.json"
-    if not found.exists():
+    # One that was stopped has written what there was.
+    if not (found.exists() and json.loads(found.read_text("utf-8"))["complete"]):
         print(f"{name}: {' '.join(words)}", flush=True)
         page = found.with_suffix(".md")
         files = ["--markdown", str(page), "--json", str(found)]

@@ -19,9 +19,11 @@ from german_whist.agents.closing import close_ranks
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.player import Player
 from german_whist.agents.registry import make_agent
+from german_whist.agents.shipped import FAMILY_WEIGHTS
+from german_whist.engine.compiled import jit
 from german_whist.engine.game import Game
 from german_whist.engine.games import Games
-from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from german_whist.engine.layout import LAYOUT_VERSION, LONGEST_OBSERVATION, OBSERVATION_SIZE
 from german_whist.engine.rules import load_rules
 from german_whist.envs import GermanWhistVectorEnv
 
@@ -248,3 +250,28 @@ def test_spoilt_files_are_refused(path: Path) -> None:
         make_agent("network")
     with pytest.raises(CheckpointError, match="there is no checkpoint"):
         read_checkpoint(path.with_name("other.safetensors"))
+
+
+@jit
+def leave_behind(value: int) -> int:
+    """Memory of the size of observations, used and given back."""
+    total = 0
+    for _ in range(3):
+        kept = [np.full(LONGEST_OBSERVATION, value, np.int8) for _ in range(10)]
+        total += len(kept)
+    return total
+
+
+@pytest.mark.parametrize("rules", ["margin", "draft"])
+def test_places_that_a_rule_set_does_not_show_are_zero_to_the_network(rules: str) -> None:
+    """One network plays rule sets with an exchange, whose observations are longer, and others."""
+    agent, views = NetworkAgent(rules, FAMILY_WEIGHTS), Games(rules, 50, seed=1).views()
+    found = []
+    for value in (0, 1, -1):
+        leave_behind(value)
+        found.append(agent.likelihoods(views))
+        leave_behind(value)
+        found.append(agent.act(views, np.zeros(50, np.uint64)))
+    for k in (2, 4):
+        np.testing.assert_array_equal(found[k], found[0])
+        np.testing.assert_array_equal(found[k + 1], found[1])
