@@ -55,9 +55,11 @@ PLAYED, WON, TRUMPS, HIGH_CARDS = 0, 1, 2, 3
 COURSE_ROWS = 4
 COURSE_TRICKS = MOST_TRICKS + 1
 
-# What each game, or match, came to: its score, and sums over its hands.
+# What each game, or match, came to: its score, and sums over its hands; then how lucky player one
+# was in three of them, where that is told, in the parts that `luck` counts in.
 RESULT, GAME_HANDS, GAME_SCORE, GAME_MARGIN, GAME_POINTS = 0, 1, 2, 3, 4
-TOTALS = 5
+SCORE_LUCK, MARGIN_LUCK, POINTS_LUCK = 5, 6, 7
+TOTALS = 8
 
 # In a match each hand has a deal number of its own, and no match has as many hands.
 MATCH_DEALS = np.uint64(1 << 16)

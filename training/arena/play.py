@@ -31,6 +31,7 @@ from ...engine.state import GAME, NO_CARD, SEATS, VIEW
 from ...engine.streams import fresh_secret, key_of_bytes, siphash
 from . import kernels
 from .kernels import COURSE_ROWS, COURSE_TRICKS, MATCH_DEALS, SUMS, TOTALS
+from .luck import FIGURES, PARTS, Judge, add_luck, new_judge
 
 Array = np.ndarray[Any, Any]
 
@@ -51,6 +52,8 @@ class Setting:
     """Keep a record of every hand, for which endings are played out."""
     play_out: bool = False
     """Play endings out even where both players are perfect in them."""
+    without_luck: bool = False
+    """Count how lucky the players were with the stock."""
 
     @property
     def plays_endings(self) -> bool:
@@ -89,6 +92,8 @@ class Tally:
     totals: Array = field(default_factory=lambda: np.zeros(TOTALS, np.int64))
     exact: bool = False
     """Whether endings were replaced by their values."""
+    without_luck: bool = False
+    """Whether the luck of the stock was counted."""
     failed: tuple[int, int] = (0, 0)
     """Hands that a player forfeited in an ending."""
     seconds: tuple[float, float] = (0.0, 0.0)
@@ -101,6 +106,7 @@ class Tally:
         for name in ("sums", "course", "moments", "totals"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.exact = self.exact or other.exact
+        self.without_luck = self.without_luck or other.without_luck
         self.failed = _both(self.failed, other.failed)
         self.seconds = _both(self.seconds, other.seconds)
         self.moves = _both(self.moves, other.moves)
@@ -160,7 +166,7 @@ def play_chunk(
                 "make a second one"
             )
     exact = all(believed) and not setting.plays_endings
-    tally = Tally(pairs=pairs, exact=exact and not trial)
+    tally = Tally(pairs=pairs, exact=exact and not trial, without_luck=setting.without_luck)
     lines: list[tuple[int, int, str]] = []
     both = np.zeros((pairs, TOTALS), np.int64)
     trusted = (False, False) if trial else believed
@@ -221,6 +227,9 @@ class _Hall:
         self.seed = np.uint64(setting.seed)
         self.key = key_of_bytes(setting.key)
         self.known = _known(setting)
+        self.luck = np.zeros((count, FIGURES))
+        """Player one's, in each game."""
+        self.judge = _judge(setting) if setting.without_luck else None
         stride = np.uint64(1) if setting.match is None else MATCH_DEALS
         kernels.deal_half(
             self.rules, self.games, self.seed, self.key, np.uint64(start), stride, half,
@@ -241,6 +250,7 @@ class _Hall:
             left -= self._count()
         if self.setting.match is not None:
             kernels.score_matches(self.rules, self.games, self.seats, self.totals)
+        self.totals[:, kernels.SCORE_LUCK :] = np.rint(PARTS * self.luck)
 
     def _move(self, player: int) -> None:
         """Let one player act in all games in which it is to move."""
@@ -264,6 +274,8 @@ class _Hall:
         )  # fmt: skip
         for place in self.listed[:wrong]:
             self._forfeit(player, int(place), int(actions[place]))
+        if self.judge is not None:
+            add_luck(self.rules, self.games, self.seats, places, self.judge, self.luck)
 
     def _ask(self, player: int, views: Array, part: slice, actions: Array) -> None:
         """Fill in a player's actions; where it raises, ask again by halves to find the hand."""
@@ -406,6 +418,17 @@ def _known(setting: Setting) -> tuple[Tables, Tables, Scratch]:
     else:
         high, low = tables(with_trumps, False), tables(with_trumps, True)
     return high, low, _scratch[0]
+
+
+_judges: dict[Rules, Judge] = {}
+
+
+def _judge(setting: Setting) -> Judge:
+    """Who says how lucky the players are, made once in a process."""
+    if setting.rules not in _judges:
+        high, _, scratch = _known(setting)
+        _judges[setting.rules] = new_judge(setting.rules, high, scratch)
+    return _judges[setting.rules]
 
 
 def record_of_game(game: Any, setting: Setting, players: list[str]) -> GameRecord:

@@ -96,7 +96,11 @@ def cross_table(result: Result, ladder: Ladder) -> Table:
 def pairings_table(result: Result) -> Table:
     """What every pairing came to."""
     matches = result.match is not None
-    shown = {name: each for name, each in figures_of(Pairing).items() if each.heads[matches]}
+    shown = {
+        name: each
+        for name, each in figures_of(Pairing).items()
+        if each.heads[matches] and any(getattr(one, name) is not None for one in result.pairings)
+    }
     header = ["pairing", "hands", *(["matches"] if matches else [])]
     header += [each.heads[matches] for each in shown.values()]
     rows = []

@@ -27,6 +27,7 @@ from .intervals import (
     share_estimate,
     tied_together,
 )
+from .luck import PARTS
 from .play import Setting, Tally
 from .texts import number_with_reach, percent, percent_with_reach
 
@@ -71,6 +72,8 @@ def figures_of(kind: type) -> dict[str, Figure]:
 
 
 def _opposite(share: Any) -> Any:
+    if share is None:
+        return None
     return share.scaled(-1, 1) if isinstance(share, Estimate) else 1 - share
 
 
@@ -84,35 +87,68 @@ def _share(part: Any, whole: Any) -> float:
     return float(part / whole) if whole else 0.5
 
 
-def _per_pair(tally: Tally, what: int) -> tuple[float, float]:
+_LUCK = {
+    k.RESULT: k.SCORE_LUCK,
+    k.GAME_SCORE: k.SCORE_LUCK,
+    k.GAME_MARGIN: k.MARGIN_LUCK,
+    k.GAME_POINTS: k.POINTS_LUCK,
+}
+"""The luck in each total; nothing of it was counted where it is not wanted."""
+
+
+def _without_luck(tally: Tally, what: int) -> tuple[float, float, float]:
+    """A total less its luck, its square, and its product with the hands."""
+    totals, moments, luck, h = tally.totals, tally.moments, _LUCK[what], k.GAME_HANDS
+    both = float(moments[what, what]) - 2 * float(moments[what, luck]) / PARTS
+    return (
+        float(totals[what]) - float(totals[luck]) / PARTS,
+        both + float(moments[luck, luck]) / PARTS**2,
+        float(moments[what, h]) - float(moments[luck, h]) / PARTS,
+    )
+
+
+def _per_pair(pairs: int, x: float, xx: float) -> tuple[float, float]:
     """The share of results won over the pairs, with its standard error."""
     most = 2 * SEATS
-    x, xx = float(tally.totals[what]), float(tally.moments[what, what])
-    pairs = tally.pairs
     return ratio(pairs, x, most * pairs, xx, most * x, most**2 * pairs)
 
 
 def _per_hand(tally: Tally, what: int) -> tuple[float, float]:
     """A figure a hand, with the standard error that the pairs give it."""
-    totals, moments, h = tally.totals, tally.moments, k.GAME_HANDS
-    return ratio(
-        tally.pairs, *(float(each) for each in (totals[what], totals[h])),
-        *(float(each) for each in (moments[what, what], moments[what, h], moments[h, h])),
-    )  # fmt: skip
+    x, xx, xh = _without_luck(tally, what)
+    hands, squared = tally.totals[k.GAME_HANDS], tally.moments[k.GAME_HANDS, k.GAME_HANDS]
+    return ratio(tally.pairs, x, float(hands), xx, xh, float(squared))
+
+
+def _share_of(tally: Tally, share: float, error: float) -> Estimate:
+    """A share with its interval; less its luck it is no count of trials."""
+    kind = mean_estimate if tally.without_luck else share_estimate
+    return kind(share, error, tally.pairs)
 
 
 def _win_rate(tally: Tally) -> Estimate:
-    return share_estimate(*_per_pair(tally, k.RESULT), tally.pairs)
+    x, xx, _ = _without_luck(tally, k.RESULT)
+    return _share_of(tally, *_per_pair(tally.pairs, x, xx))
+
+
+def _as_played(tally: Tally) -> Estimate | None:
+    if not tally.without_luck:
+        return None
+    x, xx = float(tally.totals[k.RESULT]), float(tally.moments[k.RESULT, k.RESULT])
+    return share_estimate(*_per_pair(tally.pairs, x, xx), tally.pairs)
 
 
 def _hand_win_rate(tally: Tally) -> Estimate:
     share, error = _per_hand(tally, k.GAME_SCORE)
-    return share_estimate(share / 2, error / 2, tally.pairs)
+    return _share_of(tally, share / 2, error / 2)
 
 
 def _score_variance(tally: Tally) -> float:
     most = SEATS * tally.pairs
-    return (most * _per_pair(tally, k.RESULT)[1]) ** 2 if tally.pairs > 1 else most / 4
+    if tally.pairs < 2:
+        return most / 4
+    x, xx, _ = _without_luck(tally, k.RESULT)
+    return (most * _per_pair(tally.pairs, x, xx)[1]) ** 2
 
 
 def _mean(part: int, whole: int, without: float | None = None) -> Callable[..., float | None]:
@@ -225,6 +261,11 @@ class Pairing:
         ),
     ]
     """Of hands, or of matches where matches were played; a tie counts half."""
+    as_played: Annotated[
+        Estimate | None,
+        _figure(_as_played, _opposite, head="as played", text=percent_with_reach),
+    ]
+    """The win rate with the luck of the stock, where that was taken out of the others."""
     hand_win_rate: Annotated[
         Estimate,
         _figure(_hand_win_rate, _opposite, in_matches="hands won", text=percent_with_reach),

@@ -31,6 +31,7 @@ from ...engine.rules import Match
 from ...engine.state import SEATS
 from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
 from . import kernels as k
+from .luck import check_luck
 from .play import Chunk, Setting, Tally
 from .remote import LOCAL, RayPool, checked_place
 from .results import (
@@ -75,6 +76,7 @@ class ArenaOptions(TypedDict, total=False):
     workers: int
     on: str
     play_out: bool
+    without_luck: bool
     records: Records | None
 
 
@@ -123,6 +125,7 @@ class Arena:
     it plays. `key`, 32 hexadecimal digits, stands for all that is drawn beside the
     deals of the seed; without it a secret is drawn, and kept in the result. `on` says where the
     workers are: `local` processes, or a cluster of Ray, as `ray` or `ray://HOST:PORT`.
+    `without_luck` takes the luck of the stock out of win rates, margins and points.
     """
 
     def __init__(
@@ -141,13 +144,16 @@ class Arena:
         anchor: str | None = None,
         rated: bool = False,
         play_out: bool = False,
+        without_luck: bool = False,
         records: Records | None = None,
     ) -> None:
         self.setting = Setting(
             common_rules(players, rules), match, _whole(seed, "seed", 0, 2**64 - 1),
             fresh_secret() if key is None else _key_bytes(key),
-            records=records is not None, play_out=play_out,
+            records=records is not None, play_out=play_out, without_luck=without_luck,
         )  # fmt: skip
+        if without_luck:
+            check_luck(self.setting.rules, match)
         self.workers = _whole(workers, "workers", 1, 4096)
         self.on = checked_place(on)
         if until is not None and not 0 < until < 0.5:
@@ -394,6 +400,11 @@ class Arena:
             yield (
                 "Where both players are perfect in the endgame it was not played: its exact value "
                 "took its place, which is what perfect play comes to."
+            )
+        if self.setting.without_luck:
+            yield (
+                "Win rate, margin and points are without the luck of the stock, which is nothing "
+                "on average; what was won with it stands under as played."
             )
         for name, slip in self.slipped.items():
             tricks = "1 trick" if slip.slips == 1 else f"{slip.slips:,} tricks"

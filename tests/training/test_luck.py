@@ -1,0 +1,83 @@
+"""Results less the luck of the stock: the same on average, exactly, and a narrower interval."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist import Match
+from german_whist.agents import make_agent
+from german_whist.cli import main
+from german_whist.engine.rules import load_rules
+from german_whist.training.arena import evaluate
+from german_whist.training.arena import kernels as k
+from german_whist.training.arena import luck as of_luck
+from german_whist.training.arena.play import Setting, play_chunk
+from support import KEY
+
+
+@pytest.mark.parametrize("player", ["threshold", "random-exact"])
+def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
+    player: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten cards: of each deal all 120 orders of the stock below its upcard are played.
+
+    What a network of the full pack says of so small a deck is mostly wrong, which is no matter.
+    """
+    small, classic = load_rules("2x5-h2"), load_rules("classic")
+    networks, deal_half = of_luck.networks_for, k.deal_half
+    monkeypatch.setattr(of_luck, "networks_for", lambda _rules: networks(classic))
+
+    def every_order(rules: Any, games: Any, seed: Any, key: Any, start: Any, *others: Any) -> None:
+        deal_half(rules, games, seed, key, start, *others)
+        games[:] = games[:1]  # whatever else is drawn is the same in all of them
+        others[-1][:] = others[-1][:1]
+        orders = [*permutations(games["deal"][0, 5:10].copy())]
+        games["deal"][:, 5:10] = orders
+
+    monkeypatch.setattr(k, "deal_half", every_order)
+    seen = 0
+    for start in range(4):
+        one, two = make_agent(player, small), make_agent("counting", small)
+        setting = Setting(small, None, 3, bytes.fromhex(KEY), without_luck=True)
+        tally = play_chunk(((one, two), (one, two)), setting, start, 120, (True, True)).tally
+        luck = tally.totals[k.SCORE_LUCK :] / of_luck.PARTS
+        # A game's luck is rounded to parts, of which 240 add up here.
+        assert np.abs(luck).max() < 240 / of_luck.PARTS
+        seen += int(tally.moments[k.SCORE_LUCK, k.SCORE_LUCK] > 0)
+    assert seen == 4
+
+
+def test_the_interval_is_narrower_and_workers_change_nothing(tmp_path: Path) -> None:
+    words = ["evaluate", "champion-1", "--against", "counting", "--hands", "240", "--key", KEY]
+    plain, less, more = (tmp_path / f"{name}.json" for name in ("plain", "less", "more"))
+    assert main([*words, "--json", str(plain)]) == 0
+    assert main([*words, "--without-luck", "--json", str(less)]) == 0
+    assert main([*words, "--without-luck", "--workers", "2", "--json", str(more)]) == 0
+    found = [json.loads(path.read_text()) for path in (plain, less, more)]
+    assert "--without-luck" in found[1]["run"]["command"]
+    for each in found:
+        del each["run"], each["pairings"][0]["timing"]
+    assert found[1] == found[2]
+    usual, narrow = (each["pairings"][0] for each in found[:2])
+    # What was played is the same; only what is told of it is not.
+    assert usual["as_played"] is None
+    assert narrow["as_played"] == usual["win_rate"]
+    assert narrow["stages"] == usual["stages"]
+    for figure, part in (("win_rate", 0.85), ("margin", 0.85), ("points", 0.85)):
+        wide, slim = (each[figure]["high"] - each[figure]["low"] for each in (usual, narrow))
+        assert 0 < slim < part * wide, figure
+        assert usual[figure]["low"] < narrow[figure]["value"] < usual[figure]["high"]
+    assert any("without the luck of the stock" in note for note in found[1]["notes"])
+
+
+def test_what_nobody_can_tell_the_luck_of_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing says what a position of all-tricks is worth"):
+        evaluate("random", "threshold", "all-tricks", hands=10, without_luck=True)
+    with pytest.raises(ValueError, match="luck is told of single hands, and not of "):
+        evaluate("random", "threshold", hands=10, match=Match(target=5), without_luck=True)
