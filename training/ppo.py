@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -84,7 +84,7 @@ class Seconds:
     learning: float = 0.0
 
 
-class _Scale(NamedTuple):
+class Scale(NamedTuple):
     """What numbers are measured by."""
 
     mean: Tensor
@@ -115,6 +115,10 @@ class PPO(Trainer):
 
     settings_kind = PPOSettings
     several_ranks = True
+    told: ClassVar[tuple[str, ...]] = (
+        *("policy_loss", "value_loss", "entropy", "divergence", "clipped"),
+    )
+    """What a step tells."""
 
     def __init__(self, settings: PPOSettings, device: str = "cpu", ranks: Ranks = ALONE) -> None:
         super().__init__(settings)
@@ -387,13 +391,13 @@ class PPO(Trainer):
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         batch = self._buffers.decisions(steps)
-        pulled = self._average_logs(batch) if settings.pull else None
+        held = self._held_by(batch)
         count = len(batch.actions)
         # Advantages are measured by their spread, which one alone does not have.
         most = self.ranks.least(count // 2)
         pieces = min(max(1, round(self._learnt / settings.minibatch)), most)
         if not pieces:
-            return {**dict.fromkeys([*_TOLD, "gradient", "explained"], 0.0), **now}
+            return {**dict.fromkeys([*self.told, "gradient", "explained"], 0.0), **now}
         figures: list[tuple[float, Tensor]] = []
         for _ in range(settings.epochs):
             order = self.side.order(self.random, count)
@@ -402,7 +406,7 @@ class PPO(Trainer):
             for rows, scale in zip(shuffled, scales, strict=True):
                 some = batch.rows(rows)
                 loss, told = self._loss(
-                    some, scale, entropy_weight, None if pulled is None else pulled[rows]
+                    some, scale, entropy_weight, None if held is None else held[rows]
                 )
                 self.optimizer.zero_grad(set_to_none=True)
                 (loss if self.ranks.alone else scale.share * loss).backward()
@@ -415,21 +419,21 @@ class PPO(Trainer):
                 figures.append((scale.share, torch.cat([told, length.reshape(1)])))
         # Fetched together: each by itself would wait for the device.
         fetched = torch.stack([each for _, each in figures]).double().cpu().numpy()
-        sums = np.zeros(len(_TOLD))
+        sums = np.zeros(len(self.told))
         for (share, _), told in zip(figures, fetched, strict=True):
             sums += share * told[:-1]
         lengths = float(fetched[:, -1].sum())
         means = np.array([*self.ranks.sums(sums), lengths]) / len(figures)
-        found: dict[str, float] = dict(zip((*_TOLD, "gradient"), means.tolist(), strict=True))
+        found: dict[str, float] = dict(zip((*self.told, "gradient"), means.tolist(), strict=True))
         (spread,) = self._scales([batch.returns])
         variance = float(spread.deviation) ** 2
         found["explained"] = 1 - found["value_loss"] / variance if variance > 0 else 0.0
         return {**found, **now}
 
-    def _scales(self, parts: Sequence[Tensor]) -> list[_Scale]:
+    def _scales(self, parts: Sequence[Tensor]) -> list[Scale]:
         """Of several lots of numbers mean and deviation over all ranks, and this one's share."""
         if self.ranks.alone:
-            return [_Scale(each.mean(), each.std(), 1.0) for each in parts]
+            return [Scale(each.mean(), each.std(), 1.0) for each in parts]
         mine = [[each.new_tensor(len(each)), each.sum(), each.square().sum()] for each in parts]
         told = torch.tensor(mine, dtype=torch.float64)
         found = []
@@ -438,17 +442,17 @@ class PPO(Trainer):
             mean = total / count
             deviation = math.sqrt(max(0.0, squares - count * mean * mean) / max(1.0, count - 1))
             found.append(
-                _Scale(part.new_tensor(mean), part.new_tensor(deviation), len(part) / count)
+                Scale(part.new_tensor(mean), part.new_tensor(deviation), len(part) / count)
             )
         return found
 
     def _loss(
-        self, batch: Decisions, scale: _Scale, entropy_weight: float, pulled: Tensor | None
+        self, batch: Decisions, scale: Scale, entropy_weight: float, held: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         settings = self.settings
         with self._mixed():
             logits, values = self.network(*self._as_numbers(batch.x, batch.events, batch.hidden))
-        logs = _masked_logs(logits, batch.masks)
+        logs = masked_logs(logits, batch.masks)
         chosen = logs.gather(1, batch.actions[:, None]).squeeze(1)
         change = chosen - batch.logs
         ratio = change.exp()
@@ -459,22 +463,26 @@ class PPO(Trainer):
         shares = logs.exp()
         entropy = -(shares * logs.clamp(min=-50)).sum(1).mean()
         loss = policy_loss + settings.value_weight * value_loss - entropy_weight * entropy
-        if pulled is not None:
-            loss = loss + settings.pull * (shares * (logs - pulled).clamp(-50, 50)).sum(1).mean()
+        if held is not None:
+            loss = loss + settings.pull * (shares * (logs - held).clamp(-50, 50)).sum(1).mean()
         with torch.no_grad():
             outside = ((ratio - 1).abs() > settings.clip).float().mean()
             divergence = (ratio - 1 - change).mean()
             told = torch.stack([policy_loss, value_loss, entropy, divergence, outside])
         return loss, told
 
+    def _held_by(self, batch: Decisions) -> Tensor | None:
+        """What the averaged weights would play, where the policy is pulled towards it."""
+        return self.logs_of(self.average, batch) if self.settings.pull else None
+
     @torch.no_grad()
-    def _average_logs(self, batch: Decisions) -> Tensor:
-        """What the averaged weights would play, to be pulled towards."""
+    def logs_of(self, network: Network, batch: Decisions) -> Tensor:
+        """The logarithms of the probabilities of all actions, as a network has them now."""
         parts = []
         for rows in torch.arange(len(batch.actions), device=self.device).split(8192):
             with self._mixed():
-                logits = self.average.logits(batch.x[rows].float(), batch.events[rows])
-            parts.append(_masked_logs(logits, batch.masks[rows]))
+                logits = network.logits(batch.x[rows].float(), batch.events[rows])
+            parts.append(masked_logs(logits, batch.masks[rows]))
         return torch.cat(parts)
 
     @torch.no_grad()
@@ -557,13 +565,10 @@ def _games_of(rank: int) -> str:
     return f"rank.{rank}.games." if rank else "games."
 
 
-_TOLD = ("policy_loss", "value_loss", "entropy", "divergence", "clipped")
-
-
 def _between(start: float, end: float, done: float) -> float:
     return start + (end - start) * min(1.0, done)
 
 
-def _masked_logs(logits: Tensor, masks: Tensor) -> Tensor:
+def masked_logs(logits: Tensor, masks: Tensor) -> Tensor:
     """The logarithms of the probabilities of all actions; what is not legal has none."""
     return torch.log_softmax(logits.masked_fill(masks == 0, _NOT_LEGAL), dim=1)

@@ -165,6 +165,56 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         _check_somebody_joins(self, f"pool_games is {self.pool_games} and has no effect")
 
 
+class MMDSettings(PPOSettings, frozen=True, kw_only=True):
+    """Magnetic mirror descent: PPO held by divergences instead of a clip."""
+
+    trainer: str = "mmd"
+    stride: Annotated[
+        AboveNothing,
+        says("How far an iteration moves the policy: eta, the step of mirror descent."),
+    ] = 5.0
+    # A bonus for entropy is the pull of a uniform magnet, and its weight the temperature.
+    entropy: _Entropy = 0.05
+    entropy_end: Annotated[AtLeastNothing, says("The bonus at the end.")] = 0.005
+
+    def idle(self) -> Iterator[Idle]:
+        """What has no effect beside the other settings."""
+        yield from super().idle()
+        yield Idle(("clip", "pull"), "mmd is held by stride and entropy; leave it out")
+
+
+class NFSPSettings(Settings, frozen=True, kw_only=True):
+    """Neural fictitious self-play: a best response by deep Q-learning, and its average."""
+
+    fixed: ClassVar[tuple[str, ...]] = (
+        *(each for each in Settings.fixed if each != "steps"),
+        *("memory", "reservoir"),
+    )
+
+    trainer: str = "nfsp"
+    layers: _Layers = (256, 256)
+    games: Annotated[Count, says("Games in lockstep.")] = 256
+    anticipation: Annotated[
+        Share, says("How often a seat is played by its best response: eta.")
+    ] = 0.1
+    exploration: Annotated[
+        Share, says("How often a best response plays anything, at the beginning; 0 at the end.")
+    ] = 0.06
+    memory: Annotated[Count, says("Steps that action values are learnt from, the latest.")] = 50_000
+    reservoir: Annotated[Count, says("Decisions of best responses that are imitated.")] = 200_000
+    update_every: Annotated[Count, says("Decisions between steps of both networks.")] = 64
+    target_every: Annotated[Count, says("Steps between copies of the target network.")] = 300
+    minibatch: Annotated[Count, says("Rows in a step.")] = 128
+    learning_rate: Annotated[AboveNothing, says("Adam's, of both networks.")] = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.anticipation:
+            raise SettingsError("anticipation is 0: no best response plays, so nothing is learnt")
+        if self.precision != "float32":
+            raise SettingsError(f"precision is {self.precision!r}: nfsp learns in float32 alone")
+
+
 class SB3Settings(Settings, frozen=True, kw_only=True):
     """MaskablePPO of sb3-contrib against a growing pool of earlier selves and rule players."""
 

@@ -1,4 +1,4 @@
-"""What a trainer is, and trainers by name: `ppo`, `sb3`, or `package.module:object`.
+"""What a trainer is, and trainers by name: `ppo`, `mmd`, `nfsp`, `sb3`, or `package.module:object`.
 
 A new algorithm is one file: a structure of settings, and a `Trainer` that iterates, tells
 its player's weights, and keeps and restores its state. It is named in settings as
@@ -103,6 +103,8 @@ def _own(name: str, trainer: str, settings: str, about: str) -> None:
 
 
 _own("ppo", "ppo:PPO", "ppo_settings:PPOSettings", "self-play in which both seats learn")
+_own("mmd", "mmd:MMD", "ppo_settings:MMDSettings", "magnetic mirror descent by self-play")
+_own("nfsp", "nfsp:NFSP", "ppo_settings:NFSPSettings", "neural fictitious self-play")
 _own("sb3", "sb3:SB3Trainer", "ppo_settings:SB3Settings", "MaskablePPO of sb3-contrib")
 _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
 

@@ -44,6 +44,7 @@ def _pairing(first: int, second: int, share: float) -> Pairing:
         pairs=600 + 7 * second,
         hands=1200 + 1011 * first,
         win_rate=_around(share, 0.0212 if first else 0.00031),
+        as_played=None,
         hand_win_rate=_around(0.5 + lead / 3, 0.031),
         margin=_around(4.1 * lead, 0.27),
         points=_around(2.3 * lead, 0.19),

@@ -53,11 +53,15 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
     assert seen == 4
 
 
-def test_the_interval_is_narrower_and_workers_change_nothing(tmp_path: Path) -> None:
+def test_the_interval_is_narrower_and_workers_change_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["evaluate", "champion-1", "--against", "counting", "--hands", "240", "--key", KEY]
     plain, less, more = (tmp_path / f"{name}.json" for name in ("plain", "less", "more"))
     assert main([*words, "--json", str(plain)]) == 0
+    assert "as played" not in capsys.readouterr().out
     assert main([*words, "--without-luck", "--json", str(less)]) == 0
+    assert "as played" in capsys.readouterr().out
     assert main([*words, "--without-luck", "--workers", "2", "--json", str(more)]) == 0
     found = [json.loads(path.read_text()) for path in (plain, less, more)]
     assert "--without-luck" in found[1]["run"]["command"]

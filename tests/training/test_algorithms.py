@@ -1,0 +1,89 @@
+"""The algorithms beside PPO: each comes near an equilibrium, and goes on to the same weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from german_whist.agents.registry import make_agent
+from german_whist.cli import main
+from german_whist.engine.rules import load_rules
+from german_whist.training.checkpoint import load_state
+from german_whist.training.exploit import exploit
+from german_whist.training.memory import Memory
+
+SMALL = [
+    *("rules=2x4-h2", "layers=[32]", "threads=1", "yardsticks=[]", "final_yardsticks=[]"),
+    *("measuring=here", "measure_every=10_000_000", "device=cpu", "final_hands=20"),
+]
+OWN = {
+    "mmd": ["games=256", "minibatch=256", "learning_rate=0.003"],
+    "nfsp": ["games=128", "update_every=32", "anticipation=0.2"],
+}
+
+
+def train(trainer: str, *words: str) -> None:
+    assert main(["train", f"trainer={trainer}", *SMALL, *OWN[trainer], *words]) == 0
+
+
+@pytest.mark.parametrize("trainer", OWN)
+def test_it_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None:
+    train(trainer, "decisions=80_000", "--run", str(tmp_path / "run"))
+    rules = load_rules("2x4-h2")
+    trained = make_agent(f"network:{tmp_path / 'run'},sample", rules)
+    at_random = exploit(make_agent("random-exact", rules), rules).exploitability
+    assert exploit(trained, rules).exploitability < at_random / 2.5
+
+
+@pytest.mark.parametrize("trainer", OWN)
+def test_it_goes_on_to_the_same_weights(trainer: str, tmp_path: Path) -> None:
+    # What changes as the budget runs out has to stay as it is, or a budget is another training.
+    steady = {
+        "mmd": ["learning_rate_end=0.003", "entropy=0.05", "entropy_end=0.05"],
+        "nfsp": ["exploration=0.0"],
+    }[trainer]
+    whole, run = str(tmp_path / "whole"), str(tmp_path / "run")
+    train(trainer, *steady, "decisions=4096", "--run", whole)
+    train(trainer, *steady, "decisions=2048", "--run", run)
+    assert main(["train", "--resume", run, "decisions=4096"]) == 0
+    one, other = (load_state(Path(each) / "state.safetensors")[0] for each in (whole, run))
+    assert one.keys() == other.keys()
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_a_reservoir_keeps_a_fair_draw_and_a_memory_the_last() -> None:
+    chance = np.random.default_rng(3)
+    last = Memory([("number", "i4")], 50, reservoir=False)
+    kept = np.zeros(1000)
+    for _ in range(300):
+        fair = Memory([("number", "i4")], 50, reservoir=True)
+        for start in range(0, 1000, 37):
+            rows = np.zeros(min(37, 1000 - start), fair.kind)
+            rows["number"] = np.arange(start, start + len(rows))
+            fair.add(rows, chance)
+            last.add(rows)
+        kept[fair.rows["number"]] += 1
+        assert len(set(fair.rows["number"])) == 50
+        assert set(last.rows["number"]) == set(range(950, 1000))
+    # Each of a thousand is kept in a twentieth of 300 draws; hundreds of neighbours come to that.
+    tenths = kept.reshape(10, 100).sum(1) / 300
+    assert (abs(tenths - 5) < 0.7).all(), tenths
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["trainer=mmd", "clip=0.3"], "clip is 0.3 and has no effect: mmd is held by stride"),
+        (["trainer=mmd", "stride=0"], "stride is 0.0: it has to be a number of more than 0"),
+        (["trainer=nfsp", "anticipation=0"], "no best response plays, so nothing is learnt"),
+        (["trainer=nfsp", "precision=mixed"], "nfsp learns in float32 alone"),
+        (["trainer=nfsp", "rules=quick,classic"], "the trainer nfsp takes one rule set"),
+    ],
+)
+def test_settings_that_do_nothing_are_refused(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", *words]) == 2
+    assert told in capsys.readouterr().err
