@@ -30,6 +30,7 @@ COMMANDS = {
     "train": "train a player by self-play",
     "study": "make the networks that the thinker asks",
     "compare": "lay runs side by side: settings, curves, strength",
+    "benchmark": "lay algorithms side by side, on several games and seeds",
     "sweep": "search for settings that train well",
     "evaluate": "measure a player against others",
     "ladder": "let players play each other, and rate them",

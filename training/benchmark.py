@@ -1,0 +1,311 @@
+"""Algorithms beside each other: each on several games with several seeds, at one budget.
+
+On a small deck a player is measured by its exact exploitability, on others by its duplicate win
+rates against fixed players. What algorithms come to is told by the interquartile mean over seeds,
+with an interval by the bootstrap, as Agarwal and others recommend (2021, "Deep reinforcement
+learning at the edge of the statistical precipice", arXiv:2108.13264): games are never drawn, the
+seeds of each are. An algorithm is a trainer with settings over those that all have.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from ..agents.checkpoint import checkpoints_in
+from ..agents.registry import make_agent
+from ..agents.solved.tree import public_tree, why_not
+from ..engine.files import written_whole
+from ..engine.rules import load_rules
+from . import pictures
+from .arena import evaluate
+from .exploit import exploit
+from .presets import settings_from
+from .reading import Shelf, made
+from .run import FOLDER, STATE
+from .session import train, train_on
+from .settings import Checked, Count, Names, Settings, SettingsError, says
+
+Array = np.ndarray[Any, Any]
+
+BENCHMARKS = Shelf("benchmark", "a benchmark")
+"""Those that come with the package."""
+RESULT, PAGE = "result.json", "benchmark.md"
+EXPLOITABILITY = "exploitability"
+_DRAWS = 20_000
+_LEAST_SEEDS = 3
+_MOST_CARDS, _MOST_SETS = 16, 5_000_000
+
+
+class Benchmark(Checked, frozen=True, kw_only=True):
+    """What a benchmark plays, as its YAML file says."""
+
+    about: Annotated[str, says("What it is for, in a line.")] = ""
+    algorithms: Annotated[
+        dict[str, dict[str, Any]],
+        says("Trainers by the names of their rows, each with settings; `trainer` names another."),
+    ]
+    sizes: Annotated[Names, says("The games: solved decks or other rule sets.")]
+    seeds: Annotated[Count, says("How many seeds each has, from 1 on.")] = 5
+    decisions: Annotated[Count, says("The budget of each training.")] = 200_000
+    points: Annotated[Count, says("How often each is measured, the end included.")] = 5
+    settings: Annotated[dict[str, Any], says("Of all of them.")] = msgspec.field(
+        default_factory=dict[str, Any]
+    )
+    against: Annotated[Names, says("Whom players of other games are measured against.")] = (
+        "threshold",
+    )
+    hands: Annotated[Count, says("Against each of them.")] = 2_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.algorithms or not self.sizes:
+            raise SettingsError("algorithms and sizes: name at least one of each")
+        if self.seeds < _LEAST_SEEDS:
+            raise SettingsError(
+                f"seeds is {self.seeds}: an interval over seeds needs {_LEAST_SEEDS} or more"
+            )
+        for cell in self.cells():
+            self.training(cell)
+
+    def cells(self) -> list[Cell]:
+        """Every training there is to be, all seeds of one after another."""
+        return [
+            Cell(size, algorithm, seed)
+            for seed in range(1, self.seeds + 1)
+            for size in self.sizes
+            for algorithm in self.algorithms
+        ]
+
+    def training(self, cell: Cell) -> Settings:
+        """The settings of one of them."""
+        own = {"trainer": cell.algorithm, **self.algorithms[cell.algorithm]}
+        every = -(-self.decisions // self.points)
+        fixed = {
+            "rules": cell.size, "seed": cell.seed, "decisions": self.decisions,
+            "measure_every": every, "save_every": every, "yardsticks": [], "final_yardsticks": [],
+            "measuring": "here", "final_hands": 2, "measure_hands": 2, "threads": 1,
+            "about": "a training of a benchmark",
+        }  # fmt: skip
+        return settings_from({**self.settings, **own, **fixed}, f"algorithms: {cell.algorithm}")
+
+
+class Cell(NamedTuple):
+    """One training."""
+
+    size: str
+    algorithm: str
+    seed: int
+
+    def folder(self, base: Path) -> Path:
+        """Where it is."""
+        return base / self.size / self.algorithm / f"seed-{self.seed}"
+
+
+Curve = list[tuple[int, float]]
+"""A figure after so many decisions."""
+
+
+class Measured(NamedTuple):
+    """What a training came to: a curve of each figure."""
+
+    cell: Cell
+    curves: dict[str, Curve]
+
+
+def load_benchmark(wanted: str | Path) -> Benchmark:
+    """A benchmark by its name, or from a YAML file."""
+    values, source = BENCHMARKS.values(wanted)
+    return made(Benchmark, values, source, "a part of a benchmark")
+
+
+def run_benchmark(
+    wanted: Benchmark, folder: Path, jobs: int = 1, say: Callable[[str], None] = print
+) -> list[Measured]:
+    """Train and measure whatever is not there yet, and write the page; goes on where it was."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / "benchmark.yaml"
+    if kept.exists() and kept.read_text(encoding="utf-8") != wanted.as_yaml():
+        raise SettingsError(f"{folder} holds another benchmark: name another folder")
+    with written_whole(kept, "w") as file:
+        file.write(wanted.as_yaml())
+    cells = wanted.cells()
+    left = [cell for cell in cells if not (cell.folder(folder) / RESULT).exists()]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        waiting = {pool.submit(_trained, wanted, cell, folder): cell for cell in left}
+        try:
+            for number, each in enumerate(as_completed(waiting), 1):
+                cell = waiting[each]
+                each.result()
+                say(f"{number} of {len(left)}: {cell.algorithm} on {cell.size}, seed {cell.seed}")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [_read(cell, folder) for cell in cells]
+
+
+def _trained(wanted: Benchmark, cell: Cell, base: Path) -> None:
+    """Train one, or go on with it, and measure all of its checkpoints."""
+    folder = cell.folder(base)
+    if (folder / STATE).exists():
+        train_on(folder, quiet=True)
+    else:
+        train(wanted.training(cell), folder=folder, quiet=True)
+    curves: dict[str, Curve] = {}
+    for checkpoint in checkpoints_in(folder / FOLDER):
+        for name, value in _figures(wanted, cell, checkpoint).items():
+            curves.setdefault(name, []).append((int(checkpoint.stem), value))
+    with written_whole(folder / RESULT, "w") as file:
+        file.write(json.dumps(curves, indent=1) + "\n")
+
+
+def _figures(wanted: Benchmark, cell: Cell, checkpoint: Path) -> dict[str, float]:
+    rules = load_rules(cell.size)
+    player = f"network:{checkpoint},sample"
+    if is_solvable(cell.size):
+        return {EXPLOITABILITY: exploit(make_agent(player, rules), rules).exploitability}
+    found = evaluate(player, list(wanted.against), rules, hands=wanted.hands, seed=cell.seed)
+    return {f"wins against {each.opponent}": each.win_rate.value for each in found.pairings}
+
+
+def is_solvable(size: str) -> bool:
+    """Whether exploitability is found exactly, and soon enough to be found for every checkpoint."""
+    rules = load_rules(size)
+    if why_not(rules) is not None or len(rules.deck) > _MOST_CARDS:
+        return False
+    return public_tree(rules).sets <= _MOST_SETS
+
+
+def _read(cell: Cell, folder: Path) -> Measured:
+    told = json.loads((cell.folder(folder) / RESULT).read_text(encoding="utf-8"))
+    return Measured(cell, {name: [(int(n), x) for n, x in curve] for name, curve in told.items()})
+
+
+# -- over seeds
+
+
+def interquartile_mean(values: Array) -> Array:
+    """The mean of the middle half of the last axis."""
+    ordered = np.sort(values, axis=-1)
+    cut = ordered.shape[-1] // 4
+    return ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1)
+
+
+class Told(NamedTuple):
+    """An interquartile mean with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def over_seeds(games: Sequence[Array], seed: int = 0) -> Told:
+    """Of the figures of several games, each by seed: all in one, the seeds of each drawn anew."""
+    chance = np.random.default_rng(seed)
+    drawn = [
+        values[chance.integers(len(values), size=(_DRAWS, len(values)))]
+        for values in map(np.asarray, games)
+    ]
+    means = interquartile_mean(np.concatenate(drawn, axis=1))
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Told(float(interquartile_mean(np.concatenate(games))), float(low), float(high))
+
+
+# -- the page
+
+
+def page(wanted: Benchmark, found: Sequence[Measured], command: str, images: str) -> str:
+    """The tables in Markdown, with the pictures that `drawn` draws, which lie at `images`."""
+    yardsticks = _at_random(wanted, found)
+    parts = [
+        f"{wanted.seeds} seeds of {wanted.decisions:,} decisions each; interquartile means over "
+        "seeds with 95 % intervals by the bootstrap."
+    ]
+    columns = _columns(found)
+    header = ["algorithm", *(f"`{size}` {name}" for size, name in columns)]
+    solved = [size for size, name in columns if name == EXPLOITABILITY]
+    if len(solved) > 1:
+        header.append("share of random play's")
+    rows = []
+    for algorithm in wanted.algorithms:
+        last = {column: _last(found, algorithm, column) for column in columns}
+        cells = [_text(over_seeds([last[column]])) for column in columns]
+        if len(solved) > 1:
+            shares = [last[size, EXPLOITABILITY] / yardsticks[size] for size in solved]
+            cells.append(_text(over_seeds(shares), 3))
+        rows.append([f"`{algorithm}`", *cells])
+    if solved:
+        told = [f"{yardsticks[size]:.4f}" if size in solved else "–" for size, _ in columns]
+        rows.append(["`random-exact`", *told, *(["1"] if len(solved) > 1 else [])])
+    parts.append(_table(header, rows))
+    parts += [
+        f"![{name} on {size} while training]({images}/{picture_name(size, name)})"
+        for size, name in columns
+    ]
+    parts.append(f"Made by `{command}`.")
+    return "\n\n".join(parts) + "\n"
+
+
+def drawn(wanted: Benchmark, found: Sequence[Measured]) -> dict[str, str]:
+    """The curves of each game and figure as SVG files, by name."""
+    names = [*wanted.algorithms]
+    files = {}
+    for size, name in _columns(found):
+        lines: dict[str, pictures.Curve] = {}
+        for algorithm in names:
+            of_seeds = [
+                each.curves[name] for each in found
+                if (each.cell.size, each.cell.algorithm) == (size, algorithm)
+            ]  # fmt: skip
+            points, reach = [], []
+            for steps in zip(*of_seeds, strict=False):
+                told = over_seeds([np.array([value for _, value in steps])])
+                points.append((float(np.mean([n for n, _ in steps])), told.value))
+                reach.append((told.high - told.low) / 2)
+            lines[algorithm] = pictures.Curve(points, reach)
+        picture = pictures.curves(lines, "decisions", f"{name}, {size}")
+        files[picture_name(size, name)] = pictures.standalone(picture, names)
+    return files
+
+
+def picture_name(size: str, figure: str) -> str:
+    """The file of a picture."""
+    return f"benchmark-{size}-{figure.replace(' ', '-')}.svg"
+
+
+def _columns(found: Sequence[Measured]) -> list[tuple[str, str]]:
+    return [*dict.fromkeys((each.cell.size, name) for each in found for name in each.curves)]
+
+
+def _last(found: Sequence[Measured], algorithm: str, column: tuple[str, str]) -> Array:
+    size, name = column
+    return np.array(
+        [each.curves[name][-1][1] for each in found
+         if (each.cell.size, each.cell.algorithm) == (size, algorithm)]
+    )  # fmt: skip
+
+
+def _at_random(wanted: Benchmark, found: Sequence[Measured]) -> Mapping[str, float]:
+    """How much is won from random play on each solved deck, which tells what is much."""
+    sizes = {each.cell.size for each in found if EXPLOITABILITY in each.curves}
+    return {
+        size: exploit(make_agent("random-exact", load_rules(size)), size).exploitability
+        for size in wanted.sizes if size in sizes
+    }  # fmt: skip
+
+
+def _text(told: Told, digits: int = 4) -> str:
+    return f"{told.value:.{digits}f} [{told.low:.{digits}f}, {told.high:.{digits}f}]"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    marks = ["---", *["--:"] * (len(header) - 1)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (header, marks, *rows))
