@@ -1,0 +1,119 @@
+"""Algorithms side by side: each is trained once, goes on where it was, and is told fairly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from german_whist.cli import main
+from german_whist.training.benchmark import (
+    Measured,
+    drawn,
+    interquartile_mean,
+    load_benchmark,
+    over_seeds,
+    page,
+)
+
+TINY = {
+    "sizes": ["2x4-h2"],
+    "seeds": 3,
+    "decisions": 512,
+    "points": 2,
+    "settings": {"layers": [8]},
+    "algorithms": {"slow": {"trainer": "nfsp", "games": 64}},
+}
+
+
+def written(path: Path, **changes: object) -> str:
+    path.write_text(yaml.safe_dump({**TINY, **changes}, sort_keys=False), encoding="utf-8")
+    return str(path)
+
+
+def test_the_middle_half_is_what_counts() -> None:
+    assert interquartile_mean(np.array([9.0, 1.0, 2.0, 3.0, -50.0])) == 2.0
+    assert interquartile_mean(np.arange(8.0)) == 3.5
+    assert interquartile_mean(np.array([1.0, 2.0, 6.0])) == 3.0
+
+
+def test_an_interval_is_over_seeds_and_games_are_never_drawn() -> None:
+    """Two games whose seeds agree: drawn among all, figures would differ; drawn apart, never."""
+    apart = over_seeds([np.full(5, 1.0), np.full(5, 3.0)])
+    assert (apart.low, apart.value, apart.high) == (2.0, 2.0, 2.0)
+    chance = np.random.default_rng(1)
+    missed = 0
+    for _ in range(100):
+        told = over_seeds([chance.normal(7.0, 1.0, 12)])
+        missed += not told.low <= 7.0 <= told.high
+    assert 1 <= missed <= 18  # the bootstrap of few is a little too sure
+
+
+def test_it_trains_what_is_missing_and_tells_a_row_for_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["benchmark", written(tmp_path / "tiny.yaml"), "--folder", str(tmp_path / "found")]
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    assert "3 of 3: slow on 2x4-h2, seed 3" in told
+    assert "| `slow` | 0." in told
+    results = [tmp_path / "found" / "2x4-h2" / "slow" / f"seed-{n}" / "result.json"
+               for n in (1, 2, 3)]  # fmt: skip
+    curves = [json.loads(each.read_text())["exploitability"] for each in results]
+    assert all([n for n, _ in curve] == [256, 512] for curve in curves)
+    assert len({curve[-1][1] for curve in curves}) == 3
+    results[1].unlink()
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    assert "1 of 1: slow on 2x4-h2, seed 2" in told
+    assert json.loads(results[1].read_text())["exploitability"] == curves[1]
+    other = written(tmp_path / "other.yaml", decisions=1024)
+    assert main([words[0], other, *words[2:]]) == 2
+    assert "holds another benchmark: name another folder" in capsys.readouterr().err
+
+
+def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
+    wanted = load_benchmark(
+        written(
+            tmp_path / "two.yaml", sizes=["2x4-h2", "2x5-h3"],
+            algorithms={"nfsp": {}, "mmd": {"games": 64}}, settings={},
+        )
+    )  # fmt: skip
+    worth = {"nfsp": 0.02, "mmd": 0.01}
+    found = [
+        Measured(cell, {"exploitability": [(256, 0.1), (512, worth[cell.algorithm])]})
+        for cell in wanted.cells()
+    ]
+    told = page(wanted, found, "german-whist benchmark two", "pictures")
+    rows = [line for line in told.splitlines() if line.startswith("| `")]
+    assert rows[0].startswith("| `nfsp` | 0.0200 [0.0200, 0.0200] | 0.0200 [0.0200, 0.0200] | ")
+    # Random play's is 0.1854 and 0.3130; of three seeds on each the middle four are taken.
+    assert rows[1].endswith("| 0.043 [0.043, 0.043] |")
+    assert rows[2].startswith("| `random-exact` | 0.1854 | 0.3130 | 1 |")
+    pictures = drawn(wanted, found)
+    assert [*pictures] == [f"benchmark-{size}-exploitability.svg" for size in wanted.sizes]
+    assert all(f"(pictures/{name})" in told for name in pictures)
+    assert all("● nfsp" in each and "● mmd" in each for each in pictures.values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"seeds": 2}, "seeds is 2: an interval over seeds needs 3 or more"),
+        ({"algorithms": {}}, "algorithms and sizes: name at least one of each"),
+        ({"algorithms": {"nfps": {}}}, "'nfps' is not a trainer; did you mean 'nfsp'?"),
+        ({"algorithms": {"nfsp": {"gamse": 3}}}, "'gamse' is not a setting of the nfsp trainer"),
+        ({"size": []}, "'size' is not a part of a benchmark; did you mean 'sizes'?"),
+        ({"sizes": ["2x4-h7"]}, "2x4-h7"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_trained(
+    changes: dict[str, object], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["benchmark", written(tmp_path / "wrong.yaml", **changes)]
+    assert main([*words, "--folder", str(tmp_path / "found")]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "found").exists()
