@@ -2,9 +2,8 @@
 
 Networks that read the events of a hand are the exception: torch plays those.
 
-Every row is computed by itself in a fixed order, so that what is played does not
-depend on how many views come at once. The first layer adds up the weights of the
-places that are set, since an observation is ones and zeros, few of them ones.
+Every view is asked about by itself in a fixed order, so that what is played does not
+depend on how many come at once.
 """
 
 from __future__ import annotations
@@ -32,42 +31,10 @@ from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import Checkpoint, checkpoint_for, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
+from .layers import forward, new_hidden
 from .policies import read_words
 
 # -- the network
-
-
-@jit
-def forward(
-    sizes: np.ndarray, weights: np.ndarray, places: np.ndarray, h: np.ndarray, out: np.ndarray
-) -> None:
-    """The last layer's values, in `out`, for an observation whose `places` are one.
-
-    `weights` holds layer after layer: a row for each input, then the biases. `h` is room for
-    two hidden layers.
-    """
-    at = 0
-    last = len(sizes) - 2
-    for layer in range(last + 1):
-        n, m = sizes[layer], sizes[layer + 1]
-        y = out if layer == last else h[layer & 1]
-        bias = at + n * m
-        for k in range(m):
-            y[k] = weights[bias + k]
-        if layer == 0:
-            for place in places:
-                start = at + place * m
-                for k in range(m):
-                    y[k] += weights[start + k]
-        else:
-            x = h[(layer - 1) & 1]
-            for j in range(n):
-                value = x[j]
-                if value > 0:
-                    start = at + j * m
-                    for k in range(m):
-                        y[k] += value * weights[start + k]
-        at = bias + m
 
 
 @jit
@@ -156,7 +123,7 @@ def network_actions(
     shown = np.empty(sizes[-1], np.int64)
     observation = np.zeros(LONGEST_OBSERVATION, np.int8)
     places = np.empty(len(inputs), np.int64)
-    h = np.empty((2, sizes.max()), np.float32)
+    hidden = new_hidden(sizes)
     logits = np.empty(sizes[-1], np.float32)
     for index in range(len(views)):
         view = row(views, index)
@@ -168,7 +135,7 @@ def network_actions(
             actions[index] = -1
             continue
         ones = places[: ones_of(observation, inputs, places)]
-        forward(sizes, weights, ones, h, logits)
+        forward(sizes, weights, ones, hidden, logits)
         if sample:
             place = sampled(logits, legal, rng[index : index + 1])
         else:
@@ -192,13 +159,13 @@ def network_logits(
     shown = np.empty(sizes[-1], np.int64)
     observation = np.zeros(LONGEST_OBSERVATION, np.int8)
     places = np.empty(len(inputs), np.int64)
-    h = np.empty((2, sizes.max()), np.float32)
+    hidden = new_hidden(sizes)
     logits = np.empty(sizes[-1], np.float32)
     for index in range(len(views)):
         view = row(views, index)
         legal = look(row(rules, 0), view, trumps_first, closed, order, shown, observation)
         ones = places[: ones_of(observation, inputs, places)]
-        forward(sizes, weights, ones, h, logits)
+        forward(sizes, weights, ones, hidden, logits)
         out[index] = -np.inf
         for place in range(len(logits)):
             if (legal >> np.uint64(place)) & ONE:

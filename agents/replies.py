@@ -16,7 +16,8 @@ from ..engine.layout import LONGEST_OBSERVATION, real_action
 from ..engine.play import Record, row
 from ..engine.state import VIEW
 from ..engine.view import write_position
-from .network import PolicyNet, forward, look, ones_of
+from .layers import Hidden, forward, new_hidden
+from .network import PolicyNet, look, ones_of
 
 
 class Desk(NamedTuple):
@@ -27,7 +28,7 @@ class Desk(NamedTuple):
     shown: np.ndarray
     observation: np.ndarray
     places: np.ndarray
-    hidden: np.ndarray
+    hidden: Hidden
     placed: np.ndarray
     """Logits as the network places them."""
     logits: np.ndarray
@@ -42,7 +43,7 @@ def new_desk(net: PolicyNet) -> Desk:
         np.zeros(net.sizes[-1], np.int64),
         np.zeros(LONGEST_OBSERVATION, np.int8),
         np.zeros(len(net.inputs), np.int64),
-        np.zeros((2, net.sizes.max()), np.float32),
+        new_hidden(net.sizes),
         np.zeros(net.sizes[-1], np.float32),
         np.zeros(net.sizes[-1], np.float32),
     )

@@ -21,7 +21,7 @@ from .endgame.search import stored
 from .episodes import ENDING, Board, is_legal
 from .layout import LONGEST_OBSERVATION
 from .places import MOST_NUMBERS, Room
-from .play import deal_numbered, line, pay, row
+from .play import deal_numbered, pay, row
 from .rollout import play_out_randomly
 from .state import GAME, VIEW
 from .streams import below, keyed
@@ -131,7 +131,7 @@ def random_actions_of_all(
     board: Board, seed: np.uint64, actions: np.ndarray, part: int, start: int, stop: int
 ) -> int:
     """Draw one of the actions that were last shown as legal in each game."""
-    stream = line(board.streams, part)
+    stream = board.streams[part]
     for index in range(start, stop):
         stream[0] = keyed(seed, np.uint64(index))
         allowed = board.legal[index]

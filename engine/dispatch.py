@@ -6,15 +6,20 @@ those that only other compiled functions call, and optimises each anew within ea
 callers. Here a function that compiled code calls is a `_Part`: it goes as far as LLVM's
 unoptimised instructions, which the functions that Python calls link, optimise and turn
 into machine code, once. A function that Python and compiled code call is both.
+
+Nor do they count who refers to an array, unless they make one. Python holds the arrays that it
+hands over for as long as the call takes, and whoever makes an array counts. Numba counts
+references whenever a function gets an array, a row or a record of arrays, with instructions that
+threads wait for each other at: that took longer than showing a game.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba.core import types
+from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import AnnotateTypes
@@ -33,6 +38,46 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
 
+# What hands on a part of an array, or an array that is there, and makes none.
+_BORROWING = (
+    "getitem", "static_getitem", "typed_getitem", "getattr", "getiter", "iternext",
+    "pair_first", "pair_second", "exhaust_iter", "cast", "build_tuple",
+)  # fmt: skip
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _Borrowing(LoweringPass):
+    """Let functions that make no arrays count no references."""
+
+    _name = "borrowing"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        models = state.targetctx.data_model_manager
+        made = [state.return_type]
+        for each, signature in state.calltypes.items():
+            made += _made_by(each, signature)
+        if any(models[each].contains_nrt_meminfo() for each in made):
+            return False
+        state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+        return True
+
+
+def _made_by(each: Any, signature: Any) -> list[types.Type]:
+    """What a step of a function may make, or hand on from whoever made it."""
+    if signature is None:
+        return []
+    if isinstance(each, ir.SetItem | ir.StaticSetItem):
+        # An array that is written into another is copied first where the two overlap.
+        return [signature.args[-1]]
+    if isinstance(each, ir.Expr) and each.op in _BORROWING:
+        by_array = each.op == "getitem" and isinstance(signature.args[1], types.Array)
+        return [signature.return_type] if by_array else []
+    return [signature.return_type]
+
+
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _AsPart(LoweringPass):
     """Let the lowering that follows stop before machine code."""
@@ -49,12 +94,19 @@ class _AsPart(LoweringPass):
         return True
 
 
-class _PartCompiler(CompilerBase):
+class _Compiler(CompilerBase):
+    _added: tuple[Any, ...] = (_Borrowing,)
+
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(_AsPart, AnnotateTypes)
+        for each in self._added:
+            passes.add_pass_after(each, AnnotateTypes)
         passes.finalize()
         return [passes]
+
+
+class _PartCompiler(_Compiler):
+    _added = (_Borrowing, _AsPart)
 
 
 def _any_number(given: types.Type) -> types.Type:
@@ -90,7 +142,7 @@ class Compiled(CPUDispatcher):
         py_func: Any,
         locals: Any = None,
         targetoptions: Any = None,
-        pipeline_class: Any = Compiler,
+        pipeline_class: Any = _Compiler,
         called: bool = False,
     ) -> None:
         options = {**(targetoptions or {}), "no_cfunc_wrapper": True}

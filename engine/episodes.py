@@ -22,7 +22,6 @@ from .play import (
     deal_next,
     deal_numbered,
     legal,
-    line,
     match_over,
     new_match,
     pay,
@@ -198,17 +197,18 @@ def step_one(
     orders: np.ndarray,
     results: np.ndarray,
     room: np.ndarray,
+    streams: np.ndarray,
     action: int,
     observation: np.ndarray,
     mask: np.ndarray,
 ) -> int:
     """Play an action, as it was shown, in a batch of one, and show it to the next to move.
 
-    The arrays are the first of a board, one by one: a record of them takes Python longer to hand
+    The arrays are those of a board, one by one: a record of them takes Python longer to hand
     over than the step itself takes. Returns what it led to, plus 8 for seat 1 to move and 16 if
     anything was paid; -1 if the action is not legal.
     """
-    plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), line(orders, 0)
+    plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), orders[0]
     real = real_action(action, order) if 0 <= action < CARDS_IN_ALL else action
     if not is_legal(legal(plan.rules, game), real):
         return -1
@@ -216,7 +216,7 @@ def step_one(
     result.paid[1] = 0.0
     led_to = advance(plan, game, real, result)
     if led_to == NEXT_HAND:
-        deal_on(plan, game, 1, np.zeros(1, np.uint64))
+        deal_on(plan, game, 1, streams[0])
     seat = np.int64(game.turn)
     if led_to < ENDED:
         show(plan, game, seat, row(room, 0), row(room, 1), order, observation, mask)
@@ -235,7 +235,7 @@ def show_one(
 ) -> None:
     """Show a batch of one to a seat; the arrays are those of `step_one`."""
     view, scratch = row(room, 0), row(room, 1)
-    show(row(plans, 0), row(games, 0), seat, view, scratch, line(orders, 0), observation, mask)
+    show(row(plans, 0), row(games, 0), seat, view, scratch, orders[0], observation, mask)
 
 
 # -- many games, a part of them on each thread: the last arguments say which part
@@ -246,7 +246,7 @@ def begin_all(
     board: Board, indices: np.ndarray, numbers: np.ndarray, part: int, start: int, stop: int
 ) -> int:
     """Begin an episode in each game of `indices`, with the deal of its number."""
-    plan, stream = row(board.plan, 0), line(board.streams, part)
+    plan, stream = row(board.plan, 0), board.streams[part]
     for index in indices[start:stop]:
         game = row(board.games, index)
         new_match(game)
@@ -257,7 +257,7 @@ def begin_all(
 @jit
 def deal_all(board: Board, indices: np.ndarray, part: int, start: int, stop: int) -> int:
     """The next deal of each game of `indices`, whose hand is over."""
-    plan, stream = row(board.plan, 0), line(board.streams, part)
+    plan, stream = row(board.plan, 0), board.streams[part]
     for index in indices[start:stop]:
         deal_on(plan, row(board.games, index), len(board.games), stream)
     return 0
@@ -286,14 +286,14 @@ def play_all(
 
     The next hand of a match is dealt. With `shown` the actions are as they were shown.
     """
-    plan, stream = row(board.plan, 0), line(board.streams, part)
+    plan, stream = row(board.plan, 0), board.streams[part]
     events = 0
     for place in range(start, stop):
         index = indices[place]
         game = row(board.games, index)
         action = actions[place]
         if shown:
-            action = real_action(action, line(board.orders, index))
+            action = real_action(action, board.orders[index])
         led_to = advance(plan, game, action, row(board.results, index))
         board.led_to[index] = led_to
         if led_to != GOES_ON:
@@ -323,13 +323,13 @@ def step_all(
     followed by the next. Returns how many have come to an ending that is to be closed:
     by this function once more, `closing`, with the leader's tricks in place of actions.
     """
-    plan, stream = row(board.plan, 0), line(board.streams, part)
+    plan, stream = row(board.plan, 0), board.streams[part]
     view, scratch = row(board.room, 2 * part), row(board.room, 2 * part + 1)
     endings = 0
     for place in range(start, stop):
         index = indices[place]
         game, result = row(board.games, index), row(board.results, index)
-        order = line(board.orders, index)
+        order = board.orders[index]
         if closing:
             led_to = np.int64(board.led_to[index])
             if led_to != ENDING:
@@ -354,8 +354,8 @@ def step_all(
             view,
             scratch,
             order,
-            line(observations, index),
-            line(masks, index),
+            observations[index],
+            masks[index],
         )
     return endings
 
@@ -396,9 +396,9 @@ def show_all(
             np.int64(seats[index]),
             view,
             scratch,
-            line(orders, index),
-            line(observations, place),
-            line(masks, place),
+            orders[index],
+            observations[place],
+            masks[place],
         )
     return 0
 

@@ -42,50 +42,17 @@ _HIDDEN_ACTION = np.uint64(1) << np.uint64(TAKE_HIDDEN)
 _EXCHANGES = np.uint64(1 << KEEP | 1 << TAKE_BLIND)
 
 if COMPILED:
-    from numba import types
-    from numba.core import cgutils
-    from numba.extending import intrinsic
 
     @jit
     def row(records: np.ndarray, index: int) -> Record:
         """One record of an array, to read and to change in place."""
         return records[index]
 
-    @intrinsic
-    def line(typing_context: Any, rows: Any, index: Any) -> Any:
-        """One row of an array of rows, to read and to change in place.
-
-        It is not counted among those that refer to `rows`, so whoever holds them has to outlive it.
-        Counting takes longer than showing a game does, and threads wait for each other at it.
-        """
-        assert (rows.layout, rows.ndim) == ("C", 2)
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            whole = context.make_array(signature.args[0])(context, builder, arguments[0])
-            made = context.make_array(signature.return_type)(context, builder)
-            _, width = cgutils.unpack_tuple(builder, whole.shape)
-            stride, step = cgutils.unpack_tuple(builder, whole.strides)
-            made.data = cgutils.pointer_add(
-                builder, whole.data, builder.mul(arguments[1], stride), made.data.type
-            )
-            made.shape = cgutils.pack_array(builder, [width])
-            made.strides = cgutils.pack_array(builder, [step])
-            made.nitems, made.itemsize = width, whole.itemsize
-            made.meminfo = cgutils.get_null_value(made.meminfo.type)
-            made.parent = cgutils.get_null_value(made.parent.type)
-            return made._getvalue()
-
-        return rows.copy(ndim=1)(rows, types.int64), generate
-
 else:
 
     def row(records: np.ndarray, index: int) -> Record:
         """One record of an array, to read and to change in place."""
         return records.view(np.recarray)[index]
-
-    def line(rows: np.ndarray, index: int) -> np.ndarray:
-        """One row of an array of rows, to read and to change in place."""
-        return rows[index]
 
 
 @jit

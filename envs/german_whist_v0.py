@@ -215,7 +215,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             agent: action_space(self.options) for agent in AGENTS
         }
         self._batch = Batch(self.options, 1)
-        self._arrays = self._batch.board[:5]
+        self._arrays = (*self._batch.board[:5], self._batch.board.streams)
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
@@ -269,7 +269,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         """What a seat sees, and the order of suits that it is shown in `orders`."""
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
-        plans, games, _, _, room = self._arrays
+        plans, games, _, _, room, _ = self._arrays
         show_one(plans, games, orders, room, seat, observation, mask)
         return observation, mask
 

@@ -22,7 +22,7 @@ from german_whist.agents.beliefs import (
     draw_planned,
     plan_any_hands,
 )
-from german_whist.agents.layers import BLOCK, Layers, new_rows, pass_rows
+from german_whist.agents.layers import Layers, new_rows, pass_rows
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.shipped import CLASSIC_WEIGHTS, champion_for
 from german_whist.agents.thinker import (
@@ -206,7 +206,7 @@ def test_where_too_much_is_ruled_out_nothing_is() -> None:
 def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes() -> None:
     chance = np.random.default_rng(1)
     sizes, parts = np.array([30, 20, 12, 5]), []
-    x_of = (chance.random((3 * BLOCK + 1, 30)) < 0.3).astype(np.float32)
+    x_of = (chance.random((25, 30)) < 0.3).astype(np.float32)
     x = x_of
     for k, (n, m) in enumerate(pairwise(sizes)):
         weight, bias = chance.normal(size=(n, m)), chance.normal(size=m)

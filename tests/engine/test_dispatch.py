@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+from numba.core.runtime import _nrt_python as memory
+from numba.core.runtime import rtsys
 
 from german_whist.engine.compiled import COMPILED, called, inlined, jit
 
@@ -93,3 +96,75 @@ def test_a_function_serves_python_compiled_code_and_other_peoples_compiled_code(
     assert squared(7) == 49
     assert theirs(9) == 81 + plainly(9)
     assert squared(np.int32(7)) == 49
+
+
+# -- counting references
+
+
+@jit
+def _row_sum(rows: np.ndarray, index: int) -> int:
+    total = 0
+    for each in rows[index, 1:]:
+        total += each
+    return total
+
+
+@jit
+def all_sums(rows: np.ndarray, out: np.ndarray) -> None:
+    for index in range(len(rows)):
+        out[index] = _row_sum(rows, index)
+
+
+@jit
+def later_part(numbers: np.ndarray, skipped: int) -> np.ndarray:
+    return numbers[skipped:]
+
+
+@jit
+def picked(numbers: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
+    out[:] = later_part(numbers, 1)[places]
+
+
+@jit
+def sum_of_made(n: int) -> int:
+    numbers = np.arange(n)
+    return later_part(numbers, 2).sum()
+
+
+def test_what_makes_no_array_counts_no_references() -> None:
+    rows, out = np.arange(12).reshape(3, 4), np.zeros(3, np.int64)
+    all_sums(rows, out)
+    assert out.tolist() == [6, 18, 30]
+    (machine,) = dispatcher(all_sums).inspect_llvm().values()
+    assert "NRT_incref" not in machine
+    sum_of_made(5)
+    (machine,) = dispatcher(sum_of_made).inspect_llvm().values()
+    assert "NRT_decref" in machine
+
+
+def test_a_part_that_is_handed_back_outlives_the_array() -> None:
+    whole = np.arange(100_000)
+    before = sys.getrefcount(whole)
+    part = later_part(whole, 2)
+    assert sys.getrefcount(whole) == before + 1
+    del whole
+    others = [np.full(100_000, -1) for _ in range(20)]
+    assert part.tolist() == list(range(2, 100_000))
+    assert len(others) == 20
+
+
+def test_arrays_made_on_the_way_are_let_go_of() -> None:
+    numbers, out = np.arange(50_000), np.zeros(40_000, np.int64)
+    places = np.arange(40_000)
+    picked(numbers, places, out)
+    assert out.tolist() == list(range(1, 40_001))
+    held = sys.getrefcount(numbers)
+    memory.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    for _ in range(5):
+        picked(numbers, places, out)
+        assert sum_of_made(50_000) == 50_000 * 49_999 // 2 - 1
+    after = rtsys.get_allocation_stats()
+    memory.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+    assert sys.getrefcount(numbers) == held
