@@ -43,6 +43,7 @@ _BORROWING = (
     "getitem", "static_getitem", "typed_getitem", "getattr", "getiter", "iternext",
     "pair_first", "pair_second", "exhaust_iter", "cast", "build_tuple",
 )  # fmt: skip
+_BORROWED = (types.Array, types.BaseTuple, types.IteratorType)
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -57,6 +58,7 @@ class _Borrowing(LoweringPass):
     def run_pass(self, state: Any) -> bool:
         models = state.targetctx.data_model_manager
         made = [state.return_type]
+        made += [each for each in state.typemap.values() if not isinstance(each, _BORROWED)]
         for each, signature in state.calltypes.items():
             made += _made_by(each, signature)
         if any(models[each].contains_nrt_meminfo() for each in made):
@@ -73,9 +75,16 @@ def _made_by(each: Any, signature: Any) -> list[types.Type]:
         # An array that is written into another is copied first where the two overlap.
         return [signature.args[-1]]
     if isinstance(each, ir.Expr) and each.op in _BORROWING:
-        by_array = each.op == "getitem" and isinstance(signature.args[1], types.Array)
-        return [signature.return_type] if by_array else []
+        plain = each.op != "getitem" or _is_plain(signature.args[1])
+        return [] if plain else [signature.return_type]
     return [signature.return_type]
+
+
+def _is_plain(index: types.Type) -> bool:
+    """Whether an index picks a part of an array as it lies there."""
+    if isinstance(index, types.BaseTuple):
+        return all(map(_is_plain, index.types))
+    return isinstance(index, types.Integer | types.SliceType)
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)

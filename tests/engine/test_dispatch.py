@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python as memory
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 from german_whist.engine.compiled import COMPILED, called, inlined, jit
 
@@ -128,6 +128,14 @@ def picked(numbers: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
+def sum_of_listed(numbers: np.ndarray) -> int:
+    listed = [1, 2]
+    for each in numbers[:2]:
+        listed.append(each)
+    return sum(listed)
+
+
+@jit
 def sum_of_made(n: int) -> int:
     numbers = np.arange(n)
     return later_part(numbers, 2).sum()
@@ -160,6 +168,7 @@ def test_arrays_made_on_the_way_are_let_go_of() -> None:
     places = np.arange(40_000)
     picked(numbers, places, out)
     assert out.tolist() == list(range(40_000))
+    assert sum_of_listed(numbers) == 4
     held = sys.getrefcount(numbers)
     memory.memsys_enable_stats()
     before = rtsys.get_allocation_stats()
