@@ -15,9 +15,9 @@ import numpy as np
 from .cards import ACTIONS_IN_ALL, action_text
 from .endings import best_tricks, known_endings
 from .episodes import (
-    ENDED,
     ENDING,
     GOES_ON,
+    NEXT_HAND,
     Board,
     begin_all,
     close_all,
@@ -284,19 +284,19 @@ class Batch:
         endings = indices[place.fetched(self.led_to)[indices] == ENDING]
         return endings, best_tricks(place.fetched(self.records)[endings])
 
-    def play(self, indices: Array, actions: Array, *, shown: bool) -> tuple[Array, Array]:
-        """Play an action in each of these games: whose episode ended, and who is in a new hand.
+    def play(self, indices: Array, actions: Array, *, shown: bool) -> Array:
+        """Play an action in each of these games; returns those which are in a new hand by it.
 
-        What was paid is added to `rewards`. With `shown` the actions are as `show` relabels them.
+        What was paid is added to `rewards`, and what came of it is in `led_to`. With `shown` the
+        actions are as `show` relabels them, and `rewards` begin anew.
         """
         if not self.run(len(indices), play_all, indices, actions, shown):
-            return self.all[:0], self.all[:0]
+            return self.all[:0]
         led_to = self.place.fetched(self.led_to)[indices]
         endings = indices[led_to == ENDING]
         if len(endings):
             self.close(endings)
-        ended = led_to >= ENDED
-        return indices[ended], indices[(led_to != GOES_ON) & ~ended]
+        return indices[led_to == NEXT_HAND]
 
     def close(self, indices: Array) -> None:
         """End the episodes of games that stand before an ending: it counts as perfectly played."""

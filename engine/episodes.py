@@ -284,17 +284,20 @@ def play_all(
 ) -> int:
     """Play an action in each game of `indices`; returns how many did not just go on.
 
-    The next hand of a match is dealt. With `shown` the actions are as they were shown.
+    The next hand of a match is dealt. With `shown` the actions are as they were shown, and what
+    was paid before is forgotten.
     """
     plan, stream = row(board.plan, 0), board.streams[part]
     events = 0
     for place in range(start, stop):
         index = indices[place]
-        game = row(board.games, index)
+        game, result = row(board.games, index), row(board.results, index)
         action = actions[place]
         if shown:
             action = real_action(action, board.orders[index])
-        led_to = advance(plan, game, action, row(board.results, index))
+            result.paid[0] = 0.0
+            result.paid[1] = 0.0
+        led_to = advance(plan, game, action, result)
         board.led_to[index] = led_to
         if led_to != GOES_ON:
             events += 1

@@ -20,11 +20,12 @@ from ..agents.base import Agent, agent_key
 from ..agents.registry import as_agent
 from ..engine.batch import RESET_OPTIONS, Array, Batch, checked_count, kept
 from ..engine.compiled import warm_up
+from ..engine.episodes import ENDED, GOES_ON
 from ..engine.game import IllegalAction
 from ..engine.options import Options, checked_seat, options_from
 from ..engine.results import results_seen
 from ..engine.state import NO_CARD, OVER, VIEW
-from .kernels import draw_seats, find_waiting, write_waiting
+from .kernels import draw_seats, find_waiting, write_legal, write_paid, write_waiting
 from .opponents import legal_answer
 from .pictures.painter import Painter
 
@@ -102,13 +103,14 @@ class Against:
         known: tuple[str, ...] = RESET_OPTIONS,
     ) -> None:
         """Begin an episode in every game, or in some, and play until the learner is to move."""
-        begun = self.batch.start(seed, wishes, known)
-        self._key = agent_key(self.batch.seed)
+        batch = self.batch
+        begun = batch.start(seed, wishes, known)
+        self._key = agent_key(batch.seed)
         self._take_seats(begun)
         with self._or_not_ready():
             self.over[begun] = False
             tell_of_hands(self.opponent, begun)
-            self._play_opponent()
+            self._play_opponent(batch.all)
             self._look()
 
     def _take_seats(self, indices: Array) -> None:
@@ -142,24 +144,30 @@ class Against:
         if len(resting) and self.autoreset is not AutoresetMode.NEXT_STEP:
             raise IllegalAction(self._why_over(resting))
         chosen = batch.checked_actions(actions, playing)
-        batch.rewards[:] = 0
         seats = self.seats.copy()
-        ends = _Ends(self)
         with self._or_not_ready():
             if len(resting):
+                batch.rewards[resting], batch.led_to[resting] = 0, GOES_ON
                 self.begin_next(resting)
-            ends.add(*batch.play(batch.all if playing is None else playing, chosen, shown=True))
-            self._play_opponent(ends)
+            self._tell(batch.play(batch.all if playing is None else playing, chosen, shown=True))
+            self._play_opponent(batch.all)
+            ended = batch.led_to >= ENDED
+            ended_indices = np.flatnonzero(ended)
+            final_observations = self.observations[:0]
+            if len(ended_indices):
+                final_observations, _ = batch.show(ended_indices, seats, keep=False)
+                if self.autoreset is AutoresetMode.SAME_STEP:
+                    self.begin_next(ended_indices)
+                    self._play_opponent(ended_indices)
             self._look()
-        ended_indices, final_observations = ends.collected()
-        ended = np.zeros(self.n, np.bool_)
-        ended[ended_indices] = True
         if self.autoreset is not AutoresetMode.SAME_STEP:
             self.over = ended.copy()
+        paid = np.empty(self.n)
+        batch.run(self.n, write_paid, seats, paid)
         return Outcome(
             self.observations,
             self.masks,
-            batch.rewards[batch.all, seats],
+            paid,
             ended,
             ended_indices,
             final_observations,
@@ -203,15 +211,28 @@ class Against:
         seat = int(self.seats[index])
         return painter.paint(self.batch.game(index), seat, names, open_hands=open_hands)
 
-    def _play_opponent(self, ends: _Ends | None = None) -> None:
-        """Let the opponent play wherever it is to move, as often as it is."""
+    def legal_masks(self) -> Array:
+        """The legal actions of every game as booleans, as the learner was shown them."""
+        masks = np.empty((self.n, self.options.rules.actions), np.bool_)
+        self.batch.run(self.n, write_legal, masks.view(np.int8))
+        return masks
+
+    def _tell(self, dealt: Array) -> None:
+        """Tell the opponent of games that are in the next hand of their match."""
+        if len(dealt):
+            tell_of_hands(self.opponent, dealt)
+
+    def _play_opponent(self, where: Array) -> None:
+        """Let the opponent play wherever it is to move among these games, as often as it is."""
         batch = self.batch
-        where = batch.all
-        while True:
-            count = find_waiting(batch.board, where, self.seats, self._found)
+        while len(where):
+            found = self._found[: len(where)]
+            count = batch.run(len(where), find_waiting, where, self.seats, found)
             if not count:
                 return
-            where = self._found[:count].copy()
+            # What one thread has found stands in front; what several have, in front of each part.
+            one = found[count - 1] >= 0 and found[:count].min() >= 0
+            where = found[:count].copy() if one else found[found >= 0]
             batch.run(
                 count,
                 write_waiting,
@@ -223,9 +244,7 @@ class Against:
             )
             views, rng = self._opponent_views[:count], self._rng[:count]
             actions = legal_answer(batch, self.opponent, views, rng, where)
-            ended, dealt = batch.play(where, actions, shown=False)
-            if ends is not None:
-                ends.add(ended, dealt)
+            self._tell(batch.play(where, actions, shown=False))
 
 
 class Opposed:
@@ -250,38 +269,6 @@ class Opposed:
     def _close_window(self) -> None:
         if self._painter is not None:
             self._painter.close()
-
-
-class _Ends:
-    """Episodes that end within a step: shown to the learner a last time, then dealt anew."""
-
-    def __init__(self, against: Against) -> None:
-        self._against = against
-        self._indices: list[Array] = []
-        self._observations: list[Array] = []
-
-    def add(self, ended: Array, dealt: Array) -> None:
-        """Episodes of `ended` are over; games of `dealt` are in the next hand of a match."""
-        against = self._against
-        batch = against.batch
-        if len(dealt):
-            tell_of_hands(against.opponent, dealt)
-        if not len(ended):
-            return
-        observations, _ = batch.show(ended, against.seats, keep=False)
-        self._indices.append(ended)
-        self._observations.append(observations)
-        if against.autoreset is AutoresetMode.SAME_STEP:
-            against.begin_next(ended)
-
-    def collected(self) -> tuple[Array, Array]:
-        """All that ended, in order of the games, and what the learner saw last."""
-        if not self._indices:
-            against = self._against
-            return against.batch.all[:0], against.observations[:0]
-        indices = np.concatenate(self._indices)
-        order = np.argsort(indices)
-        return indices[order], np.concatenate(self._observations)[order]
 
 
 def prepare() -> None:

@@ -285,7 +285,7 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions of every game as booleans."""
-        return self._against.masks.astype(np.bool_)
+        return self._against.legal_masks()
 
     def render(self) -> tuple[Any, ...] | None:
         """Each table in the environment's render mode; `human` shows the first in a window."""
@@ -311,7 +311,7 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
     def _info(self) -> dict[str, Any]:
         everywhere = np.ones(self.num_envs, np.bool_)
         return {
-            "action_mask": self._against.masks.copy() if self._copy else self._against.masks,
+            "action_mask": self._against.masks,
             "_action_mask": everywhere,
             "seat": self._against.seats.copy(),
             "_seat": everywhere.copy(),

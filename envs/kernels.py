@@ -7,6 +7,7 @@ import numpy as np
 from ..agents.base import decision_stream
 from ..engine.compiled import jit
 from ..engine.episodes import Board, is_legal
+from ..engine.layout import write_mask
 from ..engine.play import legal, row
 from ..engine.state import OVER
 from ..engine.streams import keyed
@@ -24,15 +25,46 @@ def draw_seats(board: Board, indices: np.ndarray, seats: np.ndarray) -> None:
 
 
 @jit
-def find_waiting(board: Board, indices: np.ndarray, seats: np.ndarray, found: np.ndarray) -> int:
-    """Find the games in which the opponent of `seats` is to move; returns how many."""
-    count = 0
-    for index in indices:
+def find_waiting(
+    board: Board,
+    indices: np.ndarray,
+    seats: np.ndarray,
+    found: np.ndarray,
+    part: int,
+    start: int,
+    stop: int,
+) -> int:
+    """Find the games in which the opponent of `seats` is to move; returns how many.
+
+    They stand in front in each thread's part of `found`, -1 behind them.
+    """
+    count = start
+    for place in range(start, stop):
+        index = indices[place]
         game = row(board.games, index)
-        if game.turn != seats[index] and game.phase != OVER:
-            found[count] = index
-            count += 1
-    return count
+        found[count] = index
+        count += 1 if game.turn != seats[index] and game.phase != OVER else 0
+    for place in range(count, stop):
+        found[place] = -1
+    return count - start
+
+
+@jit
+def write_paid(
+    board: Board, seats: np.ndarray, paid: np.ndarray, part: int, start: int, stop: int
+) -> int:
+    """What each game has paid its seat of `seats`."""
+    for index in range(start, stop):
+        paid[index] = row(board.results, index).paid[seats[index]]
+    return 0
+
+
+@jit
+def write_legal(board: Board, masks: np.ndarray, part: int, start: int, stop: int) -> int:
+    """The actions open in each game, as they were last shown, as ones and zeros."""
+    for index in range(start, stop):
+        write_mask(masks[index], board.legal[index])
+    return 0
 
 
 @jit

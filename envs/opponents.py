@@ -17,11 +17,11 @@ def legal_answer(batch: Batch, agent: Agent, views: Array, rng: Array, where: Ar
     actions = np.empty(len(where), np.int64)
     asked = agent, views, rng, where, actions
     if agent.many_at_once:
-        batch.run(len(where), _ask, *asked)
+        wrong = batch.run(len(where), _ask, *asked)
     else:
-        _ask(batch.board, *asked, 0, 0, len(where))
-    wrong = first_illegal_answer(batch.board, where, actions)
-    if wrong >= 0:
+        wrong = _ask(batch.board, *asked, 0, 0, len(where))
+    if wrong:
+        wrong = first_illegal_answer(batch.board, where, actions)
         index = int(where[wrong])
         view = batch.view(index, int(batch.records["turn"][index]))
         allowed = ", ".join(action_text(each) for each in view.legal())
@@ -33,7 +33,7 @@ def legal_answer(batch: Batch, agent: Agent, views: Array, rng: Array, where: Ar
 
 
 def _ask(
-    _: Board,
+    board: Board,
     agent: Agent,
     views: Array,
     rng: Array,
@@ -43,7 +43,7 @@ def _ask(
     start: int,
     stop: int,
 ) -> int:
-    """Let an agent answer in a part of the games."""
+    """Let an agent answer in a part of the games; returns 1 if it may not do so anywhere."""
     some = slice(start, stop)
     actions[some] = answer_of(agent, views[some], rng[some], where[some])
-    return 0
+    return int(first_illegal_answer(board, where[some], actions[some]) >= 0)

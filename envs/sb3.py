@@ -182,7 +182,7 @@ class GermanWhistVecEnv(Opposed, VecEnv):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions of every game as booleans."""
-        return self._against.masks.astype(np.bool_)
+        return self._against.legal_masks()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of each environment."""
