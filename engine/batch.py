@@ -16,7 +16,6 @@ from .cards import ACTIONS_IN_ALL, action_text
 from .endings import best_tricks, known_endings
 from .episodes import (
     ENDING,
-    GOES_ON,
     NEXT_HAND,
     Board,
     begin_all,
