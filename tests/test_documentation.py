@@ -320,3 +320,10 @@ def test_every_pattern_of_what_is_run_is_of_a_page() -> None:
     told = [shlex.join(MEANT.get(word, word) for word in words) for words in COMMANDS_TOLD.values()]
     for pattern in RUN:
         assert any(re.fullmatch(pattern, each) for each in told), pattern
+
+
+def test_every_rule_set_has_its_ladder_and_the_champion_plays_it() -> None:
+    page = (ROOT / "docs" / "ladder.md").read_text(encoding="utf-8")
+    for name in german_whist.named_rules():
+        assert f"\n## {name}\n" in page
+        assert re.search(rf"^\| `{name}` \| \d", page, re.MULTILINE)
