@@ -79,8 +79,8 @@ class Benchmark(Checked, frozen=True, kw_only=True):
         """Every training there is to be, all seeds of one after another."""
         return [
             Cell(size, algorithm, seed)
-            for seed in range(1, self.seeds + 1)
             for size in self.sizes
+            for seed in range(1, self.seeds + 1)
             for algorithm in self.algorithms
         ]
 
