@@ -131,6 +131,8 @@ class Batch:
         """What each game has just paid, and how its last episode ended."""
         self.led_to: Any = zeros(n, np.int8)
         """What the last action in each game led to: `GOES_ON`, `NEXT_HAND`, `ENDED` or `ENDING`."""
+        self.seed: int = 0
+        """The seed whose deals are played."""
         self.plan: Array = options.plan()
         self.board: Board = Board(
             self.place.taken(self.plan),
@@ -158,11 +160,6 @@ class Batch:
     def rewards(self) -> Array:
         """What the step under way has paid each seat."""
         return self.results["paid"]
-
-    @property
-    def seed(self) -> int:
-        """The seed whose deals are played."""
-        return int(self.plan["seed"][0])
 
     def run(self, size: int, kernel: Callable[..., int], *arguments: Any) -> int:
         """Run a kernel over so many games on the batch's threads; returns the sum of its counts."""
@@ -203,9 +200,11 @@ class Batch:
             numbers = self.all.astype(np.uint64)
         if number is not None:
             numbers = np.uint64(checked_seed(number, "number")) + self.all.astype(np.uint64)
-        self._go_by(next_seed)
+        if next_seed != self.seed:
+            self._go_by(next_seed)
         self._begun = True
-        self.run(self.n, rest_all)
+        if where is not self.all:
+            self.run(self.n, rest_all)
         self.run(len(where), begin_all, where, numbers)
         if given is not None:
             begun = self.place.fetched(self.records)
@@ -218,7 +217,7 @@ class Batch:
 
     def _go_by(self, seed: int) -> None:
         """Play the deals of a seed from now on."""
-        self.plan["seed"] = seed
+        self.plan["seed"] = self.seed = seed
         self.place.write(self.board.plan, self.plan)
 
     def _checked_mask(self, mask: object, seed: int | None, was_ready: bool) -> Array:

@@ -242,6 +242,23 @@ def show_one(
 
 
 @jit
+def _rest(board: Board, index: int) -> None:
+    """Let nothing have just been paid in a game, or have come of anything."""
+    result = row(board.results, index)
+    result.paid[0] = 0.0
+    result.paid[1] = 0.0
+    board.led_to[index] = GOES_ON
+
+
+@jit
+def rest_all(board: Board, part: int, start: int, stop: int) -> int:
+    """Let nothing have just been paid in any game, or have come of anything."""
+    for index in range(start, stop):
+        _rest(board, index)
+    return 0
+
+
+@jit
 def begin_all(
     board: Board, indices: np.ndarray, numbers: np.ndarray, part: int, start: int, stop: int
 ) -> int:
@@ -251,6 +268,7 @@ def begin_all(
         game = row(board.games, index)
         new_match(game)
         deal_numbered(plan.rules, game, plan.seed, numbers[index], stream)
+        _rest(board, index)
     return 0
 
 
@@ -407,17 +425,6 @@ def show_all(
 
 
 # -- what is read of many games where they live
-
-
-@jit
-def rest_all(board: Board, part: int, start: int, stop: int) -> int:
-    """Let nothing have just been paid, or have come of anything."""
-    for index in range(start, stop):
-        result = row(board.results, index)
-        result.paid[0] = 0.0
-        result.paid[1] = 0.0
-        board.led_to[index] = GOES_ON
-    return 0
 
 
 @jit

@@ -51,3 +51,18 @@ def result_seen(seen: dict[str, Array], place: int = 0) -> dict[str, Any]:
         "won": int(seen["won"][place]),
         "deal": int(seen["deal"][place]),
     }
+
+
+def each_result(seen: dict[str, Array]) -> list[dict[str, Any]]:
+    """All rows of `results_seen` one by one, sharing no memory with it."""
+    rows = zip(
+        seen["tricks"].copy(),
+        seen["points"].copy(),
+        seen["won"].tolist(),
+        seen["deal"].tolist(),
+        strict=True,
+    )
+    return [
+        {"tricks": tricks, "points": points, "won": won, "deal": deal}
+        for tricks, points, won, deal in rows
+    ]

@@ -24,7 +24,7 @@ from ..engine.options import (
     named_options,
     options_from,
 )
-from ..engine.results import result_seen
+from ..engine.results import each_result
 from ..engine.rules import Rules
 from .against import RANDOM_SEAT, Against, Opposed, Outcome
 from .pictures.painter import OPEN, SEAT, painter_for
@@ -143,11 +143,12 @@ class GermanWhistVecEnv(Opposed, VecEnv):
         where = outcome.ended_indices
         returns = self._returns[where].round(6).tolist()
         lengths = self._lengths[where].tolist()
+        results = each_result(outcome.results)
         for place, index in enumerate(where.tolist()):
             infos[index] = {
                 "episode": {"r": returns[place], "l": lengths[place], "t": elapsed},
                 "terminal_observation": self._last(outcome.final_observations[place]),
-                "result": result_seen(outcome.results, place),
+                "result": results[place],
                 "TimeLimit.truncated": False,
             }
         self._returns[where] = 0
@@ -205,11 +206,11 @@ class GermanWhistVecEnv(Opposed, VecEnv):
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
         """`action_masks` of each environment, or `render`."""
-        where = list(self._get_indices(indices))
         if method_name == "action_masks":
             masks = self.action_masks()
-            return list(masks if indices is None else masks[where])
+            return list(masks if indices is None else masks[list(self._get_indices(indices))])
         if method_name == "render":
+            where = list(self._get_indices(indices))
             # A window shows one table.
             shown = where[:1] if self.render_mode == "human" else where
             return [self._picture(index) for index in shown]
