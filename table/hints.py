@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from ..agents.thinker import ThinkerAgent
 from ..engine.cards import SUITS, Card
-from ..engine.endgame.build import usable_threads
 from ..engine.rules import Rules
+from ..engine.threads import usable_threads
 from ..engine.view import View
 from .analysis import WIN, AnalysisSettings, Analyst, Values, Worth
 from .labels import say

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from weakref import WeakValueDictionary
 
-from ...engine.endgame.build import usable_threads
+from ...engine.threads import usable_threads
 from ..labels import say
 from ..opponents import Opponents
 from ..session import Session, Settings
