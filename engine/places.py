@@ -11,9 +11,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .endgame import Tables
 from .layout import LONGEST_OBSERVATION
-from .state import VIEW
+from .state import GAME, VIEW
 from .threads import Threads
+from .worlds import SKETCH
 
 Array = np.ndarray[Any, Any]
 
@@ -29,6 +31,12 @@ class Room(NamedTuple):
     """64 float64."""
     views: Any
     """A `VIEW` record."""
+    games: Any
+    """Two `GAME` records."""
+    sketches: Any
+    """A `SKETCH` record, to draw worlds in."""
+    stream: Any
+    """To draw from."""
 
 
 MOST_NUMBERS = 64
@@ -59,6 +67,10 @@ class Place(Protocol):
 
     def write(self, array: Any, values: Any) -> None:
         """Overwrite an array there with values from here."""
+        ...
+
+    def tables(self, known: list[Tables]) -> list[Tables]:
+        """Tables of endings as compiled functions read them there."""
         ...
 
     def run(self, size: int, kernel: Callable[..., int], *arguments: Any) -> int:
@@ -102,9 +114,16 @@ class Host(Threads):
         """Overwrite it."""
         array[:] = values
 
+    def tables(self, known: list[Tables]) -> list[Tables]:
+        """They are here already."""
+        return known
+
     def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
         """Go over so many rows, on the calling thread."""
         if self._room is None:
             observation = np.zeros(LONGEST_OBSERVATION, np.int8)
-            self._room = Room(observation, np.zeros(MOST_NUMBERS), np.zeros(1, VIEW))
+            self._room = Room(
+                observation, np.zeros(MOST_NUMBERS), np.zeros(1, VIEW), np.zeros(2, GAME),
+                np.zeros(1, SKETCH), np.zeros(1, np.uint64),
+            )  # fmt: skip
         function(*arguments, self._room, 0, size)

@@ -65,9 +65,26 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 # The most ways to share a hand of up to 26 cards among four suits.
 _MOST_VECTORS = 3654
 
+# What drawing a world needs room for: where many are drawn at once, each in its own.
+SKETCH = np.dtype(
+    [
+        ("states", "u8", (MOST_TRICKS + 1,)),  # a walk through the slots
+        ("frees", "i8", (MOST_TRICKS + 1,)),
+        ("choices", "i8", (MOST_TRICKS + 1,)),
+        ("totals", "f8", (MOST_TRICKS + 1,)),
+        ("earliest", "i8", (2 * MOST_TRICKS,)),  # of the cards to be given slots
+        ("hands", "u8", (4,)),
+        ("cards", "u1", (2 * MOST_TRICKS,)),
+        ("rest", "u1", (CARDS_IN_ALL,)),
+        ("slot_cards", "u1", (MOST_TRICKS,)),
+        ("spare", "u1", (6,)),
+    ]
+)
+
 PLAN = np.dtype(
     [
         ("total", "f8"),  # the weight of all placements together
+        ("sketch", SKETCH),  # for whoever draws world after world
         ("cumulative", "f8", (_MOST_VECTORS,)),
         ("memo_keys", "u8", (_MEMO_SIZE,)),
         ("memo_values", "f8", (_MEMO_SIZE,)),
@@ -260,7 +277,9 @@ def _below(
 
 
 @jit
-def ways(plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int) -> float:
+def ways(
+    plan: Record, sketch: Record, base: np.uint64, slot: int, state: np.uint64, free: int
+) -> float:
     """In how many ways the slots up to this one can be given cards, and the rest dealt.
 
     A walk through the choices slot by slot, on a stack of its own: numba can not
@@ -271,12 +290,10 @@ def ways(plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int) 
     known = _remembered(plan, slot, state)
     if known >= 0.0:
         return known
-    states = np.zeros(slot + 1, np.uint64)
-    frees = np.zeros(slot + 1, np.int64)
-    choices = np.full(slot + 1, _NEVER - 1, np.int64)
-    totals = np.zeros(slot + 1, np.float64)
+    states, frees, choices, totals = sketch.states, sketch.frees, sketch.choices, sketch.totals
     at = slot
     states[at], frees[at] = state, free
+    choices[at], totals[at] = _NEVER - 1, 0.0
     while True:
         choices[at] += 1
         choice = choices[at]
@@ -326,7 +343,7 @@ def share_ways(plan: Record, base: np.uint64, share: np.ndarray) -> float:
             return 0.0
         elif share[suit] > 0:
             state += np.uint64(share[suit]) * _radix_power(base, earliest)
-    return ways(plan, base, last, state, free)
+    return ways(plan, plan.sketch, base, last, state, free)
 
 
 @jit
@@ -370,16 +387,29 @@ def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
 @called
 def draw_world(rules: Record, view: Record, plan: Record, stream: np.ndarray, game: Record) -> None:
     """Draw one world from a plan: `game` becomes a whole deal with the same past in view."""
+    draw_world_in(rules, view, plan, plan.sketch, stream, game)
+
+
+@jit
+def draw_world_in(
+    rules: Record, view: Record, plan: Record, sketch: Record, stream: np.ndarray, game: Record
+) -> None:
+    """The same in a `SKETCH` of one's own, as where others draw from the plan meanwhile."""
     held = draw_hand(view, plan, stream)
-    rest = np.zeros(CARDS_IN_ALL, np.uint8)
+    rest = sketch.rest
     count = shuffled(view.unseen & ~held, stream, rest)
-    slot_cards = np.zeros(MOST_TRICKS, np.uint8)
-    dealt = _draw_past(rules, plan, held, stream, slot_cards)
+    dealt = _draw_past(rules, plan, sketch, held, stream)
     if rules.exchange == 1:
-        _write_four_hands(rules, view, dealt | view.known, rest, game)
+        _write_four_hands(rules, view, dealt | view.known, rest, sketch.hands, game)
     else:
-        _write_deal(rules, view, dealt, slot_cards, rest, count, game)
+        _write_deal(rules, view, dealt, sketch.slot_cards, rest, count, game)
     _play_past(rules, view, game)
+
+
+@jit
+def share_plan(plan: Record) -> None:
+    """Let many draw from a plan at once: nothing more is remembered in it."""
+    plan.memo_used = _MEMO_SIZE
 
 
 @jit
@@ -429,7 +459,7 @@ def draw_hand(view: Record, plan: Record, stream: np.ndarray) -> np.uint64:
 
 @jit
 def _draw_past(
-    rules: Record, plan: Record, held: np.uint64, stream: np.ndarray, slot_cards: np.ndarray
+    rules: Record, plan: Record, sketch: Record, held: np.uint64, stream: np.ndarray
 ) -> np.uint64:
     """Say which card came at which unseen draw; returns the hand that was dealt.
 
@@ -437,8 +467,7 @@ def _draw_past(
     ways that are left after it.
     """
     base = np.uint64(rules.hand + 1)
-    cards = np.zeros(2 * MOST_TRICKS, np.uint8)
-    earliest = np.zeros(2 * MOST_TRICKS, np.int64)
+    cards, earliest, slot_cards = sketch.cards, sketch.earliest, sketch.slot_cards
     count = 0
     while held:
         cards[count] = lowest(held)
@@ -464,7 +493,9 @@ def _draw_past(
                 count += 1
         chosen = below(stream, count)
         if plan.weighted == 1:
-            chosen = _weighted_choice(plan, base, slot, state, free, earliest, count, stream)
+            chosen = _weighted_choice(
+                plan, sketch, base, slot, state, free, earliest, count, stream
+            )
         slot_cards[slot] = cards[chosen]
         if earliest[chosen] == _NEVER:
             free -= 1
@@ -485,6 +516,7 @@ def _draw_past(
 @jit
 def _weighted_choice(
     plan: Record,
+    sketch: Record,
     base: np.uint64,
     slot: int,
     state: np.uint64,
@@ -493,14 +525,14 @@ def _weighted_choice(
     count: int,
     stream: np.ndarray,
 ) -> int:
-    wanted = fraction(stream) * ways(plan, base, slot, state, free)
+    wanted = fraction(stream) * ways(plan, sketch, base, slot, state, free)
     last = 0
     for index in range(count):
         choice = earliest[index]
         if _times_chosen(base, slot, state, free, choice) == 0:
             continue
         left, left_free = _below(plan, base, slot, state, free, choice)
-        weight = ways(plan, base, slot - 1, left, left_free)
+        weight = ways(plan, sketch, base, slot - 1, left, left_free)
         if weight == 0.0:
             continue
         last = index
@@ -562,15 +594,17 @@ def _write_every_fourth(game: Record, which: int, cards: np.uint64) -> None:
 
 @called
 def _write_four_hands(
-    rules: Record, view: Record, others: np.uint64, rest: np.ndarray, game: Record
-) -> None:
+    rules: Record, view: Record, others: np.uint64, rest: np.ndarray, hands: np.ndarray,
+    game: Record,
+) -> None:  # fmt: skip
     """The deal of an exchange; `others` is the hand that the opponent plays or decides on.
 
     What neither player is known to have held comes from `rest`, which is in a random order:
     a hand that the opponent laid away, blind hands that nobody took, cards left over.
     """
     size = np.int64(rules.hand)
-    hands = np.zeros(4, np.uint64)
+    for which in range(4):
+        hands[which] = NO_CARDS
     dealer = 0 if view.i_deal == 1 else 1
     used = 0
     for player in range(2):
