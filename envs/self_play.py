@@ -90,7 +90,7 @@ class SelfPlayEnv:
             self.options, self.num_envs, checked_count(threads, "threads"), device
         )
         """The games behind it, both hands open: for trainers, not for players."""
-        self._round = None if copy else self._room()
+        self._round: Round | None = None if copy else self._room()
         self._reset: Array | None = self.batch.all
         if device == "cpu":
             prepare()

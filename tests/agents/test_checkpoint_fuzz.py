@@ -145,7 +145,7 @@ def test_a_card_of_other_bytes_is_refused(tmp_path: Path, other: bytes, at: int)
         ('{"format": 1, "layout": 1e999}', "not valid JSON"),
         ('{"format": NaN}', "not valid JSON"),
         ("", "not valid JSON"),
-        ("[1]", "its format is a list, and this version reads format 1"),
+        ("[1]", "its format is a list of 1, and this version reads format 1"),
         ('{"format": {}}', "its format is a mapping"),
     ],
 )

@@ -18,7 +18,6 @@ import torch
 
 from german_whist.agents.base import Agent
 from german_whist.agents.registry import make_agent
-from german_whist.training import ppo
 from german_whist.training.network import weights_of
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
@@ -361,10 +360,8 @@ def test_a_pull_keeps_the_policy_near_its_average() -> None:
         for _ in range(6):
             trainer.iterate()
         batch = trainer._buffers.decisions(trainer.steps)
-        average = trainer._average_logs(batch)
-        with torch.no_grad():
-            mine = ppo._masked_logs(trainer.network.logits(batch.x.float(), batch.events),
-                                    batch.masks)  # fmt: skip
+        average = trainer.logs_of(trainer.average, batch)
+        mine = trainer.logs_of(trainer.network, batch)
         apart[pull] = float((mine.exp() * (mine - average).clamp(-50, 50)).sum(1).mean())
     assert apart[20.0] < 0.5 * apart[0.0]
 
