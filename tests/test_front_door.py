@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,21 @@ def test_sigterm_ends_a_command_as_ctrl_c_does(
     assert main(["agents"]) == 128 + signal.SIGTERM
     assert capsys.readouterr().err == "stopped\n"
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_a_compiler_swallows_ends_a_command_all_the_same(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def compile_something(_: object) -> int:
+        with suppress(BaseException):
+            os.kill(os.getpid(), number)
+            time.sleep(60)
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr("german_whist.commands.agents.run", compile_something)
+    assert main(["agents"]) == 128 + number
+    assert capsys.readouterr().err == "stopped (no compiled object yet)\n"
 
 
 @pytest.mark.parametrize(

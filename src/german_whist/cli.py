@@ -162,20 +162,27 @@ def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]
     return module, _parsed(parser, words, module)
 
 
-def _carried_out(words: list[str]) -> int:
-    """Find the command and run it; what goes wrong is told in a sentence."""
+def _carried_out(words: list[str], heard: list[int]) -> int:
+    """Find the command and run it; what goes wrong is told in a sentence.
+
+    `heard` are the signals so far. A compiler that one of them met swallows what it raised, and
+    fails with something else.
+    """
     title = "german-whist"
     try:
         name = _command_of(words)
         title = f"german-whist {name}"
         module, chosen = parsed(name, words[1:])
         return module.run(chosen) or 0
-    except KeyboardInterrupt as stop:
+    except KeyboardInterrupt:
         _show_traceback()
         print("stopped", file=sys.stderr)
-        return 128 + (stop.number if isinstance(stop, _Ended) else signal.SIGINT)
+        return 128 + (heard[-1] if heard else signal.SIGINT)
     except Exception as error:
         _show_traceback()
+        if heard:
+            print(f"stopped ({error})", file=sys.stderr)
+            return 128 + heard[-1]
         print(f"{title}: {_sentence(error)}", file=sys.stderr)
         return _MISUSE if isinstance(error, (ValueError, OSError)) else _FAULT
 
@@ -199,29 +206,28 @@ def _show_traceback() -> None:
         traceback.print_exc()
 
 
-class _Ended(KeyboardInterrupt):
-    """Another signal than that of Ctrl-C that asks the program to end."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
-
-
 @contextmanager
-def _ending_as_by_ctrl_c() -> Generator[None]:
-    """Let SIGTERM end a command as Ctrl-C does: with what there is."""
+def _ending_as_by_ctrl_c() -> Generator[list[int]]:
+    """Let SIGTERM end a command as Ctrl-C does, with what there is; gives the signals heard."""
+    heard: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield heard
         return
 
-    def heard(number: int, _: FrameType | None) -> None:
-        raise _Ended(number)
+    def hear(number: int, _: FrameType | None) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, heard)
+    before = {signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        before[signal.SIGINT] = signal.default_int_handler
+    for each in before:
+        signal.signal(each, hear)
     try:
-        yield
+        yield heard
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, former in before.items():
+            signal.signal(each, former)
 
 
 @contextmanager
@@ -244,9 +250,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in given if word != _DEBUG_OPTION]
     debug = "1" if len(words) < len(given) else None
-    with _environment(DEBUG, debug), lasting_streams() as fault, _ending_as_by_ctrl_c():
+    with _environment(DEBUG, debug), lasting_streams() as fault, _ending_as_by_ctrl_c() as heard:
         try:
-            status = _carried_out(words)
+            status = _carried_out(words, heard)
         except SystemExit as done:  # after help and version
             status = done.code if isinstance(done.code, int) else 0
         if error := fault():
