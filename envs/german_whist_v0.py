@@ -4,7 +4,7 @@
 |---|---|
 | Import | `from german_whist import german_whist_v0` |
 | Agents | `player_0`, `player_1` |
-| Actions | discrete, 52; 53 in rule sets with the hidden choice |
+| Actions | discrete, 52; 53 in rule sets with the hidden choice, 55 with an exchange |
 | Observations | `{"observation": int8 vector or rows, "action_mask": int8}` |
 | Parallel API | no |
 | Rewards | of one agent the negative of the other's |
