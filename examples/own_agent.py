@@ -32,7 +32,7 @@ class Saver(Agent):
         legal = sorted(view.legal(), key=lambda card: (card // 13 == view.trump, card % 13))
         if not self.wanted(view):
             return legal[0]
-        if not view.led:
+        if view.led is None:
             return legal[-1]
         led = int(view.led)
         winners = [card for card in legal if beats(card, led, view.trump)]
