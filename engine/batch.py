@@ -120,6 +120,8 @@ class Batch:
         self.rules: Rules = options.rules
         self.n: int = n
         self.device: str = one_of("device", device, DEVICES)
+        self.place: Place
+        self.gpu: Any
         self.place, self.gpu = _place(self.device, threads)
         """Where they live; the device once more, None on this side."""
         zeros = self.place.zeros

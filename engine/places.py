@@ -108,7 +108,8 @@ class Host(Threads):
         """The array itself."""
         return array
 
-    taken = fetched = keep
+    taken = keep
+    fetched = keep
 
     def write(self, array: Array, values: Any) -> None:
         """Overwrite it."""
