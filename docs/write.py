@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from drawings import drawings
+from msgspec import NODEFAULT
 
 from german_whist.cli import COMMANDS, parser_of
 from german_whist.engine.describe import chapters
@@ -15,7 +16,9 @@ from german_whist.engine.rule_features import RULE_LAYOUT
 from german_whist.engine.rules import named_rules, solved_rules
 from german_whist.engine.three_layout import THREE_LAYOUT
 from german_whist.training.arena.config import LadderConfig
+from german_whist.training.benchmark import Benchmark
 from german_whist.training.settings import Checked, Settings, described, written
+from german_whist.training.sweep import Between, Sweep
 from german_whist.training.thinking.course import Course
 from german_whist.training.trainers import own_settings
 
@@ -89,19 +92,29 @@ def _rules_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+# Other files whose fields are settings, beside the presets of trainings.
+FILES: dict[str, type[Checked]] = {
+    "Benchmarks of `benchmark`": Benchmark,
+    "Sweeps of `sweep`": Sweep,
+    "Ranges of a sweep's `space`": Between,
+    "Courses of `study`": Course,
+    "Ladders of `--config`": LadderConfig,
+}
+
+
 def _settings_page() -> str:
     parts = [
-        "# Settings of trainings",
+        "# Settings",
         "Made from the code by `make docs`; `german-whist train PRESET --show` tells the same of a "
-        "preset, with its values.",
+        "preset, with its values. Where nothing is usual, something has to be given.",
         f"## Every trainer\n\n{_settings_table(Settings, ())}",
     ]
     everywhere = Settings.__struct_fields__
     for name, kind in own_settings().items():
         parts.append(f"## `trainer: {name}`\n\n{(kind.__doc__ or '').strip()}")
         parts.append(_settings_table(kind, everywhere))
-    for title, kind in (("Courses of `study`", Course), ("Ladders of `--config`", LadderConfig)):
-        parts.append(f"## {title}\n\n{_settings_table(kind, ())}")
+    for title, kind in FILES.items():
+        parts.append(f"## {title}\n\n{(kind.__doc__ or '').strip()}\n\n{_settings_table(kind, ())}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -109,7 +122,7 @@ def _settings_table(kind: type[Checked], but: tuple[str, ...]) -> str:
     lines = ["| setting | usually | what it does, and what it takes |", "|---|---|---|"]
     for each in described(kind):
         if each.name not in but:
-            usual = "" if each.name == "trainer" else f"`{written(each.default)}`"
+            usual = "" if each.default is NODEFAULT else f"`{written(each.default)}`"
             lines.append(f"| `{each.name}` | {usual} | {each.about} *{each.takes}* |")
     return "\n".join(lines)
 

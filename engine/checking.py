@@ -156,6 +156,8 @@ def _wanted(about: Any) -> str:
         return "one of " + ", ".join(map(str, about.values))
     if isinstance(about, _BOUNDED):
         return _WORDS[type(about)] + _bounds(about)
+    if isinstance(about, inspect.DictType):
+        return f"a mapping {'of one or more' if about.min_length else ''}".strip()
     if isinstance(about, inspect.CollectionType):
         return f"a list of {_length(about)}{_several(about.item_type)}"
     if isinstance(about, inspect.TupleType) and len({*map(_several, about.item_types)}) == 1:

@@ -40,7 +40,6 @@ BENCHMARKS = Shelf("benchmark", "a benchmark")
 RESULT, PAGE = "result.json", "benchmark.md"
 EXPLOITABILITY = "exploitability"
 _DRAWS = 20_000
-_LEAST_SEEDS = 3
 _MOST_CARDS, _MOST_SETS = 16, 5_000_000
 
 
@@ -50,10 +49,15 @@ class Benchmark(Checked, frozen=True, kw_only=True):
     about: Annotated[str, says("What it is for, in a line.")] = ""
     algorithms: Annotated[
         dict[str, dict[str, Any]],
-        says("Trainers by the names of their rows, each with settings; `trainer` names another."),
+        says(
+            "Trainers by the names of their rows, each with settings; `trainer` names another.",
+            min_length=1,
+        ),
     ]
-    sizes: Annotated[Names, says("The games: solved decks or other rule sets.")]
-    seeds: Annotated[Count, says("How many seeds each has, from 1 on.")] = 5
+    sizes: Annotated[Names, says("The games: solved decks or other rule sets.", min_length=1)]
+    seeds: Annotated[
+        int, says("How many seeds each has, from 1 on; an interval over them needs three.", ge=3)
+    ] = 5
     decisions: Annotated[Count, says("The budget of each training.")] = 200_000
     points: Annotated[Count, says("How often each is measured, the end included.")] = 5
     settings: Annotated[dict[str, Any], says("Of all of them.")] = msgspec.field(
@@ -66,12 +70,6 @@ class Benchmark(Checked, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.algorithms or not self.sizes:
-            raise SettingsError("algorithms and sizes: name at least one of each")
-        if self.seeds < _LEAST_SEEDS:
-            raise SettingsError(
-                f"seeds is {self.seeds}: an interval over seeds needs {_LEAST_SEEDS} or more"
-            )
         for cell in self.cells():
             self.training(cell)
 

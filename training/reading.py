@@ -79,10 +79,14 @@ def made(kind: type[T], values: Mapping[str, Any], source: str, what: str) -> T:
 
     All that is wrong is told; without a source that is of words that somebody just typed.
     """
-    known = {each.name: each.type for each in msgspec.structs.fields(kind)}
+    fields = msgspec.structs.fields(kind)
+    known = {each.name: each.type for each in fields}
     strange = [each for each in values if each not in known]
     wrong = [
         f"{each!r} is not {what}{meant(each, known, listed=len(strange) == 1)}" for each in strange
+    ]
+    wrong += [
+        f"has no {each.name!r}" for each in fields if each.required and each.name not in values
     ]
     typed = {each: _as_typed(value, known[each]) for each, value in values.items() if each in known}
     try:

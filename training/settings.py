@@ -235,6 +235,7 @@ class Setting(Struct, frozen=True):
 
     name: str
     default: Any
+    """What it is unless it is set; `msgspec.NODEFAULT` where it has to be."""
     about: str
     takes: str
 
@@ -245,7 +246,7 @@ def described(kind: type[Checked]) -> list[Setting]:
     return [
         Setting(
             each.name,
-            each.default,
+            each.default if each.default_factory is msgspec.NODEFAULT else each.default_factory(),
             _about(each.type) or _about(usual.get(each.name)),
             wanted_of(each.type),
         )

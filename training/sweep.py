@@ -14,57 +14,79 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from ..engine.checking import converted
 from ..engine.files import read_yaml_mapping, written_whole
 from ..engine.words import meant
 from .callbacks import Callback, Watched
 from .checkpoint import Measured
 from .frames import frame_of
 from .presets import PRESETS, settings_from, words_of
-from .settings import Settings, SettingsError, written
+from .reading import made
+from .settings import (
+    AboveNothing,
+    Checked,
+    Count,
+    Names,
+    Settings,
+    SettingsError,
+    Whole,
+    says,
+    written,
+)
 from .stopping import Stopped
 
 BEST, TRIALS = "best.yaml", "trials"
 
 
-class Between(Struct, frozen=True, forbid_unknown_fields=True):
+class Between(Checked, frozen=True, kw_only=True):
     """A number to be chosen between two others."""
 
-    low: float
-    high: float
-    log: bool = False
-    """Whether orders of magnitude are equally likely."""
-    step: float | None = None
+    low: Annotated[float, says("The least there may be.")]
+    high: Annotated[float, says("The most.")]
+    log: Annotated[bool, says("Whether orders of magnitude are equally likely.")] = False
+    step: Annotated[AboveNothing | None, says("What lies between two choices.")] = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.low < self.high:
-            raise ValueError(f"low is {self.low:g} and high is {self.high:g}: low has to be lower")
+            raise SettingsError(
+                f"low is {self.low:g} and high is {self.high:g}: low has to be lower"
+            )
         if self.log and (self.low <= 0 or self.step is not None):
-            raise ValueError("log needs a low above 0, and no step")
+            raise SettingsError("log needs a low above 0, and no step")
 
 
-class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Sweep(Checked, frozen=True, kw_only=True):
     """What is tried, and how what came of it is measured."""
 
-    preset: str = "quick"
-    """What the settings begin with: a preset, or the path of a file."""
-    settings: dict[str, Any] = {}
-    """Settings over it, the same in every trial."""
-    space: Annotated[dict[str, Between | list[Any]], Meta(min_length=1)]
-    """Settings to be chosen: between `low` and `high`, or out of a list."""
-    against: Annotated[tuple[str, ...], Meta(min_length=1)] = ("threshold",)
-    """Whom the mean win rate is measured against."""
-    trials: Annotated[int, Meta(ge=1)] = 20
-    """In all, those of other machines and of earlier sessions included."""
-    sampler: str = "TPE"
-    """Optuna's, by name: TPE, Random, CmaEs, QMC, GP."""
-    pruner: str = "Median"
-    """Optuna's, by name: Median, Nop, Hyperband, SuccessiveHalving, Percentile."""
-    seed: Annotated[int, Meta(ge=0)] = 0
-    storage: str = ""
-    """A database's URL; by default SQLite's in the folder of the sweep."""
+    preset: Annotated[
+        str, says("What the settings begin with: a preset, or the path of a file.")
+    ] = "quick"
+    settings: Annotated[dict[str, Any], says("Settings over it, the same in every trial.")] = (
+        msgspec.field(default_factory=dict[str, Any])
+    )
+    space: Annotated[
+        dict[str, Between | list[Any]],
+        says("Settings to be chosen: between `low` and `high`, or out of a list.", min_length=1),
+    ]
+    against: Annotated[Names, says("Whom the mean win rate is measured against.", min_length=1)] = (
+        "threshold",
+    )
+    trials: Annotated[
+        Count, says("In all, those of other machines and of earlier sessions included.")
+    ] = 20
+    sampler: Annotated[str, says("Optuna's, by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")] = (
+        "TPE"
+    )
+    pruner: Annotated[
+        str,
+        says("Optuna's, by name: `Median`, `Nop`, `Hyperband`, `SuccessiveHalving`, `Percentile`."),
+    ] = "Median"
+    seed: Annotated[Whole, says("Of what the sampler draws.")] = 0
+    storage: Annotated[
+        str, says("A database's URL; by default SQLite's in the folder of the sweep.")
+    ] = ""
 
 
 class Swept(Struct, frozen=True, kw_only=True):
@@ -90,7 +112,12 @@ class Swept(Struct, frozen=True, kw_only=True):
 
 def load_sweep(path: str | Path) -> Sweep:
     """A sweep from a YAML file, everything in it checked."""
-    found = converted(read_yaml_mapping(Path(path)), Sweep, path)
+    values = read_yaml_mapping(Path(path))
+    if isinstance(space := values.get("space"), dict):
+        values["space"] = {
+            name: _choice(each, f"{path}: space: {name}") for name, each in space.items()
+        }
+    found = made(Sweep, values, str(path), "a part of a sweep")
     base = _base(found, Path(path).parent)
     known = base.__struct_fields__
     for name, wanted in found.space.items():
@@ -106,6 +133,14 @@ def load_sweep(path: str | Path) -> Sweep:
             value = int(choice) if whole else choice
             settings_from({**base.as_mapping(), name: value}, f"{path}: space")
     return found
+
+
+def _choice(value: Any, source: str) -> Any:
+    if isinstance(value, dict):
+        return made(Between, value, source, "a part of a range")
+    if not isinstance(value, list):
+        raise SettingsError(f"{source} is {value!r}: give `low` and `high`, or a list")
+    return value
 
 
 def _base(sweep: Sweep, folder: Path) -> Settings:

@@ -102,8 +102,9 @@ def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"seeds": 2}, "seeds is 2: an interval over seeds needs 3 or more"),
-        ({"algorithms": {}}, "algorithms and sizes: name at least one of each"),
+        ({"seeds": 2}, "seeds is 2: it has to be a whole number of at least 3"),
+        ({"algorithms": {}}, "algorithms is {}: it has to be a mapping of one or more"),
+        ({"sizes": []}, "sizes is []: it has to be a list of one or more texts"),
         ({"algorithms": {"nfps": {}}}, "'nfps' is not a trainer; did you mean 'nfsp'?"),
         ({"algorithms": {"nfsp": {"gamse": 3}}}, "'gamse' is not a setting of the nfsp trainer"),
         ({"size": []}, "'size' is not a part of a benchmark; did you mean 'sizes'?"),

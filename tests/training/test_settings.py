@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from german_whist.cli import main
+from german_whist.training.arena.config import LadderConfig
+from german_whist.training.benchmark import Benchmark
 from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.presets import (
     PRESETS,
@@ -20,7 +22,9 @@ from german_whist.training.presets import (
     words_of,
 )
 from german_whist.training.reading import read_words
-from german_whist.training.settings import Settings, SettingsError, described
+from german_whist.training.settings import Checked, SettingsError, described
+from german_whist.training.sweep import Between, Sweep
+from german_whist.training.thinking.course import Course
 from german_whist.training.trainers import own_settings
 
 
@@ -317,8 +321,10 @@ def test_a_file_that_builds_on_nothing_is_refused(text: str, told: str, tmp_path
 # -- documented where they are declared
 
 
-@pytest.mark.parametrize("kind", own_settings().values())
-def test_every_setting_says_what_it_does(kind: type[Settings]) -> None:
+@pytest.mark.parametrize(
+    "kind", [*own_settings().values(), Benchmark, Sweep, Between, Course, LadderConfig]
+)
+def test_every_setting_says_what_it_does(kind: type[Checked]) -> None:
     for each in described(kind):
         assert each.about.endswith("."), each.name
         assert each.takes

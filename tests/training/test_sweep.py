@@ -89,8 +89,12 @@ def test_a_trial_that_promises_nothing_is_ended_early(tmp_path: Path) -> None:
         ({"space": {"clip": {"low": 0, "high": 1, "log": True}}}, "log needs a low above 0"),
         ({"space": {"critic": ["orcale"]}}, "did you mean 'oracle'"),
         ({"space": {"critic": []}}, "critic is an empty list: name what to choose from"),
-        ({"space": {}}, "space"),
-        ({"trails": 3}, "'trails' is not known here; did you mean 'trials'"),
+        ({"space": {}}, "space is {}: it has to be a mapping of one or more"),
+        ({"space": {"clip": {"low": 1}}}, "space: clip: has no 'high'"),
+        ({"space": {"clip": {"lo": 1, "high": 2}}}, "'lo' is not a part of a range"),
+        ({"space": {"clip": 1}}, "space: clip is 1: give `low` and `high`, or a list"),
+        ({"space": None}, "space is empty: it has to be a mapping"),
+        ({"trails": 3}, "'trails' is not a part of a sweep; did you mean 'trials'"),
         ({"preset": "tny"}, "'tny' is not a preset; did you mean 'tiny'"),
     ],
 )
@@ -101,6 +105,13 @@ def test_what_can_not_be_swept_is_refused_with_a_sentence(
     assert main(["sweep", str(path), "--folder", str(tmp_path / "sweep")]) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "sweep" / "trials").exists()
+
+
+def test_a_range_is_read_as_settings_are(tmp_path: Path) -> None:
+    path = tmp_path / "space.yaml"
+    # YAML takes a number without a point for a word.
+    path.write_text("space: {learning_rate: {low: 1e-4, high: 1e-2, log: true}}")
+    assert load_sweep(path).space == {"learning_rate": Between(low=1e-4, high=1e-2, log=True)}
 
 
 def test_a_sweep_may_be_made_in_python() -> None:
