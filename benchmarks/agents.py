@@ -14,7 +14,8 @@ from german_whist.engine.games import Games
 from .measure import Row, rate
 
 RULES = ("random", "threshold", "value:13", "counting", "champion")
-SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "flat-mc:64,voids,playout=counting")
+SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "flat-mc:64,voids,playout=counting",
+            "thinker:64", "thinker:256")  # fmt: skip
 # `flat-mc:64` is meant to take so long with the default tables, and with all layers.
 DEFAULT_LIMIT, FULL_LIMIT = 20.0, 0.6
 

@@ -33,6 +33,10 @@ Every rule set has a ladder of its own, and the champion plays all of them. Ever
 twice with seats exchanged, and endings are exact wherever a player says so. `make ladder` plays all
 of it again, some hours of one core; what was played is kept, so it goes on where it was stopped.
 
+Milliseconds a move are time on the clock in the arena, which asks for many games at once, and were
+taken while other runs shared the machine: they tell players apart, and [how fast](speed.md) tells
+what one costs by itself.
+
 ## The champion in every rule set
 
 Hands won in per cent, a tie counting half, and what a hand pays by the rules, with 95 % intervals,

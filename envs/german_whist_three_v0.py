@@ -1,6 +1,6 @@
 """German Whist for three players with a dummy, as a PettingZoo AEC environment.
 
-| | |
+| property | value |
 |---|---|
 | Import | `from german_whist import german_whist_three_v0` |
 | Agents | `player_0`, `player_1`, `player_2` |

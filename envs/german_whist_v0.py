@@ -1,6 +1,6 @@
 """German Whist as a PettingZoo AEC environment.
 
-| | |
+| property | value |
 |---|---|
 | Import | `from german_whist import german_whist_v0` |
 | Agents | `player_0`, `player_1` |

@@ -50,7 +50,7 @@ def _checked_mode(mode: object) -> AutoresetMode:
 class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
     """One game against an agent.
 
-    | | |
+    | property | value |
     |---|---|
     | Make | `gymnasium.make("german_whist/GermanWhist-v0", opponent="threshold")` |
     | Actions | `Discrete(52)`, as of `german_whist_v0`; more where a rule set has more |
@@ -181,7 +181,7 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
 class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
     """Many games against an agent, stepped at once over one batch.
 
-    | | |
+    | property | value |
     |---|---|
     | Make | `gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096)` |
     | Actions, observations, rewards | those of `GermanWhistEnv`, a row for each game |

@@ -29,7 +29,7 @@ _SEATS = np.uint64(0x7365617473)
 class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
     """One game for three, the other two seats played by agents.
 
-    | | |
+    | property | value |
     |---|---|
     | Make | `gymnasium.make("german_whist/GermanWhistThree-v0", opponents="thrifty")` |
     | Actions | `Discrete(52)`: a card of one's own, or of the dummy where one plays it |
