@@ -141,8 +141,6 @@ def test_the_command_adds_to_a_file_and_the_table_shows_it(
     assert set(all_puzzles(tmp_path)) == {
         each.id for each in (*shipped(), *read_puzzles(out.read_bytes()))
     }
-    assert main([*words, "--rules", "race-7", "--out", str(out)]) == 2
-    assert "no open endgame" in capsys.readouterr().err
     found = read_puzzles(out.read_bytes())
     _write(out, [replace(each, rating=0.0) for each in found])
     assert main(["puzzles", "grade", "--out", str(out)]) == 0
@@ -151,6 +149,23 @@ def test_the_command_adds_to_a_file_and_the_table_shows_it(
     out.write_text("nonsense\n")
     assert main([*words, "--out", str(out)]) == 2
     assert "no file of puzzles" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("rules", "endgames", "told"),
+    [
+        ("race-7", "1", "race-7 has no endings whose exact values are known: give --endgames 0"),
+        ("humbug", "1", "are known and no tricks for a stock: name another rule set"),
+        ("humbug", "0", "are known and no tricks for a stock: name another rule set"),
+    ],
+)
+def test_puzzles_that_a_rule_set_has_not_are_not_looked_for(
+    rules: str, endgames: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["puzzles", "make", "--rules", rules, "--endgames", endgames, "--foreplay", "1"]
+    assert main([*words, "--out", str(tmp_path / "puzzles.jsonl")]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "puzzles.jsonl").exists()
 
 
 def test_what_was_found_before_ctrl_c_is_kept(

@@ -75,7 +75,7 @@ def test_a_card_that_may_not_be_played_is_refused_with_the_reason(terminal):
 
 def test_who_is_asked_to_exchange_sees_what_the_other_did(terminal):
     user = terminal(OPPONENT, "--rules", "humbug", "--seed", "3")
-    user.wait_for("Keep your hand, or take the blind one")
+    user.wait_for("Keep your hand, or lay it away for the blind one")
     assert re.search(r"▸ keep\b.*\n +blind\b.*\n +threshold: (blind|kept)", user.text)
     assert "trick 1" not in user.text
     user.press("down", "enter")

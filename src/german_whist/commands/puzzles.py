@@ -46,10 +46,21 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.rules!r} is no named rule set; there are {', '.join(named_rules())}"
         )
     rules = named_rules()[arguments.rules]
-    if arguments.endgames and not (rules.open_endgame and rules.race is None):
-        raise ValueError(
-            f"{rules.name} has no open endgame of exact values: --endgames 0 leaves endings out"
+    lacks = {
+        name: what
+        for name, what, there in (
+            (
+                "endgames",
+                "endings whose exact values are known",
+                rules.open_endgame and not rules.race,
+            ),
+            ("foreplay", "tricks for a stock", rules.foreplay_tricks),
         )
+        if not there
+    }
+    if any(getattr(arguments, name) for name in lacks):
+        remedy = "name another rule set" if len(lacks) == 2 else f"give --{min(lacks)} 0"
+        raise ValueError(f"{rules.name} has no {' and no '.join(lacks.values())}: {remedy}")
     out: Path = arguments.out or data_folder() / FILE
     before = read_puzzles(out.read_bytes()) if out.exists() else []
     if arguments.what == "grade":
@@ -65,7 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
                 progress.add(1)
     finally:  # what was found until Ctrl-C stays, and another seed finds others
         _write(out, found.values())
-    print(f"{out}: {len(found)} puzzles, {len(found) - len(before)} of them new")
+    puzzles = "1 puzzle" if len(found) == 1 else f"{len(found)} puzzles"
+    print(f"{out}: {puzzles}, {len(found) - len(before)} of them new")
     return 0
 
 
