@@ -31,8 +31,9 @@ help:
 	@echo "make films   play and train what the films of the pages show (some minutes)"
 	@echo "make clean   remove .venv and what was built"
 
+# Where the environment asks that no bytecode be kept, each of many processes would make it anew.
 test: $(READY) browser
-	$(RUN) -m pytest -n $$(( $$(nproc) * 3 / 2 )) --dist worksteal $(TESTS)
+	env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) * 3 / 2 )) --dist worksteal $(TESTS)
 
 # The tests of the page need a browser, which Debian's apt has, and axe-core, which npm has (the
 # environment brings node along). Where one can not be had, those tests say so and are skipped.

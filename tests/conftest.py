@@ -1,10 +1,17 @@
-"""What all tests share: their folder on the import path, and hypothesis without a clock."""
+"""What all tests share: their folder on the import path, and hypothesis without a clock.
+
+Processes that run tests side by side compile nothing twice.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 
 from german_whist.engine import threads
+from german_whist.engine.compiled import COMPILED, machine_code_folder
+from german_whist.engine.files import locked
 
 # A first call may compile; how long an example takes says nothing about it.
 settings.register_profile(
@@ -18,3 +25,18 @@ settings.load_profile("whist")
 
 # Few games are shared out among threads as many are.
 threads.LEAST = 1
+
+if COMPILED:
+    from german_whist.engine.dispatch import Compiled
+
+    _LOCKS = machine_code_folder().parent / "locks"
+    _compile = Compiled.compile
+
+    def _alone(self: Any, sig: Any) -> Any:
+        """Let no other process compile the same meanwhile: it then finds what this one kept."""
+        function = self.py_func
+        name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+        with locked(_LOCKS / name):
+            return _compile(self, sig)
+
+    Compiled.compile = _alone

@@ -53,7 +53,7 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
 
 
 def test_self_play_comes_to_a_small_exploitability() -> None:
-    agent = as_agent(trained("decisions=900000"), "sample", "endgame=network")
+    agent = as_agent(trained("decisions=600000"), "sample", "endgame=network")
     plays = strategy(agent, tree())
     found = (best_response(tree(), 0, plays) + best_response(tree(), 1, plays)) / 2
     assert 0 <= found < 0.05
