@@ -4,8 +4,9 @@
 Numba makes machine code, two wrappers and an optimised module of every function, also of
 those that only other compiled functions call, and optimises each anew within each of its
 callers. Here a function that compiled code calls is a `_Part`: it goes as far as LLVM's
-unoptimised instructions, which the functions that Python calls link, optimise and turn
-into machine code, once. A function that Python and compiled code call is both.
+instructions, tidied function by function, which the functions that Python calls link,
+optimise together and turn into machine code, once. A function that Python and compiled code
+call is both.
 
 Nor do they count who refers to an array, unless they make one. Python holds the arrays that it
 hands over for as long as the call takes, and whoever makes an array counts. Numba counts
@@ -15,11 +16,14 @@ threads wait for each other at: that took longer than showing a game.
 
 from __future__ import annotations
 
-from typing import Any
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import AnnotateTypes
@@ -33,7 +37,6 @@ class _PartLibrary(JITCodeLibrary):
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._optimize_final_module()
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -103,10 +106,34 @@ class _AsPart(LoweringPass):
         return True
 
 
+class _Types:
+    """Numba's typing, that remembers what calls of its own functions with some types return."""
+
+    _known: ClassVar[dict[Any, Any]] = {}
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        """The signature of a call with these types."""
+        if kws or isinstance(func, types.Dispatcher | types.BoundFunction):
+            return self._context.resolve_function_type(func, args, kws)
+        found = self._known.get((func, args))
+        if found is None:
+            found = self._context.resolve_function_type(func, args, kws)
+            if found is not None:
+                self._known[func, args] = found
+        return found
+
+
 class _Compiler(CompilerBase):
     _added: tuple[Any, ...] = (_Borrowing,)
 
     def define_pipelines(self) -> list[Any]:
+        self.state.typingctx = _Types(self.state.typingctx)
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         for each in self._added:
             passes.add_pass_after(each, AnnotateTypes)
@@ -116,6 +143,17 @@ class _Compiler(CompilerBase):
 
 class _PartCompiler(_Compiler):
     _added = (_Borrowing, _AsPart)
+
+
+class _Flags(Flags):
+    """Numba's, quicker to compare: it does so whenever it looks a function up."""
+
+    def values(self) -> dict[str, Any]:
+        """What every flag is set to."""
+        return {**_DEFAULTS, **self._values}
+
+
+_DEFAULTS = Flags().values()
 
 
 def _any_number(given: types.Type) -> types.Type:
@@ -143,6 +181,18 @@ class _Part(CPUDispatcher):
         self.overloads[tuple(made.signature.args)] = made
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Let Python not look for garbage, over and over, among all that a compiler keeps."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class Compiled(CPUDispatcher):
     """A function as Python calls it; compiled code that names it gets its `_Part`."""
 
@@ -158,6 +208,13 @@ class Compiled(CPUDispatcher):
         super().__init__(py_func, locals, options, pipeline_class)
         self._part = _Part(py_func, locals, options, _PartCompiler)
         self._part.is_called = called
+        for each in (self, self._part):
+            each._compiler._customize_flags = _Flags
+
+    def compile(self, sig: Any) -> Any:
+        """The function for these types, with the collection of garbage put off until then."""
+        with _without_collecting():
+            return super().compile(sig)
 
     @property
     def _numba_type_(self) -> types.Type:

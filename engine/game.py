@@ -68,7 +68,16 @@ class IllegalAction(ValueError):
 
 # What one game needs, in one array: each array handed to compiled code costs time.
 _TABLE = np.dtype(
-    [("rules", RULES), ("game", GAME), ("legal", "i8", (ACTIONS_IN_ALL,)), ("stream", "u8", (1,))]
+    [
+        ("rules", RULES),
+        ("game", GAME),
+        ("legal", "i8", (ACTIONS_IN_ALL,)),
+        ("stream", "u8", (1,)),
+        # As of the last look.
+        ("faced", "u8"),  # the stock cards that lie face up
+        ("paid", "i8"),  # to seat 0
+        ("match_over", "i8"),
+    ]
 )
 
 # Few functions that do several things, as each that Python calls takes time to compile: how a
@@ -96,10 +105,15 @@ def _deal(table: np.ndarray, how: int, seed: np.uint64, number: np.uint64, deale
 def _play(table: np.ndarray, action: int) -> int:
     """Play if that is legal, and list the legal actions; -1 if it is not.
 
-    Returns how many there are, and the phase above bit 8; `_LOOK` plays nothing.
+    Returns how many there are, and the phase above bit 8; `_LOOK` plays nothing, and notes
+    what is asked less often.
     """
     here = row(table, 0)
-    if action != _LOOK:
+    if action == _LOOK:
+        here.faced = faced_cards(here.rules, here.game)
+        here.paid = pay(here.rules, here.game, 0)
+        here.match_over = 1 if match_over(here.rules, here.game) else 0
+    else:
         if not (legal(here.rules, here.game) >> np.uint64(action)) & ONE:
             return -1
         play(here.rules, here.game, action)
@@ -118,21 +132,17 @@ def _view(table: np.ndarray, seat: int, views: np.ndarray) -> None:
     write_view(here.rules, here.game, seat, row(views, 0))
 
 
-@jit
-def _state(table: np.ndarray) -> tuple[np.uint64, int, bool]:
-    """The faced cards, what seat 0 is paid, and whether the match is over."""
-    here = row(table, 0)
-    faced = faced_cards(here.rules, here.game)
-    return faced, pay(here.rules, here.game, 0), match_over(here.rules, here.game)
-
-
-def _compile_all() -> None:
+def _compile_play() -> np.ndarray[Any, Any]:
     table = np.zeros(1, _TABLE)
     table["rules"] = load_rules("classic").record()
     _deal(table, _NUMBERED, _ZERO, _ZERO, 0)
     _play(table, _LOOK)
-    _view(table, 0, np.zeros(1, VIEW))
-    _state(table)
+    return table
+
+
+def _compile_view() -> None:
+    # Apart from play: whoever only plays need not wait for it.
+    _view(_compile_play(), 0, np.zeros(1, VIEW))
 
 
 class Game:
@@ -154,7 +164,7 @@ class Game:
         match: Match | None = None,
     ) -> None:
         """Deal number `number` of a seed; with `match`, its hands add up (`deal_next`)."""
-        warm_up("single game", "engine", _compile_all)
+        warm_up("single game", "engine", _compile_play)
         self.rules: Rules = load_rules(rules)
         self.match = match
         self._sit_at(np.zeros(1, _TABLE))
@@ -295,12 +305,18 @@ class Game:
                 raise IllegalAction("the hand is over, so no seat is to move: name one, 0 or 1")
         if seat not in range(SEATS):
             raise ValueError(f"seat is {seat!r}: it has to be 0 or 1")
+        warm_up("view of a single game", "engine", _compile_view)
         record = np.zeros(1, VIEW)
         _view(self._table, seat, record)
         return View(self.rules, record)
 
     def _number_of(self, name: str) -> int:
         return int(self.record[name][0])
+
+    def _noted(self, name: str) -> int:
+        """What a look notes."""
+        self._look()
+        return int(self._table[name][0])
 
     @property
     def turn(self) -> int | None:
@@ -322,7 +338,7 @@ class Game:
         """Whether the match is over; without a match, whether the hand is."""
         if self.match is None:
             return self.over
-        return bool(_state(self._table)[2])
+        return bool(self._noted("match_over"))
 
     @property
     def dealer(self) -> int:
@@ -360,7 +376,7 @@ class Game:
     @property
     def upcards(self) -> list[Card]:
         """The stock cards that lie face up, the upper first."""
-        faced = int(_state(self._table)[0])
+        faced = self._noted("faced")
         return [each for each in self.stock[:2] if faced >> each & 1]
 
     @property
@@ -402,7 +418,7 @@ class Game:
         """What the hand pays each seat, once it is over."""
         if not self.over:
             raise IllegalAction("the hand is not over, so nothing is paid yet")
-        first = int(_state(self._table)[1])
+        first = self._noted("paid")
         return first, -first
 
     @property

@@ -372,17 +372,17 @@ def end_hand(rules: Record, game: Record) -> None:
 @jit
 def pay_for(rules: Record, low: int, mine: int, others: int) -> int:
     """What a hand pays to a player with so many counting tricks against so many."""
-    most = max(mine, others)
+    most, least = (mine, others) if mine > others else (others, mine)
     if mine == others or (rules.race > 0 and most < rules.race):
         return 0
     if rules.pay == WIN:
         amount = 1
     elif rules.pay == MARGIN:
-        amount = most - min(mine, others)
+        amount = most - least
     elif rules.slam_pay > 0 and most == rules.counting:
         amount = np.int64(rules.slam_pay)
     else:
-        amount = max(0, most - np.int64(rules.book))
+        amount = most - np.int64(rules.book) if most > rules.book else 0
     more_is_mine = 1 if mine > others else 0
     return amount if more_is_mine != low else -amount
 
@@ -404,6 +404,8 @@ def in_match(rules: Record) -> bool:
 def match_over(rules: Record, game: Record) -> bool:
     """Whether the score ends the match."""
     if rules.match_target > 0:
-        most = max(game.points[0], game.points[1])
-        return most >= rules.match_target and game.points[0] != game.points[1]
-    return 2 * max(np.int64(game.hands_won[0]), np.int64(game.hands_won[1])) > rules.match_best_of
+        first, second = game.points[0], game.points[1]
+        most = first if first > second else second
+        return most >= rules.match_target and first != second
+    won, lost = np.int64(game.hands_won[0]), np.int64(game.hands_won[1])
+    return 2 * (won if won > lost else lost) > rules.match_best_of
