@@ -37,7 +37,7 @@ def reference() -> dict[str, str]:
         front = griffe.load(PACKAGE, search_paths=[folder])
         assert isinstance(front, griffe.Module)
         pages = {each.path: _page(each) for each in _packages(front)}
-    named = "\n".join(pages)
+    named = "\n".join(f"{name.removeprefix(f'{PACKAGE}.')} <{name}>" for name in pages)
     contents = (
         "# Names of Python\n\nEvery package with its modules, made from the sources. What most "
         "programs need is in the front door, `german_whist`, itself.\n\n"

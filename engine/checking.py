@@ -171,7 +171,10 @@ def _wanted(about: Any) -> str:
 def _bounds(about: Any) -> str:
     limits = (("at least", about.ge), ("more than", about.gt), ("at most", about.le),
               ("less than", about.lt))  # fmt: skip
-    told = [f"{words} {limit:.15g}" for words, limit in limits if limit is not None]
+    told = [
+        f"{words} {limit if isinstance(limit, int) else format(limit, '.15g')}"
+        for words, limit in limits if limit is not None
+    ]  # fmt: skip
     return f" of {' and '.join(told)}" if told else ""
 
 
