@@ -280,12 +280,28 @@ def test_the_pages_made_from_code_are_up_to_date() -> None:
         assert written == text, f"docs/{name} is out of date: make docs"
 
 
-def test_links_of_the_pages_at_the_top_lead_somewhere() -> None:
-    # Those of the others are held by the site.
-    for page in ROOT.glob("*.md"):
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page} links to {target}"
+def _prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def _anchors(page: Path) -> set[str]:
+    """Where its headings can be linked to on GitHub, which keeps the underscores of a name."""
+    headings = re.findall(r"^#+ +(.+)$", _prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_links_of_the_pages_lead_somewhere_in_the_repository_too() -> None:
+    # These are made with the site, which holds all of its links.
+    of_the_site = ("names", "contributing.md", "changes.md")
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
+            name, _, anchor = target.partition("#")
+            if "://" in name or name.split("/")[0] in of_the_site:
+                continue
+            there = page.parent / name if name else page
+            assert there.exists(), f"{page} links to {target}"
+            assert not anchor or anchor in _anchors(there), f"{page} links to {target}"
 
 
 def texts() -> list[Path]:
