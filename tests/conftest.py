@@ -1,11 +1,15 @@
 """What all tests share: their folder on the import path, and hypothesis without a clock.
 
-Processes that run tests side by side compile nothing twice.
+Processes that run tests side by side compile nothing twice, and do not wait for threads of theirs.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+# Before NumPy and torch load: where cores are busy, threads that wait for each other spin.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
 
