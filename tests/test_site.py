@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,8 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +62,32 @@ def test_search_works_without_a_server(built: Path) -> None:
     page = (built / "search.html").read_text(encoding="utf-8")
     assert 'src="searchindex.js"' in page
     assert (built / "searchindex.js").read_text(encoding="utf-8").startswith("Search.setIndex(")
+
+
+# One page of each kind: pictures, long tables, names, code, and what no Markdown makes.
+SHOWN = ("index", "house", "ladder", "environments", "names/german_whist.envs", "search")
+
+
+@pytest.mark.skipif(not AXE.exists() or CHROMIUM is None, reason="make browser brings both")
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_pages_are_whole_and_axe_finds_nothing(width: int, theme: str, built: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
+        said: list[str] = []
+        page.on("console", lambda each: said.append(each.text))
+        page.on("pageerror", lambda each: said.append(str(each)))
+        for name in SHOWN:
+            page.goto((built / f"{name}.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            assert page.evaluate("[...document.images].every(each => each.naturalWidth)"), name
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+            found = page.evaluate("axe.run({resultTypes: ['violations'], preload: false})")
+            assert not [f"{name}: {each['id']}" for each in found["violations"]]
+        assert not said
+        browser.close()
 
 
 # Pages with a fault each, and what is said of it: what Sphinx finds, and then what the links tell.
