@@ -116,7 +116,7 @@ def trainer_kind(name: str) -> type[Trainer]:
     except ValueError as error:
         raise SettingsError(f"trainer: {error}") from None
     except ImportError as error:
-        raise _missing(error) from None
+        raise missing(error) from None
     if not isinstance(found, type) or not issubclass(found, Trainer):
         raise SettingsError(
             f"trainer: {name} is no trainer: it has to be a class on top of "
@@ -158,7 +158,7 @@ def torch_device(settings: Settings, games: bool = False) -> str:
     try:
         import torch
     except ImportError as error:
-        raise _missing(error) from None
+        raise missing(error) from None
     torch.set_num_threads(settings.threads or max(1, usable_threads() // processes_here()))
     device = settings.device
     if device == "cuda" and not torch.cuda.is_available():
@@ -176,7 +176,7 @@ def torch_device(settings: Settings, games: bool = False) -> str:
     return "cpu"
 
 
-def _missing(error: ImportError) -> Exception:
+def missing(error: ImportError) -> Exception:
     """What to say when a package that trains is not there; other errors are as they are."""
     if error.name is None or error.name.split(".")[0] not in _PACKAGES:
         return error

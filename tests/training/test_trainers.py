@@ -135,7 +135,8 @@ def test_settings_are_shown_without_torch() -> None:
         "from german_whist.cli import main\n"
         "assert main(['train', 'quick', '--show']) == 0\n"
         "assert main(['train', 'quick']) == 2\n"
+        "assert main(['study', 'quick']) == 2\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "training needs torch, which is not installed: pip install" in done.stderr
+    assert done.stderr.count("training needs torch, which is not installed: pip install") == 2

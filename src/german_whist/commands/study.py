@@ -15,6 +15,7 @@ from pathlib import Path
 from ..training.reading import listed
 from ..training.settings import as_help
 from ..training.thinking.course import COURSES, load_course
+from ..training.trainers import missing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
     folder = arguments.folder or Path("runs") / f"study-{Path(arguments.course).stem}"
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from ..training.thinking.parts import study
+    try:
+        from ..training.thinking.parts import study
+    except ImportError as error:
+        raise missing(error) from None
 
     began = time.perf_counter()
 
