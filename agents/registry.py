@@ -69,6 +69,10 @@ _own(
     usage="thinker:64[,last=TRICKS][,policy=PATH][,worth=PATH][,beliefs=PATH] or thinker:5ms",
 )
 _own(
+    *("responder", "responder", "ResponderAgent", "a search that answers one player it knows"),
+    usage="responder:64,against=PLAYER[,by=PLAYER][,worth=PATH][,ahead=TRICKS]",
+)
+_own(
     *("nash", "nash", "NashAgent", "the equilibrium of a small deck, such as 2x4-h2"),
     usage="nash[:PATH]",
 )

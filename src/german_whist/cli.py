@@ -43,6 +43,7 @@ COMMANDS = {
     "tablebase": "build, verify or describe the table of exact endgames",
     "solve": "compute an equilibrium of a small deck",
     "exploit": "tell exactly how much a best response wins, on a small deck",
+    "respond": "tell how much a player can be beaten by, at least",
     "export": "write a checkpoint as ONNX",
 }
 _DEBUG_OPTION = "--debug"

@@ -1,0 +1,71 @@
+# pyright: strict
+"""Tell how much AGENT can be beaten by, at least: by a search that knows how it decides, and by a
+network that is trained against it.
+
+The better of both is measured on deals of its own; what it wins is a lower bound. The same
+command goes on with what was broken off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from pathlib import Path
+
+from ..agents.common_rules import common_rules
+from ..agents.registry import make_agent
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("agent", metavar="AGENT", help="a player by name, or a checkpoint's path")
+    parser.add_argument(
+        "--rules", metavar="NAME|FILE.yaml|RUN",
+        help="rule set (default: classic, or what a trained player plays)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--model", metavar="PLAYER",
+        help="what the search takes it for: a player whose probabilities are known, or a "
+        "checkpoint (AGENT)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--worlds", type=int, default=128, metavar="N", help="of the search, a move (128)"
+    )
+    parser.add_argument(
+        "--decisions", type=int, default=4_000_000, metavar="N",
+        help="of the training; 0 for none (4,000,000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hands", type=int, default=4_000, metavar="H", help="of each measurement (4,000)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of all that is drawn (0)")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where (runs/respond-AGENT)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer the player, and print what was found."""
+    # Before torch loads: threads that spin make everything slower on busy cores.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..training.respond import PAGE, Plan, respond
+
+    agent: str = arguments.agent
+    for name, least in (("worlds", 1), ("decisions", 0), ("hands", 2), ("seed", 0)):
+        if getattr(arguments, name) < least:
+            raise ValueError(
+                f"--{name} is {getattr(arguments, name)}: it has to be {least} or more"
+            )
+    rules = common_rules([agent], arguments.rules)
+    make_agent(agent, rules)
+    plan = Plan(
+        agent=agent, rules=rules.as_mapping(), model=arguments.model or agent,
+        worlds=arguments.worlds, decisions=arguments.decisions, hands=arguments.hands,
+        seed=arguments.seed,
+    )  # fmt: skip
+    folder: Path = arguments.out or Path("runs", "respond-" + re.sub(r"[^\w.-]+", "-", agent))
+    best = respond(plan, rules, folder).best
+    low = 100 * (best.share - best.share_reach)
+    print(f"{best.player} {best.text()}")
+    print(f"wins at least {low:.1f} % of hands against {agent} in {rules.name}")
+    print(folder / PAGE)
+    return 0

@@ -1,0 +1,115 @@
+"""The search that answers one player believes what follows from its play, and wins by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist import Game
+from german_whist.agents import make_agent
+from german_whist.agents.base import CannotPlay
+from german_whist.agents.models import MODELS, model_of
+from german_whist.agents.responder import ResponderAgent, imagine
+from german_whist.agents.threshold import threshold_action
+from german_whist.engine.bits import ONE
+from german_whist.engine.compiled import jit
+from german_whist.engine.deals import all_deals
+from german_whist.engine.play import legal, play, row, set_up
+from german_whist.engine.rules import load_rules
+from german_whist.engine.state import GAME, VIEW
+from german_whist.engine.view import first_hand, write_position
+from german_whist.training.arena import evaluate
+from german_whist.training.exploit import exploit
+from support import KEY
+
+DECK = "2x4-h2"
+
+
+@jit
+def _fitting(
+    rules: Any, deals: Any, dealer: int, view: Any, games: Any, views: Any, hands: Any
+) -> None:
+    """The hand of seat 1 in each deal that is in keeping with the first trick of a view, else 0."""
+    first, seen, game, look = row(rules, 0), row(view, 0), row(games, 0), row(views, 0)
+    for index in range(len(deals)):
+        for place in range(deals.shape[1]):
+            game.deal[place] = deals[index, place]
+        set_up(first, game, dealer)
+        fits = game.hand[0] == first_hand(seen)
+        for card in (np.int64(seen.led_cards[0]), np.int64(seen.followed_cards[0])):
+            if fits and game.turn == 1:
+                write_position(first, game, 1, look)
+                fits = threshold_action(first, look) == card
+            if fits:
+                fits = (legal(first, game) >> np.uint64(card)) & ONE == ONE
+            if fits:
+                play(first, game, card)
+        if fits:
+            write_position(first, game, 0, look)
+            fits = look.hand == seen.hand and look.upcards[0] == seen.upcards[0]
+            fits = fits and look.known == seen.known
+        hands[index] = game.hand[1] if fits else 0
+
+
+def hands_by_every_deal(view: Any, dealer: int) -> dict[int, float]:
+    """How likely each hand of seat 1 is, by every deal."""
+    rules = load_rules(DECK)
+    deals = all_deals(rules)
+    hands = np.zeros(len(deals), np.uint64)
+    record = rules.record()
+    _fitting(record, deals, dealer, view, np.zeros(1, GAME), np.zeros(1, VIEW), hands)
+    found, counts = np.unique(hands[hands > 0], return_counts=True)
+    return dict(zip(found.tolist(), (counts / counts.sum()).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("deal", range(3))
+def test_worlds_come_as_often_as_the_play_of_the_other_makes_them_likely(deal: int) -> None:
+    other, game = make_agent("threshold", DECK), Game(DECK, seed=deal)
+    for _ in range(2):
+        seat = game.turn
+        assert seat is not None
+        views = np.array(game.view(seat).record)
+        theirs = int(other.act(views, np.zeros(1, np.uint64))[0])
+        game.play(theirs if seat == 1 else int(game.legal()[0]))
+    wanted = hands_by_every_deal(np.array(game.view(0).record), game.dealer)
+    agent = make_agent("responder:16,against=threshold", DECK)
+    assert isinstance(agent, ResponderAgent)
+    found = imagine(agent, game.view(0), 4000, seed=1)
+    hands, counts = np.unique(found["hand"][:, 1], return_counts=True)
+    shares = dict(zip(hands.tolist(), (counts / len(found)).tolist(), strict=True))
+    for hand in {*wanted, *shares}:
+        assert shares.get(hand, 0.0) == pytest.approx(wanted.get(hand, 0.0), abs=0.05)
+
+
+@pytest.mark.parametrize(("name", "least"), [("threshold", 0.75), ("random-exact", 0.75)])
+def test_it_wins_most_of_what_can_be_won_and_no_more(name: str, least: float) -> None:
+    exact = exploit(make_agent(name, "2x5-h3"), "2x5-h3").exploitability
+    player = f"responder:32,against={name}"
+    won = evaluate(player, name, "2x5-h3", hands=3000, seed=3, key=KEY).pairings[0].points
+    assert least * exact < won.value < exact + 1.5 * won.half_width
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_player_that_it_knows_can_be_answered(name: str) -> None:
+    rules = load_rules("classic")
+    assert model_of(name, rules).kind >= 0
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "says"),
+    [
+        ("responder:64", "classic", "against=threshold"),
+        ("responder:64,against=human", "classic", "can not be imagined"),
+        ("responder:64,against=threshold,luck", "classic", "against=PLAYER"),
+        ("responder:64,against=threshold", "draft", "responder does not play draft"),
+        ("responder:64,against=threshold", "humbug", "responder does not play humbug"),
+        ("responder:64,against=threshold", "race-9", "responder does not play race-9"),
+    ],
+)
+def test_what_can_not_be_answered_is_refused_in_a_sentence(
+    name: str, rules: str, says: str
+) -> None:
+    with pytest.raises((ValueError, CannotPlay), match=says):
+        make_agent(name, rules)

@@ -1,0 +1,78 @@
+"""What beats a fixed player: found from below, kept as it goes, never more than the exact value."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from german_whist.agents import make_agent
+from german_whist.cli import main
+from german_whist.engine.rules import load_rules
+from german_whist.training.exploit import exploit
+from german_whist.training.respond import PAGE, PLAN, RESULT, TRAINED, Found, Plan, training
+
+DECK = "2x4-h2"
+WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "60_000",
+         "--hands", "4000", "--seed", "5")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("respond")
+    assert main([*WORDS, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_the_better_of_both_wins_much_of_what_can_be_won_and_no_more(folder: Path) -> None:
+    found = msgspec.json.decode((folder / RESULT).read_bytes(), type=Found)
+    exact = exploit(make_agent("random-exact", DECK), DECK).exploitability
+    assert {*found.tried} == {"search", TRAINED}
+    for won in (*found.tried.values(), found.best):
+        assert won.points < exact + 1.5 * won.points_reach
+    assert found.best.points > 0.6 * exact
+    assert found.tried[TRAINED].points > 0.3 * exact
+    assert found.best.player == max(found.tried.values(), key=lambda each: each.points).player
+    seeds = {won.seed for won in (*found.tried.values(), found.best)}
+    assert len(seeds) == 3, "what was chosen by some hands is measured by others"
+    assert len(found.curve) >= 8
+
+
+def test_it_goes_on_where_it_was_and_plays_nothing_twice(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (folder / RESULT).read_bytes()
+    (folder / "parts" / "best").unlink()
+    assert main([*WORDS, "--out", str(folder)]) == 0
+    after = msgspec.json.decode((folder / RESULT).read_bytes(), type=Found)
+    assert msgspec.json.decode(before, type=Found).tried == after.tried
+    told = capsys.readouterr().out
+    assert re.search(rf"wins at least \d+\.\d % of hands against random-exact in {DECK}", told)
+    assert "the network while it was trained" in (folder / PAGE).read_text()
+
+
+def test_another_plan_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (folder / PLAN).read_bytes()
+    assert main([*WORDS[:-1], "6", "--out", str(folder)]) == 2
+    assert "--out" in capsys.readouterr().err
+    assert (folder / PLAN).read_bytes() == before
+
+
+def test_the_training_meets_nobody_else_and_begins_as_the_champion() -> None:
+    rules = load_rules("classic")
+    plan = Plan(
+        agent="counting", rules=rules.as_mapping(), model="counting", worlds=8, decisions=800,
+        hands=20, seed=1,
+    )  # fmt: skip
+    wanted = training(plan, rules).as_mapping()
+    assert (wanted["opponents"], wanted["pool_games"], wanted["pool_size"]) == (["counting"], 1, 0)
+    assert wanted["init"] == "champion"
+    assert training(plan, load_rules(DECK)).as_mapping()["init"] == ""
+
+
+def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["respond", "random", "--rules", "race-9", "--decisions", "0", "--out", str(tmp_path)]
+    assert main(words) == 2
+    assert "give --decisions" in capsys.readouterr().err
