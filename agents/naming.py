@@ -34,9 +34,10 @@ class Entry:
     """The name with its parameters, as people write it."""
 
     @property
-    def needs_path(self) -> bool:
-        """Whether the name alone makes nothing: what is to be loaded has to be told."""
-        return self.usage.startswith(f"{self.name}:PATH")
+    def needs_more(self) -> bool:
+        """Whether the name alone makes nothing: a path to load, or a player to answer is wanted."""
+        needed = self.usage.partition("[")[0]
+        return needed.endswith((":PATH", "=PLAYER")) or ":PATH," in needed
 
 
 class Registry:

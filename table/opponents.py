@@ -36,7 +36,7 @@ def who_may_sit() -> dict[str, Entry]:
     return {
         name: entry
         for name, entry in agent_names().items()
-        if name != "human" and not entry.needs_path
+        if name != "human" and not entry.needs_more
     }
 
 

@@ -32,7 +32,7 @@ from .settings import Settings, SettingsError
 PLAN, RESULT, PAGE = "plan.json", "respond.json", "respond.html"
 TRAINED = "trained"
 _PARTS = "parts"
-_POINTS = 8
+_POINTS = 5
 _LAYERS = (512, 256)
 
 
@@ -166,9 +166,10 @@ def training(plan: Plan, rules: Rules) -> Settings:
         "init": _init(rules), "layers": list(_LAYERS), "decisions": plan.decisions,
         "reward": "win" if rules.pay == "win" else "points", "horizon": "auto",
         "opponents": [plan.agent], "pool_games": 1.0, "pool_size": 0, "seed": plan.seed,
-        "learning_rate": 5e-4, "entropy": 0.01, "entropy_end": 0.001,
+        "games": 1024, "minibatch": 1024, "learning_rate": 5e-4,
+        "entropy": 0.01, "entropy_end": 0.001,
         "measure_every": each, "save_every": each, "yardsticks": [plan.agent],
-        "measure_hands": 2_000, "final_hands": 2_000,
+        "measure_hands": 2_000, "final_hands": 2_000, "measuring": "here",
     })  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from german_whist import Game
-from german_whist.agents import make_agent
+from german_whist.agents import agent_names, make_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.models import MODELS, model_of
 from german_whist.agents.responder import ResponderAgent, imagine
@@ -113,3 +113,8 @@ def test_what_can_not_be_answered_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises((ValueError, CannotPlay), match=says):
         make_agent(name, rules)
+
+
+def test_nobody_is_offered_it_without_a_player_to_answer() -> None:
+    assert agent_names()["responder"].needs_more
+    assert not agent_names()["thinker"].needs_more

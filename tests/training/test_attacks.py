@@ -137,6 +137,7 @@ def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> 
 QUICK = {
     "value": "value:13",
     "flat-mc": "flat-mc:3",
+    "responder": "responder:3,against=threshold",
     "network": f"network:{CLASSIC_WEIGHTS}",
 }
 VARIANTS = ["champion:sample", "flat-mc:3,voids", "flat-mc:3,playout=counting"]

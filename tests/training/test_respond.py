@@ -15,7 +15,7 @@ from german_whist.training.exploit import exploit
 from german_whist.training.respond import PAGE, PLAN, RESULT, TRAINED, Found, Plan, training
 
 DECK = "2x4-h2"
-WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "60_000",
+WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "100_000",
          "--hands", "4000", "--seed", "5")  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def test_the_better_of_both_wins_much_of_what_can_be_won_and_no_more(folder: Pat
     assert found.best.player == max(found.tried.values(), key=lambda each: each.points).player
     seeds = {won.seed for won in (*found.tried.values(), found.best)}
     assert len(seeds) == 3, "what was chosen by some hands is measured by others"
-    assert len(found.curve) >= 8
+    assert len(found.curve) >= 5
 
 
 def test_it_goes_on_where_it_was_and_plays_nothing_twice(
