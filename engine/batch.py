@@ -36,6 +36,7 @@ from .results import RESULT
 from .rules import Rules
 from .seeds import checked_seed, fresh_seed
 from .state import GAME, OVER, SEATS, TOOK_BLIND, VIEW
+from .threads import STEP
 from .view import View, write_views
 from .words import meant
 
@@ -44,6 +45,9 @@ Array = np.ndarray[Any, Any]
 # What the `options` of a reset may hold, and what else those of a vector may.
 RESET_OPTIONS = ("deal", "dealer", "number")
 VECTOR_RESET_OPTIONS = (*RESET_OPTIONS, "reset_mask")
+
+# About how many nanoseconds it takes to read or to write a number of a game.
+LOOK = 3
 
 
 def checked_count(value: object, name: str) -> int:
@@ -163,9 +167,12 @@ class Batch:
         """What the step under way has paid each seat."""
         return self.results["paid"]
 
-    def run(self, size: int, kernel: Callable[..., int], *arguments: Any) -> int:
-        """Run a kernel over so many games on the batch's threads; returns the sum of its counts."""
-        return self.place.run(size, kernel, self.board, *arguments)
+    def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
+        """Run a kernel over so many games on the batch's threads; returns the sum of its counts.
+
+        `each` is about how many nanoseconds it takes for a game.
+        """
+        return self.place.run(size, kernel, self.board, *arguments, each=each)
 
     # -- beginning
 
@@ -206,7 +213,7 @@ class Batch:
             self._go_by(next_seed)
         self._begun = True
         if where is not self.all:
-            self.run(self.n, rest_all)
+            self.run(self.n, rest_all, each=LOOK)
         self.run(len(where), begin_all, where, numbers)
         if given is not None:
             begun = self.place.fetched(self.records)
@@ -270,7 +277,7 @@ class Batch:
         followed by the next deal.
         """
         if len(indices) != self.n:
-            self.run(self.n, rest_all)
+            self.run(self.n, rest_all, each=LOOK)
         shown = anew, observations.reshape(self.n, self._width), masks, seats
         if self.run(len(indices), step_all, indices, actions, False, *shown) and self._endings:
             endings, best = self._best_in_endings(indices)
@@ -331,7 +338,7 @@ class Batch:
             raise ValueError(f"the state is not of games by the rules {self.rules.name}")
         self._go_by(checked_seed(seed))
         self.place.write(self.records, records)
-        self.run(self.n, rest_all)
+        self.run(self.n, rest_all, each=LOOK)
         self._begun = self.ready = True
 
     def _could_be(self, records: Array) -> bool:
@@ -401,12 +408,12 @@ class Batch:
 
     def told(self, rewards: Any, ended: Any) -> None:
         """Write what the last step paid each seat of each game, and where an episode ended."""
-        self.run(self.n, told_of_all, rewards, ended)
+        self.run(self.n, told_of_all, rewards, ended, each=LOOK)
 
     def turns(self) -> Array:
         """The seat to move in each game."""
         seats = self.place.empty(self.n, np.uint8)
-        self.run(self.n, turns_of_all, seats)
+        self.run(self.n, turns_of_all, seats, each=LOOK)
         return seats
 
     def here(self) -> Batch:

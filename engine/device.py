@@ -15,6 +15,7 @@ import numpy as np
 from numba import config
 
 from .endgame import Tables
+from .threads import STEP
 
 Array = np.ndarray[Any, Any]
 
@@ -100,7 +101,9 @@ class Device:
         else:
             array.copy_to_device(fresh)
 
-    def run(self, size: int, kernel: Callable[..., int], board: Any, *arguments: Any) -> int:
+    def run(
+        self, size: int, kernel: Callable[..., int], board: Any, *arguments: Any, each: int = STEP
+    ) -> int:
         """Start a thread for each game, and do not wait; `size` stands for what is not known."""
         from .cuda_kernels import one_thread_each
 

@@ -14,7 +14,7 @@ import numpy as np
 from .endgame import Tables
 from .layout import LONGEST_OBSERVATION
 from .state import GAME, VIEW
-from .threads import Threads
+from .threads import STEP, Threads
 from .worlds import SKETCH
 
 Array = np.ndarray[Any, Any]
@@ -73,11 +73,12 @@ class Place(Protocol):
         """Tables of endings as compiled functions read them there."""
         ...
 
-    def run(self, size: int, kernel: Callable[..., int], *arguments: Any) -> int:
+    def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
         """Go over `size` games with a compiled function; returns the sum of what it returns.
 
         After `arguments`, a board and others, it gets a part's number, and where that begins and
-        ends. Where nobody waits, `size` stands for a sum that is not known.
+        ends. Where nobody waits, `size` stands for a sum that is not known. `each` is about how
+        many nanoseconds it takes for a game, by which threads are worth their while or not.
         """
         ...
 

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-LEAST = 256
-"""Fewer games are not worth handing over to another thread."""
+STEP = 50
+"""About how many nanoseconds a step of a game takes, what it shows included."""
+LEAST = 200_000
+"""Nanoseconds of work; handing over less to another thread takes longer than is won."""
 
 
 def usable_threads() -> int:
@@ -30,12 +32,13 @@ class Threads:
         self._pool: ThreadPoolExecutor | None = None
         self._made_in = 0
 
-    def run(self, size: int, kernel: Callable[..., int], *arguments: Any) -> int:
+    def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
         """Run a kernel over `size` games in even parts; returns the sum of what it returns.
 
-        After `arguments` it gets the part's number, and where that begins and ends.
+        After `arguments` it gets the part's number, and where that begins and ends. `each` is
+        about how many nanoseconds it takes for a game: little work stays on the calling thread.
         """
-        parts = min(self.count, size // LEAST)
+        parts = min(self.count, size, size * each // LEAST)
         if parts <= 1:
             return kernel(*arguments, 0, 0, size)
         ends = [size * part // parts for part in range(parts + 1)]

@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode
 from ..agents.asking import tell_of_hands
 from ..agents.base import Agent, agent_key
 from ..agents.registry import as_agent
-from ..engine.batch import RESET_OPTIONS, Array, Batch, checked_count, kept
+from ..engine.batch import LOOK, RESET_OPTIONS, Array, Batch, checked_count, kept
 from ..engine.compiled import warm_up
 from ..engine.episodes import ENDED, GOES_ON
 from ..engine.game import IllegalAction
@@ -163,7 +163,7 @@ class Against:
         if self.autoreset is not AutoresetMode.SAME_STEP:
             self.over = ended.copy()
         paid = np.empty(self.n)
-        batch.run(self.n, write_paid, seats, paid)
+        batch.run(self.n, write_paid, seats, paid, each=LOOK)
         return Outcome(
             self.observations,
             self.masks,
