@@ -52,7 +52,33 @@ def run() -> list[Row]:
         Row("memory of a process", one["memory"] / 1e6, "MB"),
         Row("of it, buffers of a thousand games", one["buffers"] / 1e6 * 1000 / GAMES, "MB"),
     ]  # fmt: skip
-    return rows + [_predicted(one, two, world) for world in PREDICTED]
+    rows += [_predicted(one, two, world) for world in PREDICTED]
+    return [
+        *rows,
+        Row(
+            "a batch of a thousand games of `classic`, what is shown included", _batch() / 1e6, "MB"
+        ),
+        Row("a worker of the arena, `threshold` against `random`", _worker() / 1e6, "MB"),
+    ]
+
+
+def _batch() -> int:
+    """The bytes of a batch's arrays, which are the same on a device."""
+    from german_whist.engine.batch import Batch
+    from german_whist.engine.options import options_from
+
+    games = Batch(options_from("classic"), 1000)
+    return sum(each.nbytes for each in (*games.board, *games.rows(1000)))
+
+
+def _worker() -> int:
+    """What a process takes that plays as one of several."""
+    code = (
+        "import resource; from german_whist.training.arena import evaluate\n"
+        "evaluate('threshold', 'random', hands=20_000)\n"
+        "print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    return int(subprocess.check_output([sys.executable, "-c", code], text=True))
 
 
 def _predicted(one: dict[str, float], two: dict[str, float], world: int) -> Row:

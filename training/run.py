@@ -39,7 +39,7 @@ from .measuring import Found, Measuring, check_yardsticks, measure
 from .presets import changed_settings, command_of, settings_from
 from .ranks import RanksLost
 from .settings import Settings, SettingsError
-from .stopping import Signals, Stopped
+from .stopping import UNSTABLE, Signals, Stopped
 from .tables import Page, Tables
 from .trackers import TensorBoard
 from .trainers import Trainer, make_trainer
@@ -126,7 +126,8 @@ class Run:
             with Signals() as signals:
                 return self._go(signals)
         except (ArithmeticError, CanNotWrite, CallbackFailed, PlayerFault, RanksLost) as error:
-            raise Stopped(f"{error}; {self._what_stays()}") from error
+            status = UNSTABLE if isinstance(error, ArithmeticError) else 1
+            raise Stopped(f"{error}; {self._what_stays()}", status) from error
         except OSError as error:
             raise Stopped(
                 f"{error.strerror or error} ({error.filename}); {self._what_stays()}"

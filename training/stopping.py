@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+UNSTABLE = 3
+"""What a run says to its shell whose numbers became infinite, or none at all."""
 
 
 class Stopped(Exception):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,8 +18,7 @@ from msgspec import Struct
 
 from ..engine.files import read_yaml_mapping, written_whole
 from ..engine.words import meant
-from .callbacks import Callback, Watched
-from .checkpoint import Measured
+from .arena.remote import LOCAL, checked_place
 from .frames import frame_of
 from .presets import PRESETS, settings_from, words_of
 from .reading import made
@@ -35,8 +34,9 @@ from .settings import (
     written,
 )
 from .stopping import Stopped
+from .trials import Outcome, made_by_optuna, optuna_here, tries_of
 
-BEST, TRIALS = "best.yaml", "trials"
+BEST = "best.yaml"
 
 
 class Between(Checked, frozen=True, kw_only=True):
@@ -161,40 +161,78 @@ def _whole(base: Settings, name: str) -> bool:
 
 
 def run_sweep(
-    sweep: Sweep, folder: Path, beside: Path | None = None, say: Callable[[str], None] = print
+    sweep: Sweep,
+    folder: Path,
+    beside: Path | None = None,
+    say: Callable[[str], None] = print,
+    *,
+    workers: int = 1,
+    on: str = LOCAL,
 ) -> Swept:
     """Try settings until there are as many trials as the sweep wants; goes on where it was.
 
-    `beside` is the folder that paths in the sweep start from.
+    `beside` is the folder that paths in the sweep start from. So many `workers` try settings side
+    by side, `on` this machine or a cluster of Ray; the next are chosen when all are done.
     """
-    optuna = _optuna()
+    if workers < 1:
+        raise ValueError(
+            f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
+        )
+    optuna = optuna_here()
     base = _base(sweep, beside or Path())
+    sampler = made_by_optuna(optuna.samplers, sweep.sampler, "Sampler", seed=sweep.seed)
+    pruner = made_by_optuna(optuna.pruners, sweep.pruner, "Pruner")
     folder.mkdir(parents=True, exist_ok=True)
     study = optuna.create_study(
         storage=sweep.storage or f"sqlite:///{folder / 'optuna.db'}",
         study_name=folder.name,
         direction="maximize",
         load_if_exists=True,
-        sampler=_made(optuna.samplers, sweep.sampler, "Sampler", seed=sweep.seed),
-        pruner=_made(optuna.pruners, sweep.pruner, "Pruner"),
+        sampler=sampler,
+        pruner=pruner,
     )
     _end_broken(optuna, study)
-
-    def trial(one: Any) -> float:
-        settings = settings_from({**base.as_mapping(), **_chosen(one, sweep.space, base)})
-        return _tried(one, settings, folder, sweep.against, say, optuna)
-
-    def told(study: Any, one: Any) -> None:
-        value = "was ended early" if one.value is None or one.state.name == "PRUNED" else (
-            f"won {100 * one.value:.1f} %"
-        )  # fmt: skip
-        say(f"trial {one.number} {value}: {' '.join(words_of(_settings_of(one)))}")
-
-    ended = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED
-    over = optuna.study.MaxTrialsCallback(sweep.trials, states=ended)
-    if sum(each.state in ended for each in study.trials) < sweep.trials:
-        study.optimize(trial, callbacks=[told, over])
+    tries = tries_of(study, sweep.pruner, folder, sweep.against, say, workers, checked_place(on))
+    while (left := sweep.trials - _ended(study)) > 0:
+        asked = [study.ask() for _ in range(min(workers, left))]
+        try:
+            wanted = [
+                settings_from({**base.as_mapping(), **_chosen(one, sweep.space, base)})
+                for one in asked
+            ]
+            outcomes = tries.tried(asked, wanted)
+            failed = [
+                _told(study, one, each, say) for one, each in zip(asked, outcomes, strict=True)
+            ]
+            for each in filter(None, failed):
+                raise each
+        finally:
+            for one in asked:
+                study.tell(one, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
     return _result(study, base, folder)
+
+
+def _ended(study: Any) -> int:
+    """How many trials came to an end, be it an early one."""
+    return sum(
+        each.state.name in ("COMPLETE", "PRUNED") for each in study.get_trials(deepcopy=False)
+    )
+
+
+def _told(study: Any, one: Any, outcome: Outcome, say: Callable[[str], None]) -> Stopped | None:
+    """Keep what a trial came to, and tell it; what it failed of, if it did."""
+    if outcome.failed is not None:
+        return outcome.failed
+    if outcome.value is None:
+        from optuna.trial import TrialState
+
+        study.tell(one, state=TrialState.PRUNED)
+        value = "was ended early"
+    else:
+        study.tell(one, outcome.value)
+        value = f"won {100 * outcome.value:.1f} %"
+    say(f"trial {one.number} {value}: {' '.join(words_of(one.user_attrs['settings']))}")
+    return None
 
 
 def _end_broken(optuna: Any, study: Any) -> None:
@@ -235,52 +273,6 @@ def _chosen(one: Any, space: Mapping[str, Between | list[Any]], base: Settings) 
     return found
 
 
-def _tried(
-    one: Any, settings: Settings, folder: Path, against: Sequence[str],
-    say: Callable[[str], None], optuna: Any,
-) -> float:  # fmt: skip
-    from .session import train
-
-    watching = _Pruning(one, against)
-    place = folder / TRIALS / str(one.number)
-    say(f"trial {one.number} begins: {place}")
-    try:
-        trained = train(settings, folder=place, callbacks=[watching], quiet=True)
-    except Stopped as stopped:
-        if isinstance(stopped.__cause__, ArithmeticError):
-            say(str(stopped))
-            raise optuna.TrialPruned from stopped
-        raise
-    if watching.pruned:
-        raise optuna.TrialPruned
-    return _value([each for each in trained.measured if each.decisions == trained.decisions],
-                  against)  # fmt: skip
-
-
-class _Pruning(Callback):
-    """Tells Optuna of every measurement, and ends the run when it says so."""
-
-    def __init__(self, trial: Any, against: Sequence[str]) -> None:
-        self._trial, self._against = trial, against
-        self.pruned = False
-
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        """Report the mean of the win rates."""
-        if run.trainer.decisions >= run.settings.decisions or self.pruned:
-            return
-        self._trial.report(_value(found, self._against), run.trainer.decisions)
-        if self._trial.should_prune():
-            self.pruned = True
-            run.stop("the sweep expects nothing of it")
-
-
-def _value(found: Sequence[Measured], against: Sequence[str]) -> float:
-    rates = [each.win_rate for each in found if each.opponent in against]
-    if len(rates) < len(set(against)):
-        raise SettingsError(f"not all of {', '.join(against)} could be played")
-    return sum(rates) / len(rates)
-
-
 def _settings_of(one: Any) -> dict[str, Any]:
     return one.user_attrs.get("settings", {})
 
@@ -303,33 +295,3 @@ def _result(study: Any, base: Settings, folder: Path) -> Swept:
     with written_whole(folder / BEST, "w") as file:
         file.write(preset.as_yaml())
     return Swept(folder=folder, best=best, value=value, trials=trials)
-
-
-def _made(module: Any, name: str, kind: str, **more: Any) -> Any:
-    """A sampler or pruner of Optuna's by name."""
-    known = {each.removesuffix(kind): each for each in dir(module) if each.endswith(kind)}
-    known.pop("Base", None)
-    short = {each.lower(): each for each in known}.get(name.lower().removesuffix(kind.lower()))
-    if short is None:
-        raise SettingsError(f"{kind.lower()} is {name!r}, which is none of Optuna's"
-                            f"{meant(name, known)}")  # fmt: skip
-    try:
-        return getattr(module, known[short])(**more)
-    except TypeError:
-        pass
-    try:
-        return getattr(module, known[short])()
-    except TypeError as error:
-        raise SettingsError(
-            f"{kind.lower()} is {name!r}, which needs more than a name: {error}"
-        ) from None
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise ValueError("sweeps need optuna, which is not installed: pip install "
-                         "'german-whist[sweep]'") from None  # fmt: skip
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,13 @@ from german_whist.training.arena.results import Result
 from german_whist.training.checkpoint import load_state
 from german_whist.training.presets import load_settings
 from german_whist.training.ranks import digest_of
-from german_whist.training.seeds import train_seeds
-from german_whist.training.session import train
+from german_whist.training.reading import read_words
+from german_whist.training.run import settings_of
+from german_whist.training.seeds import train_seeds, train_seeds_on
+from german_whist.training.session import train, train_on
+from german_whist.training.sweep import Sweep, run_sweep
+from german_whist.training.thinking import parts
+from german_whist.training.thinking.course import load_course
 
 AGENT = """
 import os
@@ -35,6 +41,14 @@ class Mine(Cautious):
 class Deadly(RandomAgent):
     def act(self, views, rng):
         os._exit(9)
+
+class Once(Mine):
+    def act(self, views, rng):
+        try:
+            os.mkdir(PLACE)
+        except FileExistsError:
+            return super().act(views, rng)
+        os._exit(9)
 """
 HELPER = """
 from german_whist.agents.threshold import ThresholdAgent
@@ -46,7 +60,7 @@ ray: Any = importlib.import_module("ray")
 Cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
 TINY = [
     *("games=64", "layers=16,16", "minibatch=128", "decisions=4000", "measure_hands=40"),
-    *("final_hands=40", "yardsticks=my_agent:Mine", "threads=1", "device=cpu"),
+    *("final_hands=40", "threads=1", "device=cpu", "yardsticks=my_agent:Mine"),
 ]
 OPTIONS: dict[str, Any] = {"hands": 2048, "seed": 3, "key": "0" * 32, "rules": "small-last"}
 
@@ -65,11 +79,21 @@ def state_of(run: str) -> str:
     return digest_of(load_state(Path(run, "state.safetensors"))[0])
 
 
+def hands_of(folder: Path, on: str) -> dict[str, str]:
+    """The hands of a course that are played there, one of whose players dies once."""
+    parts._PLAYED, parts._ROUNDS = 16, 1
+    course = load_course("quick", ["hands=48", "late=my_agent:Once", "late_tricks=1"])
+    parts.Parts(folder, course, lambda _: None, 2 if on == "ray" else 1, on).play_hands()
+    files = sorted((folder / "hands").iterdir())
+    return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
+
+
 def main(folder: Path) -> None:
     """Play the ladder here, and there."""
     (folder / "here" / "own").mkdir(parents=True)
     os.chdir(folder / "here")
-    Path("my_agent.py").write_text(AGENT, encoding="utf-8")
+    agent = AGENT.replace("PLACE", repr(str(folder / "died")))
+    Path("my_agent.py").write_text(agent, encoding="utf-8")
     Path("helper_of_mine.py").write_text(HELPER, encoding="utf-8")
     weights = find_checkpoint(Path(german_whist.agents.__file__).with_name("champion-family"))
     for place in (Path("own"), folder):
@@ -91,14 +115,30 @@ def main(folder: Path) -> None:
     there = ladder(players, on="ray", workers=2, progress=kill, **OPTIONS)
     dying = ladder(["random", "my_agent:Deadly"], on="ray", **{**OPTIONS, "hands": 64})
     lines: list[str] = []
-    train_seeds(load_settings("tiny", TINY), [1, 2], folder="there", on="ray", say=lines.append)
+    yardsticks = f"yardsticks=my_agent:Mine,{folder}/{champion}"
+    settings = load_settings("tiny", [*TINY, yardsticks])
+    train_seeds(settings, [1, 2], folder="there", on="ray", say=lines.append)
     train(load_settings("tiny", [*TINY, "seed=2"]), folder="alone", quiet=True)
+    weights = [state_of("there/seed-2"), state_of("alone")]
+    train_seeds_on(Path("there"), ["decisions=8000"], on="ray", say=lines.append)
+    train_on("alone", ["decisions=8000"], quiet=True)
+    named = settings_of(Path("there/seed-1")).yardsticks[1]
+    sweep = Sweep(
+        preset="tiny", settings=read_words(TINY[:-1]), against=("random",), trials=3,
+        space={"epochs": [1, 2], "entropy": [0.01, 0.1]},
+    )  # fmt: skip
+    swept = [
+        run_sweep(sweep, Path(on, "sweep"), say=lines.append, workers=2, on=on).trials
+        for on in ("ray", "local")
+    ]
+    course = [hands_of(folder / each, each) for each in ("ray", "local")]
     ray.shutdown()
     cluster.shutdown()
     print(json.dumps({
         "here": told(here), "there": told(there), "killed": killed, "notes": list(there.notes),
-        "lines": lines, "weights": [state_of("there/seed-2"), state_of("alone")],
-        "other": state_of("there/seed-1"),
+        "lines": lines, "weights": weights, "other": state_of("there/seed-1"),
+        "on": [state_of("there/seed-2"), state_of("alone")],
+        "named": [named, f"{folder}/{champion}"], "course": course, "swept": swept,
         "complete": there.complete, "dying": list(dying.notes), "ended": dying.complete,
     }))  # fmt: skip
 

@@ -43,6 +43,16 @@ def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path:
     assert any(each.startswith("seed 1: ") and "Mine" in each for each in told["lines"])
     there, here = told["weights"]
     assert there == here != told["other"]
+    # They go on there too, and settings name what they named here.
+    there, here = told["on"]
+    assert there == here != told["weights"][0]
+    assert told["named"][0] == told["named"][1]
+    assert told["named"][0].endswith("/champion-family")
+    # Trials side by side are chosen, ended and won as they are here.
+    assert told["swept"][0] == told["swept"][1]
+    # A course's hands are the same, whoever died meanwhile.
+    assert told["course"][0] == told["course"][1]
+    assert len(told["course"][0]) == 3
 
 
 def test_files_and_code_travel_with_a_player(
@@ -111,7 +121,7 @@ def test_only_runs_of_several_seeds_are_trained_elsewhere(
     assert main(["train", "tiny", "--on", "ray"]) == 2
     assert "--on ray is for the runs of several seeds" in capsys.readouterr().err
     assert main(["train", "--resume", str(tmp_path), "--on", "ray"]) == 2
-    assert "leave out --on" in capsys.readouterr().err
+    assert "--on ray is for the runs of several seeds" in capsys.readouterr().err
     assert main(["train", "tiny", "seeds=1,2", "--on", "moon", "--run", str(tmp_path / "m")]) == 2
     assert "on is 'moon'" in capsys.readouterr().err
     assert not (tmp_path / "m").exists()

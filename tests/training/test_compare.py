@@ -122,14 +122,36 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 # -- seeds
 
 
+WORDS = [
+    *("games=16", "decisions=640", "minibatch=64", "layers=8", "measure_hands=20"),
+    *("final_hands=40", "threads=1"),
+]
+DEADLY = """
+import os
+from pathlib import Path
+from german_whist.training.callbacks import Callback
+
+class Always(Callback):
+    def on_saved(self, run):
+        os.kill(os.getpid(), 9)
+
+class Once(Always):
+    def on_saved(self, run):
+        try:
+            Path("died").mkdir()
+        except FileExistsError:
+            return
+        super().on_saved(run)
+"""
+
+
 def test_one_command_trains_with_several_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
-    small = ["games=16", "decisions=640", "minibatch=64", "layers=8", "measure_hands=20"]
-    words = [*small, "final_hands=40", "threads=1"]
-    assert main(["train", "tiny", *words, "seeds=3,4"]) == 0
+    Path("deadly.py").write_text(DEADLY, encoding="utf-8")
+    assert main(["train", "tiny", *WORDS, "callbacks=deadly:Once", "seeds=3,4"]) == 0
     folder = tmp_path / "runs" / "tiny-1"
     found = compare([folder]).trainings[0]
     assert [each.name for each in found.folders] == ["seed-3", "seed-4"]
@@ -138,11 +160,28 @@ def test_one_command_trains_with_several_seeds(
     told = capsys.readouterr().out
     assert "seed 3: " in told
     assert "seed 4: " in told
+    # One of them was killed, and went on.
+    assert told.count(": its process was ended by signal 9\n") == 1
     assert re.search(r"random +\d+\.\d ± ", told)
     assert main(["train", "--resume", str(folder), "decisions=1280"]) == 0
     again = compare([folder]).trainings[0]
     assert again.settings["decisions"] == 1280
     assert again.last["random"].decisions == 1280
+
+
+def test_a_training_that_dies_again_and_again_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("german_whist.training.separate_runs.MOST_DEATHS", 1)
+    Path("deadly.py").write_text(DEADLY, encoding="utf-8")
+    assert main(["train", "tiny", *WORDS, "callbacks=deadly:Always", "seeds=3"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[-2:] == [
+        "seed 3: is given up, since its process died 1 times in a row",
+        "seed 3 did not come to an end; go on with: german-whist train --resume runs/tiny-1",
+    ]
 
 
 @pytest.mark.parametrize(

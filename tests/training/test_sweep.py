@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
 
 from german_whist.cli import main
+from german_whist.training.callbacks import Callback
+from german_whist.training.checkpoint import Measured
 from german_whist.training.presets import load_settings
+from german_whist.training.separate_runs import known_beside
 from german_whist.training.sweep import Between, Sweep, Swept, load_sweep, run_sweep
+from german_whist.training.trials import PruningApart, _known_of
 
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
@@ -73,6 +79,71 @@ def test_a_trial_that_promises_nothing_is_ended_early(tmp_path: Path) -> None:
         del optuna.pruners.NeverPruner
     assert sum("was ended early" in each for each in said) == 3
     assert not (tmp_path / "sweep" / "best.yaml").exists()
+
+
+def test_trials_side_by_side_come_to_what_they_come_to_one_by_one(tmp_path: Path) -> None:
+    path = written(tmp_path, trials=2, sampler="Random", pruner="Nop")
+    found = []
+    for workers in (1, 2):
+        folder = tmp_path / str(workers) / "sweep"
+        told = run_sweep(load_sweep(path), folder, say=lambda _: None, workers=workers)
+        study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{folder / 'optuna.db'}")
+        found.append((told.trials, [each.intermediate_values for each in study.trials]))
+        assert {each.name for each in (folder / "trials").iterdir()} == {"0", "1"}
+    assert found[0] == found[1]
+    assert all(len(each) == 2 for each in found[0][1])
+
+
+@pytest.mark.parametrize("rates", [(0.1, 0.2), (0.9, 0.8)])
+def test_a_trial_apart_is_ended_where_it_would_be_here(
+    rates: tuple[float, float], tmp_path: Path
+) -> None:
+    pruner = optuna.pruners.MedianPruner()
+    study = optuna.create_study(study_name="s", direction="maximize", pruner=pruner)
+    for k in range(6):
+        one = study.ask()
+        one.report(0.5 + k / 100, 100)
+        study.tell(one, 0.5)
+    here, ended = study.ask(), False
+    known_beside(tmp_path / "6").write_bytes(_known_of(study, 6, "Median", ["random"]))
+    run = Told(tmp_path / "6")
+    apart = PruningApart()
+    apart.on_start(run)
+    for decisions, rate in zip((100, 200), rates, strict=True):
+        here.report(rate, decisions)
+        ended |= here.should_prune()
+        run.measure(apart, decisions, rate)
+    assert run.stopped == ended == (rates[0] < 0.5)
+
+
+class Told:
+    """What a callback sees of a run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.settings = folder, load_settings("tiny", ["decisions=1000"])
+        self.trainer = SimpleNamespace(decisions=0, hands=0)
+        self.measured: list[Measured] = []
+        self.rows: list[dict[str, Any]] = []
+        self.seconds, self.stopped = 0.0, False
+
+    def measure(self, callback: Callback, decisions: int, rate: float) -> None:
+        self.trainer.decisions = decisions
+        self.measured.append(
+            Measured(
+                opponent="random",
+                hands=2,
+                margin=0.0,
+                win_rate=rate,
+                half_width=0.1,
+                decisions=decisions,
+            )
+        )
+        callback.on_measured(self, self.measured[-1:])
+
+    def say(self, text: str) -> None: ...
+
+    def stop(self, why: str) -> None:
+        self.stopped = True
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,21 @@ from german_whist.engine.play import legal, play, row, set_up  # noqa: E402
 from german_whist.engine.rules import Rules, load_rules  # noqa: E402
 from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import write_views  # noqa: E402
+from german_whist.training.arena.remote import pool_of  # noqa: E402
+from german_whist.training.arena.workers import InOrder, WorkersLost, played_here  # noqa: E402
 from german_whist.training.settings import SettingsError  # noqa: E402
 from german_whist.training.thinking.advice import Adviser, PolicyStudy  # noqa: E402
 from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
 from german_whist.training.thinking.course import load_course  # noqa: E402
 from german_whist.training.thinking.fitting import Fit, Plan, write_network  # noqa: E402
-from german_whist.training.thinking.hands import HAND, Players, write_hands  # noqa: E402
+from german_whist.training.thinking.hands import HAND, FilesLeft, Players  # noqa: E402
 from german_whist.training.thinking.parts import judge_layers, policy_layers, study  # noqa: E402
+from german_whist.training.thinking.playing import (  # noqa: E402
+    Cast,
+    HandsFile,
+    cast_of,
+    named,
+)
 from german_whist.training.thinking.worth import WorthStudy, targets  # noqa: E402
 
 CLASSIC = load_rules("classic")
@@ -97,15 +106,11 @@ def test_the_last_tricks_are_played_by_whom_they_are_left_to() -> None:
 
 
 def test_hands_that_are_there_are_not_played_again(tmp_path: Path) -> None:
-    asked: list[int] = []
-
-    def played(number: int) -> np.ndarray[Any, Any]:
-        asked.append(number)
-        return np.zeros(2, HAND)
-
-    write_hands(tmp_path, played, seed=1, chunks=2)
-    write_hands(tmp_path, played, seed=1, chunks=3)
-    assert asked == [0, 1, 2]
+    left = FilesLeft(tmp_path, 1, 3)
+    assert [*left] == [0, 1, 2]
+    left.write(1, np.zeros(2, HAND))
+    assert [*FilesLeft(tmp_path, 1, 3)] == [0, 2]
+    assert [*FilesLeft(tmp_path, 2, 1)] == [0]
 
 
 # -- targets
@@ -343,6 +348,30 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     assert (tmp_path / "mine" / "policy.safetensors").read_bytes() == before
     with pytest.raises(ValueError, match="was begun with hands 128"):
         study(tmp_path / "mine", load_course("quick", ["hands=64"]), lambda _: None)
+
+
+def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
+    course = load_course("quick", ["late=thinker:4", "late_tricks=1"])
+    files = [HandsFile("hands", number, 16, 1) for number in range(2)]
+    here = dict(played_here(Cast(course), InOrder(files)))
+    with pool_of(partial(cast_of, course), named(course, ""), 1, "local") as pool:
+        for file, hands in pool.played(InOrder(files)):
+            np.testing.assert_array_equal(hands, here.pop(file))
+    assert not here
+    assert str(files[1]) == "file 2 of hands"
+
+
+def test_when_all_who_play_die_it_is_told_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nobody(*_: object) -> Any:
+        raise WorkersLost("3 worker processes in a row died")
+
+    monkeypatch.setattr("german_whist.training.thinking.parts.pool_of", nobody)
+    words = ["study", "quick", "hands=8", "--folder", str(tmp_path), "--workers", "2"]
+    assert main(words) == 1
+    told = "3 worker processes in a row died; the files that are there stay, and the same command"
+    assert told in capsys.readouterr().out
 
 
 def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:

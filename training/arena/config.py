@@ -14,7 +14,7 @@ LADDERS = Shelf("arena", "a ladder")
 
 
 class LadderConfig(Checked, frozen=True, kw_only=True):
-    """What `german-whist ladder --config` reads."""
+    """What `german-whist ladder --config NAME` reads."""
 
     players: Annotated[Names, says("Who plays whom.")] = ()
     rules: Annotated[

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from collections import Counter
@@ -20,7 +19,7 @@ from ...engine.rules import Match, Rules, RulesError
 from .machine import machine_text, package_version
 from .page import as_html
 from .progress import shown_by
-from .remote import LOCAL, checked_place, cores_of_cluster
+from .remote import LOCAL, add_place_options, place_of
 from .report import as_csv, as_markdown, as_text
 from .results import Result
 from .run import DEFAULT_HANDS, Records
@@ -58,15 +57,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--key", metavar="HEX",
         help="of all else that is drawn, as a result tells it (default: a new secret)",
     )  # fmt: skip
-    parser.add_argument(
-        "--workers", type=int, metavar="W", default=1,
-        help="processes; they do not change the result (default: 1; 0: one per core)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--on", metavar="local|ray|ray://HOST:PORT", default=LOCAL,
-        help="where they are: processes of this machine (the default), or a cluster of Ray; "
-        "--workers 0 is then one for each of its cores",
-    )  # fmt: skip
+    add_place_options(parser)
     files = parser.add_argument_group("files")
     files.add_argument("--json", type=Path, metavar="FILE", help="the whole result")
     files.add_argument("--csv", type=Path, metavar="FILE", help="a line for each pairing")
@@ -114,12 +105,9 @@ def run_options(arguments: argparse.Namespace, records: Records | None) -> dict[
         for name in ("hands", "until", "match", "seed", "key")
         if getattr(arguments, name) is not None
     }
-    on, workers = checked_place(arguments.on), arguments.workers
-    if workers == 0:
-        workers = cores_of_cluster(on) if on != LOCAL else os.cpu_count() or 1
     if arguments.without_luck:
         given["without_luck"] = True
-    return {**given, "workers": workers, "on": on, "records": records}
+    return {**given, **place_of(arguments), "records": records}
 
 
 def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Chunks that are played on a cluster of Ray: the same tasks and hands as in local processes.
+"""Tasks that are done on a cluster of Ray: the same, with the same hands, as in local processes.
 
 Every worker is an actor with one core. When one dies, or its machine does, its task is given to
 another; a task that nobody outlives ends the run.
@@ -6,43 +6,41 @@ another; a task that nobody outlives ends the run.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import tempfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypedDict
 
 from .luggage import Luggage, packed, unpack
 from .machine import package_version
-from .play import Chunk, Setting
-from .workers import MOST_DEATHS, Bench, PlayerSpec, Task, TaskSource, WorkersLost
+from .workers import MOST_DEATHS, Maker, Player, Pool, R, T, TaskSource, WorkersLost
 
 LOCAL, RAY = "local", "ray"
 _LONGEST_START = 300.0
 
 
-class RemoteBench:
-    """The players of a run on some machine of the cluster."""
+class RemotePlayer:
+    """Who does tasks on some machine of the cluster."""
 
-    def __init__(
-        self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting, luggage: Luggage
-    ) -> None:
+    def __init__(self, make: Maker[Any, Any], given: Sequence[Any], luggage: Luggage) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="german-whist-")
         unpack(luggage, Path(self._folder.name))
         # Modules are found in the folder that a process is in as well.
         os.chdir(self._folder.name)
-        self._bench = Bench(players, setting)
+        self._player: Player[Any, Any] = make(given)
 
     def version(self) -> str:
         """Of the package there."""
         return package_version()
 
-    def play(self, task: Task) -> Chunk | str:
-        """Play a chunk; what goes wrong is told in a sentence."""
+    def play(self, task: Any) -> Any:
+        """Do a task; what goes wrong is told in a sentence."""
         try:
-            return self._bench.play(task)
+            return self._player.play(task)
         except Exception as error:  # what the players do is caught where they are asked
             return f"{type(error).__name__}: {error}"
 
@@ -78,35 +76,28 @@ def joined(on: str) -> Any:
     return ray
 
 
-class RayPool:
-    """Workers on a cluster that play tasks; a context, at whose end they are gone."""
+class RayPool(Generic[T, R]):
+    """Workers on a cluster that do tasks; a context, at whose end they are gone."""
 
-    def __init__(
-        self,
-        players: tuple[tuple[PlayerSpec, PlayerSpec], ...],
-        setting: Setting,
-        workers: int,
-        on: str,
-    ) -> None:
-        self._players, self._setting, self._count, self._on = players, setting, workers, on
+    def __init__(self, make: Maker[T, R], given: Sequence[Any], workers: int, on: str) -> None:
+        self._make, self._given, self._count, self._on = make, given, workers, on
         self._starting: dict[Any, Any] = {}
         """Workers that are not there yet, by what tells that they are."""
-        self._busy: dict[Any, tuple[Any, Task]] = {}
+        self._busy: dict[Any, tuple[Any, T]] = {}
         """Workers and their tasks, by what tells what came of them."""
         self._idle: list[Any] = []
-        self._again: deque[Task] = deque()
-        self._deaths: dict[Task, int] = {}
+        self._again: deque[T] = deque()
+        self._deaths: dict[T, int] = {}
         self._failed_starts = 0
         self.replaced = 0
         """How many workers died and were replaced."""
 
-    def __enter__(self) -> RayPool:
+    def __enter__(self) -> RayPool[T, R]:
         self._ray = joined(self._on)
-        flat, luggage = packed(each for pair in self._players for each in pair)
-        players = tuple(zip(flat[::2], flat[1::2], strict=True))
-        self._actor = self._ray.remote(num_cpus=1, max_restarts=0)(RemoteBench)
+        called, luggage = packed(self._given)
+        self._actor = self._ray.remote(num_cpus=1, max_restarts=0)(RemotePlayer)
         # Put into the cluster once, and not with every worker.
-        self._arguments = [self._ray.put(each) for each in (players, self._setting, luggage)]
+        self._arguments = [self._ray.put(each) for each in (self._make, called, luggage)]
         for _ in range(self._count):
             self._start()
         return self
@@ -121,8 +112,8 @@ class RayPool:
         worker = self._actor.remote(*self._arguments)
         self._starting[worker.version.remote()] = worker
 
-    def played(self, source: TaskSource) -> Iterator[tuple[Task, Chunk]]:
-        """Give out the tasks; chunks come as they are finished, in no order."""
+    def played(self, source: TaskSource[T]) -> Iterator[tuple[T, R]]:
+        """Give out the tasks; what comes of them comes as it is finished, in no order."""
         while True:
             self._give(source)
             if not self._busy and not self._again and self._over:
@@ -139,7 +130,7 @@ class RayPool:
                 elif (done := self._received(each)) is not None:
                     yield done
 
-    def _give(self, source: TaskSource) -> None:
+    def _give(self, source: TaskSource[T]) -> None:
         """Give tasks to whoever is idle, those first that somebody died of."""
         self._over = False
         while self._idle:
@@ -169,7 +160,7 @@ class RayPool:
         self._failed_starts = 0
         self._idle.append(worker)
 
-    def _received(self, told: Any) -> tuple[Task, Chunk] | None:
+    def _received(self, told: Any) -> tuple[T, R] | None:
         worker, task = self._busy.pop(told)
         try:
             answer = self._ray.get(told)
@@ -181,19 +172,58 @@ class RayPool:
             raise ValueError(answer)
         return task, answer
 
-    def _replace(self, task: Task, error: Exception) -> None:
+    def _replace(self, task: T, error: Exception) -> None:
         """A worker died: its task is given to another, and a new one is begun."""
         self.replaced += 1
         self._deaths[task] = self._deaths.get(task, 0) + 1
         if self._deaths[task] >= MOST_DEATHS:
             raise WorkersLost(
-                f"{MOST_DEATHS} workers in a row died on the cluster while they played the deals "
-                f"{task.start} to {task.start + task.pairs - 1} ({_first_line(error)}); with "
-                "--on local and --workers 1 they are played in this process, where the cause may "
-                "show"
+                f"{MOST_DEATHS} workers in a row died on the cluster while they played {task} "
+                f"({_first_line(error)}); with --on local and --workers 1 they are played in this "
+                "process, where the cause may show"
             )
         self._again.append(task)
         self._start()
+
+
+def pool_of(
+    make: Maker[T, R], given: Sequence[Any], workers: int, on: str
+) -> Pool[T, R] | RayPool[T, R]:
+    """Workers in processes of this machine, or on a cluster."""
+    return Pool(make, given, workers) if on == LOCAL else RayPool(make, given, workers, on)
+
+
+def add_place_options(parser: argparse.ArgumentParser) -> None:
+    """How many workers, and where."""
+    parser.add_argument(
+        "--workers", type=int, metavar="W", default=1,
+        help="processes; they do not change the result (default: 1; 0: one per core)",
+    )  # fmt: skip
+    add_place_option(parser)
+
+
+def add_place_option(parser: argparse.ArgumentParser) -> None:
+    """Where they are."""
+    parser.add_argument(
+        "--on", metavar="local|ray|ray://HOST:PORT", default=LOCAL,
+        help="where they are: processes of this machine (the default), or a cluster of Ray; "
+        "--workers 0 is then one for each of its cores",
+    )  # fmt: skip
+
+
+class Place(TypedDict):
+    """How many workers, and where."""
+
+    workers: int
+    on: str
+
+
+def place_of(arguments: argparse.Namespace) -> Place:
+    """What was given to the options of `add_place_options`."""
+    on, workers = checked_place(arguments.on), arguments.workers
+    if workers == 0:
+        workers = os.cpu_count() or 1 if on == LOCAL else cores_of_cluster(on)
+    return Place(workers=workers, on=on)
 
 
 def _first_line(error: Exception) -> str:

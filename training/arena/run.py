@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import partial
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -33,7 +34,7 @@ from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
 from . import kernels as k
 from .luck import check_luck
 from .play import Chunk, Setting, Tally
-from .remote import LOCAL, RayPool, checked_place
+from .remote import LOCAL, checked_place, pool_of
 from .results import (
     Ladder,
     Pairing,
@@ -43,7 +44,7 @@ from .results import (
     pairing_of,
     strongest_first,
 )
-from .workers import Bench, PlayerSpec, Pool, Task, WorkersLost, played_here
+from .workers import Bench, PlayerSpec, Task, WorkersLost, bench_for, played_here
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -335,11 +336,8 @@ class Arena:
         if self.workers == 1 and self.on == LOCAL:
             yield self._until_nobody_doubts(lambda: played_here(self._bench, self))
             return
-        made = (
-            Pool(self._specs, self.setting, self.workers)
-            if self.on == LOCAL
-            else RayPool(self._specs, self.setting, self.workers, self.on)
-        )
+        make, given = partial(bench_for, self.setting), [*chain.from_iterable(self._specs)]
+        made = pool_of(make, given, self.workers, self.on)
         with made as self.pool:
             try:
                 yield self._until_nobody_doubts(lambda: made.played(self))

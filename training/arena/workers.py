@@ -1,7 +1,7 @@
-"""Who plays the chunks: this process, or several spawned ones whose deaths cost nothing.
+"""Who does the tasks: this process, or several spawned ones whose deaths cost nothing.
 
-A task is a chunk of deals between two named players. Every worker process gets
-one task at a time over a pipe of its own; when it dies, a new one takes its
+In the arena a task is a chunk of deals between two named players. Every worker process
+gets one task at a time over a pipe of its own; when it dies, a new one takes its
 place and the task is given out again.
 """
 
@@ -11,11 +11,11 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from ...agents.base import Agent
 from ...agents.registry import as_agent
@@ -52,13 +52,51 @@ class Task:
     attempt: int = 0
     """How often the pairing was begun anew."""
 
+    def __str__(self) -> str:
+        return f"the deals {self.start} to {self.start + self.pairs - 1}"
 
-class TaskSource(Protocol):
+
+T = TypeVar("T", bound=Hashable)
+"""A task: its text says what it is, as in "they played the deals 0 to 63"."""
+R = TypeVar("R")
+"""What came of one."""
+T_co = TypeVar("T_co", covariant=True)
+
+
+class TaskSource(Protocol[T_co]):
     """Where tasks come from: asked again whenever somebody is idle."""
 
-    def next_task(self) -> Task | None:
+    def next_task(self) -> T_co | None:
         """The next task, or None when there is nothing more to give out."""
         ...
+
+
+class InOrder(Generic[T]):
+    """Tasks that are known beforehand."""
+
+    def __init__(self, tasks: Iterable[T]) -> None:
+        self._left = iter(tasks)
+
+    def next_task(self) -> T | None:
+        """The next one."""
+        return next(self._left, None)
+
+
+T_contra = TypeVar("T_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Player(Protocol[T_contra, R_co]):
+    """Who does tasks, one in each process."""
+
+    def play(self, task: T_contra) -> R_co:
+        """Do a task."""
+        ...
+
+
+Maker = Callable[[Sequence[Any]], Player[T, R]]
+"""Makes whoever does tasks from the texts and objects that a pool was given: there, paths in
+them are called as they are called there."""
 
 
 class Bench:
@@ -100,27 +138,30 @@ class Bench:
         return play_chunk(halves, self._setting, task.start, task.pairs, task.believed, task.trial)
 
 
-def played_here(bench: Bench, source: TaskSource) -> Iterator[tuple[Task, Chunk]]:
-    """Play all tasks in this process."""
+def bench_for(setting: Setting, players: Sequence[PlayerSpec]) -> Bench:
+    """The players of a run, those of the first pairing first."""
+    return Bench(tuple(zip(players[::2], players[1::2], strict=True)), setting)
+
+
+def played_here(player: Player[T, R], source: TaskSource[T]) -> Iterator[tuple[T, R]]:
+    """Do all tasks in this process."""
     while (task := source.next_task()) is not None:
-        yield task, bench.play(task)
+        yield task, player.play(task)
 
 
 # -- in several processes
 
 
-def _work(
-    pipe: Connection, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting
-) -> None:
-    """A worker's life: tasks in, chunks out, until the pipe closes."""
+def _work(pipe: Connection, make: Maker[Any, Any], given: Sequence[Any]) -> None:
+    """A worker's life: tasks in, what came of them out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    bench = Bench(players, setting)
+    player = make(given)
     # What a worker has to say may find nobody who listens; its pipe ends when its work does.
     with lasting_streams(), suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             task = pipe.recv()
             try:
-                answer: Any = bench.play(task)
+                answer: Any = player.play(task)
             except Exception as error:  # what the players do is caught where they are asked
                 answer = f"{type(error).__name__}: {error}"
             pipe.send((task, answer))
@@ -146,28 +187,26 @@ def _quiet_start() -> Iterator[None]:
 
 
 @dataclass
-class _Worker:
+class _Worker(Generic[T]):
     process: Any
     pipe: Connection
-    task: Task | None = None
+    task: T | None = None
 
 
-class Pool:
-    """Worker processes that play tasks; a context, at whose end they are gone."""
+class Pool(Generic[T, R]):
+    """Worker processes that do tasks; a context, at whose end they are gone."""
 
-    def __init__(
-        self, players: tuple[tuple[PlayerSpec, PlayerSpec], ...], setting: Setting, workers: int
-    ) -> None:
-        self._arguments = (players, setting)
+    def __init__(self, make: Maker[T, R], given: Sequence[Any], workers: int) -> None:
+        self._arguments = (make, given)
         self._count = workers
         self._context = multiprocessing.get_context("spawn")
-        self._workers: list[_Worker] = []
-        self._again: deque[Task] = deque()
-        self._deaths: dict[Task, int] = {}
+        self._workers: list[_Worker[T]] = []
+        self._again: deque[T] = deque()
+        self._deaths: dict[T, int] = {}
         self.replaced = 0
         """How many workers died and were replaced."""
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> Pool[T, R]:
         self._workers = [self._start() for _ in range(self._count)]
         return self
 
@@ -180,7 +219,7 @@ class Pool:
             worker.process.close()
         self._workers = []
 
-    def _start(self) -> _Worker:
+    def _start(self) -> _Worker[T]:
         ours, theirs = self._context.Pipe()
         with _quiet_start():
             process = self._context.Process(
@@ -190,8 +229,8 @@ class Pool:
         theirs.close()
         return _Worker(process, ours)
 
-    def played(self, source: TaskSource) -> Iterator[tuple[Task, Chunk]]:
-        """Give out the tasks; chunks come as they are finished, in no order."""
+    def played(self, source: TaskSource[T]) -> Iterator[tuple[T, R]]:
+        """Give out the tasks; what comes of them comes as it is finished, in no order."""
         while True:
             for worker in self._workers:
                 if worker.task is None:
@@ -204,7 +243,7 @@ class Pool:
                 if worker.pipe in ready and (done := self._received(worker)) is not None:
                     yield done
 
-    def _give(self, worker: _Worker, source: TaskSource) -> None:
+    def _give(self, worker: _Worker[T], source: TaskSource[T]) -> None:
         task = self._again.popleft() if self._again else source.next_task()
         worker.task = task
         if task is not None:
@@ -212,7 +251,7 @@ class Pool:
             with suppress(BrokenPipeError, ConnectionResetError):
                 worker.pipe.send(task)
 
-    def _received(self, worker: _Worker) -> tuple[Task, Chunk] | None:
+    def _received(self, worker: _Worker[T]) -> tuple[T, R] | None:
         try:
             task, answer = worker.pipe.recv()
         except (EOFError, ConnectionResetError, OSError):
@@ -223,7 +262,7 @@ class Pool:
             raise ValueError(answer)
         return task, answer
 
-    def _replace(self, worker: _Worker) -> None:
+    def _replace(self, worker: _Worker[T]) -> None:
         """A worker died: its task is given out again, to a new one."""
         task = worker.task
         assert task is not None
@@ -235,8 +274,8 @@ class Pool:
         if self._deaths[task] >= MOST_DEATHS:
             raise WorkersLost(
                 f"{MOST_DEATHS} worker processes in a row died (exit status {code}) while they "
-                f"played the deals {task.start} to {task.start + task.pairs - 1}; with "
-                "workers=1 they are played in this process, where the cause may show. A script "
+                f"played {task}; with workers=1 they are played in this process, where the cause "
+                "may show. A script "
                 'that starts workers needs the line: if __name__ == "__main__":'
             )
         self._again.append(task)

@@ -9,7 +9,7 @@ play by both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -217,14 +217,20 @@ class Players:
         return late.act(self.views, self.thoughts)
 
 
-def write_hands(
-    folder: Path, play: Callable[[int], Array], *, seed: int, chunks: int, start: int = 0
-) -> None:
-    """Fill a folder with chunks of hands; those that are there already stay as they are."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in range(start, chunks):
-        path = folder / f"{seed}-{number:05d}.npy"
-        if not path.exists():
-            hands = play(number)
-            with written_whole(path) as file:
-                np.save(file, hands)
+class FilesLeft:
+    """The files of hands of a folder that are not there yet, by number."""
+
+    def __init__(self, folder: Path, seed: int, chunks: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._seed, self._chunks = folder, seed, chunks
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{self._seed}-{number:05d}.npy"
+
+    def __iter__(self) -> Iterator[int]:
+        return (each for each in range(self._chunks) if not self._path(each).exists())
+
+    def write(self, number: int, hands: Array) -> None:
+        """Add a file."""
+        with written_whole(self._path(number)) as file:
+            np.save(file, hands)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +17,22 @@ from torch import nn
 from ...agents.card import Origin
 from ...agents.checkpoint import (
     Checkpoint,
-    checkpoint_for,
     find_checkpoint,
-    read_checkpoint,
     read_judge_card,
     read_weights,
     rules_wanted,
     write_checkpoint,
 )
-from ...agents.network import policy_net
-from ...agents.registry import make_agent
-from ...agents.shipped import champion_for
-from ...agents.worth import read_worth
+from ..arena.remote import LOCAL, checked_place, pool_of
+from ..arena.workers import InOrder, WorkersLost, played_here
 from ..settings import SettingsError
-from .advice import Adviser, PolicyStudy
+from ..stopping import Stopped
+from .advice import PolicyStudy
 from .beliefs import BeliefStudy
 from .course import Course, keep_settings
 from .fitting import Fit, Plan, Study, hands_in, layers, write_network
-from .hands import Players, write_hands
+from .hands import FilesLeft
+from .playing import Cast, HandsFile, Kind, cast_of, named
 from .worth import WorthStudy
 
 Array = np.ndarray[Any, Any]
@@ -40,15 +40,19 @@ Array = np.ndarray[Any, Any]
 # Games in lockstep, and how many such rounds make a file.
 _PLAYED, _ADVISED, _ROUNDS = 4096, 1024, 16
 _CHECKED = 4096
-# Advice is played from deals that the fitted networks have not seen.
-_OTHER_SEED = 1_000_000_007
 
 
-def study(folder: Path, course: Course, tell: Callable[[str], object]) -> None:
-    """Go through all parts of a course, or on from where it was broken off."""
+def study(
+    folder: Path, course: Course, tell: Callable[[str], object], *, workers: int = 1,
+    on: str = LOCAL,
+) -> None:  # fmt: skip
+    """Go through all parts of a course, or on from where it was broken off.
+
+    Hands are played by so many `workers`: processes here, or `on` a cluster of Ray.
+    """
     rules_wanted(course.rules)
     keep_settings(folder, course)
-    parts = Parts(folder, course, tell)
+    parts = Parts(folder, course, tell, workers, checked_place(on))
     parts.play_hands()
     parts.fit_worth()
     parts.fit_beliefs()
@@ -59,46 +63,54 @@ def study(folder: Path, course: Course, tell: Callable[[str], object]) -> None:
 class Parts:
     """What a course makes in its folder."""
 
-    def __init__(self, folder: Path, course: Course, tell: Callable[[str], object]) -> None:
-        torch.set_num_threads(1)
+    def __init__(
+        self, folder: Path, course: Course, tell: Callable[[str], object], workers: int = 1,
+        on: str = LOCAL,
+    ) -> None:  # fmt: skip
         self.folder, self.course, self.tell = folder, course, tell
-        self.rules = rules_wanted(course.rules)
-        self.checkpoint = checkpoint_for(
-            read_checkpoint(course.policy or champion_for(self.rules)), self.rules
-        )
-        self.policy = policy_net(self.checkpoint)
-        late = make_agent(course.late, self.rules) if course.late else None
-        self.late = late, min(course.late_tricks, self.rules.foreplay_tricks)
+        self.workers, self.on = workers, on
+        self.cast = Cast(course, str(folder / "worth"))
+        self.rules, self.checkpoint = self.cast.rules, self.cast.checkpoint
 
     def play_hands(self) -> None:
         """Hands of self-play, for the networks of worth and of beliefs."""
-        course = self.course
-        count = min(_PLAYED, max(1, course.hands))
-        players = Players(self.rules, self.policy, count, *self.late)
-        self._write("hands", course.hands, count, lambda first: players.play(
-            course.seed, first, course.astray))  # fmt: skip
+        self._write("hands", self.course.hands, _PLAYED, "")
 
     def play_advised(self) -> None:
         """Hands with advice, for the policy."""
-        course = self.course
-        count = min(_ADVISED, max(1, course.advised))
-        worth = read_worth(self.folder / "worth", self.rules)
-        adviser = Adviser(self.rules, self.policy, worth, count, *self.late)
-        seed = course.seed + _OTHER_SEED
-        self._write("advised", course.advised, count, lambda first: adviser.advise(
-            seed, first, course.astray))  # fmt: skip
+        self._write("advised", self.course.advised, _ADVISED, str(self.folder / "worth"))
 
-    def _write(self, name: str, hands: int, count: int, play: Callable[[int], Array]) -> None:
+    def _write(self, kind: Kind, hands: int, together: int, worth: str) -> None:
+        count = min(together, max(1, hands))
         rounds = min(_ROUNDS, math.ceil(hands / count))
         chunks = math.ceil(hands / (count * rounds))
+        left = FilesLeft(self.folder / kind, self.course.seed, chunks)
+        numbers = [*left]
+        if not numbers:
+            return
+        files = InOrder(HandsFile(kind, number, count, rounds) for number in numbers)
+        with self._played(files, worth) as played:
+            for file, each in played:
+                left.write(file.number, each)
+                self.tell(
+                    f"{kind}: {file.number + 1} of {chunks} files of {count * rounds:,} hands"
+                )
 
-        def one(number: int) -> Array:
-            first = number * count * rounds
-            played = np.concatenate([play(first + k * count) for k in range(rounds)])
-            self.tell(f"{name}: {number + 1} of {chunks} files of {count * rounds:,} hands")
-            return played
-
-        write_hands(self.folder / name, one, seed=self.course.seed, chunks=chunks)
+    @contextmanager
+    def _played(
+        self, files: InOrder[HandsFile], worth: str
+    ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
+        if self.workers == 1 and self.on == LOCAL:
+            yield played_here(self.cast, files)
+            return
+        make, given = partial(cast_of, self.course), named(self.course, worth)
+        try:
+            with pool_of(make, given, self.workers, self.on) as pool:
+                yield pool.played(files)
+        except WorkersLost as error:
+            raise Stopped(
+                f"{error}; the files that are there stay, and the same command goes on"
+            ) from error
 
     def fit_worth(self) -> None:
         """The network of worth."""
@@ -121,7 +133,7 @@ class Parts:
         course, card = self.course, self.checkpoint.card
         plan = Plan(tuple(card.network.layers), course.policy_epochs, 256,
                     course.policy_rate, 0.998, course.seed)  # fmt: skip
-        study = PolicyStudy(self.rules, self.policy, course.pull)
+        study = PolicyStudy(self.rules, self.cast.policy, course.pull)
         start = policy_layers(self.checkpoint, study, plan)
         self._fit("policy", study, plan, "advised", start)
 

@@ -12,6 +12,7 @@ import os
 import time
 from pathlib import Path
 
+from ..training.arena.remote import add_place_options, place_of
 from ..training.reading import listed
 from ..training.settings import as_help
 from ..training.thinking.course import COURSES, load_course
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("course", nargs="?", metavar="COURSE|FILE.yaml", help="what to study")
     parser.add_argument("words", nargs="*", metavar="key=value", help="settings over the course's")
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="where (runs/study-COURSE)")
+    add_place_options(parser)
     parser.add_argument("--list", action="store_true", help="list the courses")
     parser.add_argument("--show", action="store_true", help="print the resolved settings")
 
@@ -43,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     folder = arguments.folder or Path("runs") / f"study-{Path(arguments.course).stem}"
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..training.stopping import Stopped
+
     try:
         from ..training.thinking.parts import study
     except ImportError as error:
@@ -53,7 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
     def tell(line: str) -> None:
         print(f"{time.perf_counter() - began:8.0f} s  {line}", flush=True)
 
-    study(folder, course, tell)
+    try:
+        study(folder, course, tell, **place_of(arguments))
+    except Stopped as stopped:
+        print(stopped)
+        return stopped.status
     print(f"{folder}: worth, beliefs and policy are there; play them as")
     print(f"thinker:64,policy={folder}/policy,worth={folder}/worth,beliefs={folder}/beliefs")
     return 0

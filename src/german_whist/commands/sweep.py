@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..training.arena.remote import add_place_option, place_of
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
@@ -17,6 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="where (runs/sweep-SPACE)")
     parser.add_argument("--trials", type=int, metavar="N", help="how many, in all")
     parser.add_argument("--storage", metavar="URL", help="a database (SQLite's in the folder)")
+    parser.add_argument(
+        "--workers", type=int, metavar="W", default=1,
+        help="how many trials side by side (default: 1; 0: one per core); the next are chosen when "
+        "all are done",
+    )  # fmt: skip
+    add_place_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         sweep = replace(sweep, storage=arguments.storage)
     folder: Path = arguments.folder or Path("runs", f"sweep-{space.stem}")
     try:
-        found = run_sweep(sweep, folder, space.parent)
+        found = run_sweep(sweep, folder, space.parent, **place_of(arguments))
     except Stopped as stopped:
         print(f"{stopped}\nthe sweep goes on with the same command")
         return stopped.status

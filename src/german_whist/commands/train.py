@@ -65,19 +65,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resume is not None:
         if preset is not None:
             raise ValueError("--resume goes on with the settings of the run: leave out the preset")
-        given = [each for each in ("run", "show", "on") if getattr(arguments, each)]
+        given = [each for each in ("run", "show") if getattr(arguments, each)]
         if given:
             idle = f"--{given[0]}"
             raise ValueError(f"--resume goes on in the run's own folder: leave out {idle}")
-        return _resumed(arguments.resume, words)
+        return _resumed(arguments.resume, words, arguments.on)
     if preset is None and not words:
         raise ValueError("name a preset, as in `train quick`; --list tells which there are")
     words, seeds = split_seeds(words)
-    if seeds is None and arguments.on is not None:
-        raise ValueError(
-            f"--on {arguments.on} is for the runs of several seeds, as in seeds=1,2,3: one "
-            "training in several processes is begun by torchrun"
-        )
+    if seeds is None:
+        _check_here(arguments.on)
     settings = load_settings(preset, words)
     if arguments.show:
         print(as_help(settings), end="")
@@ -118,7 +115,16 @@ def _check_no_option(words: list[str]) -> None:
             raise ValueError(f"{word}: that is an option: write {options[name]} {value}")
 
 
-def _resumed(folder: Path, words: list[str]) -> int:
+def _check_here(on: str | None) -> None:
+    """Refuse another place for a single run."""
+    if on is not None:
+        raise ValueError(
+            f"--on {on} is for the runs of several seeds, as in seeds=1,2,3: one training in "
+            "several processes is begun by torchrun"
+        )
+
+
+def _resumed(folder: Path, words: list[str], on: str | None) -> int:
     """Go on with a run, or with all runs of a folder with several seeds."""
     from ..training.compare import runs_in
     from ..training.seeds import train_seeds_on
@@ -126,18 +132,23 @@ def _resumed(folder: Path, words: list[str]) -> int:
     runs = runs_in(folder)
     if runs and runs != [folder]:
         check_alone(f"{folder} has several runs, each for a process of its own")
-        return _told(lambda: train_seeds_on(folder, words))
+        return _told(lambda: train_seeds_on(folder, words, on=on or "local"))
+    _check_here(on)
     from ..training.session import train_on
 
     return _told(lambda: train_on(folder, words))
 
 
 def _told(trained: Callable[[], Trained | Comparison]) -> int:
-    """Train, and tell what came of it; what ended it early was told where it was shown."""
+    """Train, and tell what came of it; what ended a run early was told where it was shown."""
+    from ..training.seeds import SomeStopped
     from ..training.stopping import Stopped
 
     try:
         print(trained().text())
+    except SomeStopped as stopped:
+        print(stopped)
+        return stopped.status
     except Stopped as stopped:
         return stopped.status
     return 0

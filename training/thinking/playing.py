@@ -1,0 +1,93 @@
+"""Who plays the hands of a course: this process, or several, here or on a cluster.
+
+A task is a file of hands, and what it holds hangs on the course and the file's number alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import torch
+
+from ...agents.checkpoint import checkpoint_for, read_checkpoint, rules_wanted
+from ...agents.network import policy_net
+from ...agents.registry import make_agent
+from ...agents.shipped import champion_for
+from ...agents.worth import read_worth
+from .advice import Adviser
+from .course import Course
+from .hands import Players
+
+Array = np.ndarray[Any, Any]
+Kind = Literal["hands", "advised"]
+
+# Advice is played from deals that the fitted networks have not seen.
+_OTHER_SEED = 1_000_000_007
+
+
+@dataclass(frozen=True)
+class HandsFile:
+    """A file of hands to be played."""
+
+    kind: Kind
+    number: int
+    count: int
+    """Games in lockstep."""
+    rounds: int
+    """How often so many are played."""
+
+    def __str__(self) -> str:
+        return f"file {self.number + 1} of {self.kind}"
+
+
+class Cast:
+    """Who plays the hands of a course, made once in each process that plays."""
+
+    def __init__(self, course: Course, worth: str = "") -> None:
+        """`worth` is the network that hands with advice are judged by."""
+        # Matrices this small are slowed down by threads, and workers have a core each.
+        torch.set_num_threads(1)
+        self.course, self._worth = course, worth
+        self.rules = rules_wanted(course.rules)
+        self.checkpoint = checkpoint_for(
+            read_checkpoint(course.policy or champion_for(self.rules)), self.rules
+        )
+        self.policy = policy_net(self.checkpoint)
+        late = make_agent(course.late, self.rules) if course.late else None
+        self._late = late, min(course.late_tricks, self.rules.foreplay_tricks)
+        self._made: dict[tuple[Kind, int], Callable[[int], Array]] = {}
+
+    def play(self, file: HandsFile) -> Array:
+        """The hands of a file."""
+        kind, count = file.kind, file.count
+        if (kind, count) not in self._made:
+            self._made[kind, count] = (self._plain if kind == "hands" else self._advised)(count)
+        first = file.number * count * file.rounds
+        play = self._made[kind, count]
+        return np.concatenate([play(first + k * count) for k in range(file.rounds)])
+
+    def _plain(self, count: int) -> Callable[[int], Array]:
+        players = Players(self.rules, self.policy, count, *self._late)
+        return lambda first: players.play(self.course.seed, first, self.course.astray)
+
+    def _advised(self, count: int) -> Callable[[int], Array]:
+        worth = read_worth(Path(self._worth), self.rules)
+        adviser = Adviser(self.rules, self.policy, worth, count, *self._late)
+        seed = self.course.seed + _OTHER_SEED
+        return lambda first: adviser.advise(seed, first, self.course.astray)
+
+
+def named(course: Course, worth: str) -> list[str]:
+    """What paths and modules may stand in, for `cast_of`."""
+    return [course.rules, course.policy, course.late, worth]
+
+
+def cast_of(course: Course, given: Sequence[str]) -> Cast:
+    """Who plays the hands of a course, by the names that `named` told, as they are called here."""
+    rules, policy, late, worth = given
+    return Cast(msgspec.structs.replace(course, rules=rules, policy=policy, late=late), worth)
