@@ -102,7 +102,7 @@ def imported_files() -> dict[str, set[str]]:
 
 
 def files_named_in(node: ast.AST, package: list[str], named: dict[str, Path]) -> set[str]:
-    """The files that a piece of code imports, or names in full as `module:object`."""
+    """The files that a piece of code imports, or names as `module:object`, in full or nearby."""
     if isinstance(node, ast.Import):
         return {each.name for each in node.names} & {*named}
     if isinstance(node, ast.ImportFrom):
@@ -112,7 +112,8 @@ def files_named_in(node: ast.AST, package: list[str], named: dict[str, Path]) ->
         # What is no file is a name within the one that it is imported from.
         return {one if one in named else base for one in each} & {*named}
     if isinstance(node, ast.Constant) and re.fullmatch(r"[\w.]+:\w+", str(node.value)):
-        return {str(node.value).partition(":")[0]} & {*named}
+        module = str(node.value).partition(":")[0]
+        return {module, ".".join([*package, module])} & {*named}
     return set()
 
 
@@ -140,8 +141,9 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     graph = imported_files()
     assert "german_whist.engine.play" in graph["german_whist.engine.game"]
     assert {*graph["german_whist.agents"]} >= {"german_whist.agents.registry"}
-    # As a name for Gymnasium, and imported by its whole name.
+    # As a name for Gymnasium, as one from its own package, and imported by its whole name.
     assert "german_whist.envs.gym_env" in graph["german_whist.envs.registration"]
+    assert "german_whist.training.ppo" in graph["german_whist.training.trainers"]
     assert "german_whist.engine.threads" in graph["german_whist.commands.tablebase"]
     assert circle_in(graph) == []
 

@@ -28,9 +28,9 @@ class Pace:
         self._ends.append((now, decisions))
 
     def left(self, budget: int) -> str:
-        """The time that is left, in words; a question mark where nothing tells yet."""
+        """The time that is left, in words; nothing where nothing tells yet."""
         if len(self._ends) < 2:
-            return "?"
+            return ""
         (first, before), (last, now) = self._ends[0], self._ends[-1]
         speed = (now - before) / max(last - first, 1e-9)
         return duration(max(0, budget - now) / max(speed, 1e-9))
@@ -89,7 +89,7 @@ def progress_line(run: Watched, told: Mapping[str, float], pace: Pace) -> str:
     left = pace.left(run.settings.decisions)
     return (
         f"{done:>13,} decisions {run.trainer.hands:>11,} hands {speed:>8,.0f}/s "
-        f"{left:>8} left, entropy {told.get('entropy', 0):.3f}"
+        f"{f'{left:>8} left,' if left else '':14} entropy {told.get('entropy', 0):.3f}"
     )
 
 
@@ -133,7 +133,7 @@ def _panel(run: Watched, told: Mapping[str, float], pace: Pace) -> Any:
     grid.add_row("", ProgressBar(total=budget, completed=min(done, budget), width=36))
     grid.add_row("hands", f"{run.trainer.hands:,}")
     grid.add_row("a second", f"{speed:,.0f} decisions")
-    grid.add_row("time", f"{duration(run.seconds)}, {left} left")
+    grid.add_row("time", duration(run.seconds) + (f", {left} left" if left else ""))
     for name in ("entropy", "explained", "divergence"):
         if name in told:
             grid.add_row(name, f"{told[name]:.3f}")

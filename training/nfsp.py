@@ -26,7 +26,7 @@ from .inputs import inputs_of
 from .memory import Memory
 from .network import Network, weights_of
 from .ppo_settings import NFSPSettings
-from .trainers import Arrays, Trainer, torch_device
+from .trainer import Arrays, Trainer, torch_device
 
 Array = np.ndarray[Any, Any]
 

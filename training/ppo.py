@@ -56,7 +56,7 @@ from .network import Attention, Network, begin_with, weights_of
 from .ppo_settings import PPOSettings
 from .ranks import ALONE, Ranks, by_all_ranks, digest_of
 from .sides import Array, side_of
-from .trainers import Trainer, torch_device
+from .trainer import Trainer, torch_device
 
 _NOT_LEGAL = -1e9
 

@@ -42,7 +42,8 @@ from .settings import Settings, SettingsError
 from .stopping import UNSTABLE, Signals, Stopped
 from .tables import Page, Tables
 from .trackers import TensorBoard
-from .trainers import Trainer, make_trainer
+from .trainer import Trainer
+from .trainers import make_trainer
 
 SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
 # What says how the player is measured when the run is over, and who is told of it.

@@ -35,7 +35,7 @@ from .players import player_of
 from .ppo import Diverged
 from .ppo_settings import SB3Settings
 from .sb3_callbacks import Lasting
-from .trainers import Trainer, torch_device
+from .trainer import Trainer, torch_device
 
 Array = np.ndarray[Any, Any]
 

@@ -26,7 +26,8 @@ from .run import LOG, STATE, Maker, Run, Stopped, resume, settings_of, start
 from .settings import Settings
 from .stopping import Signals
 from .tables import REPORT
-from .trainers import Trainer, make_trainer
+from .trainer import Trainer
+from .trainers import make_trainer
 
 
 class Trained(Struct, frozen=True, kw_only=True):

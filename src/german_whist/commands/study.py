@@ -16,7 +16,7 @@ from ..training.arena.remote import add_place_options, place_of
 from ..training.reading import listed
 from ..training.settings import as_help
 from ..training.thinking.course import COURSES, load_course
-from ..training.trainers import missing
+from ..training.trainer import missing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
