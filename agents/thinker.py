@@ -12,10 +12,11 @@ follows is exact. So is what lies behind the last trick but one, as if the cards
 then. The endgame is perfect.
 
 `thinker:5ms` thinks for so long a move instead. After that come, by name, the tricks for the stock
-that it thinks about, `thinker:64,last=4` (before those the policy network plays alone), and the
-networks that it is to use, `thinker:64,policy=PATH,worth=PATH,beliefs=PATH`; with `beliefs=voids`,
-as in rules that no network of beliefs was made for, worlds heed nothing but failures to follow
-suit.
+that it thinks about, `thinker:64,last=4` (before those the policy network plays alone), how many
+tricks more that network plays on before a position is judged, `thinker:64,ahead=1`, and the
+networks that are to be used, `thinker:64,policy=PATH,worth=PATH,beliefs=PATH`; with
+`beliefs=voids`, as in rules that no network of beliefs was made for, worlds heed nothing but
+failures to follow suit.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
 from ..engine.play import Record, legal, play, row, stock_left
 from ..engine.rules import Match, Rules
-from ..engine.state import FOLLOW, GAME
+from ..engine.state import FOLLOW, GAME, LEAD
 from ..engine.view import legal_in_view, write_position
 from ..engine.worlds import PLAN, draw_hand, draw_world, plan_worlds, share_ways, shuffled
 from .base import Array, CannotPlay, no_rng, no_views
@@ -92,6 +93,8 @@ class Minds(NamedTuple):
     """What each number of tricks in the ending pays, for the network of worth."""
     most: float
     """The most that a hand pays."""
+    ahead: int
+    """How many further tricks the policy plays out before a leaf is judged."""
 
 
 class Thoughts(NamedTuple):
@@ -205,13 +208,13 @@ def _lay_out(
 
 
 @jit
-def _ask_replies(rules: Record, minds: Minds, room: Thoughts, count: int) -> int:
-    """Ask the policy in the leaves that wait for a reply; returns how many were asked."""
+def _ask_in(rules: Record, minds: Minds, room: Thoughts, count: int, phase: int) -> int:
+    """Ask the policy in the leaves of a phase that have a choice; returns how many were asked."""
     net, asked = minds.policy, 0
     view = row(room.desk.views, 0)
     for leaf in range(count):
         game = row(room.leaves, leaf)
-        if game.phase != FOLLOW:
+        if game.phase != phase or not _goes_on(rules, game):
             continue
         cards = legal(rules, game)
         if cards & (cards - ONE) == NO_CARDS:
@@ -232,15 +235,21 @@ def _ask_replies(rules: Record, minds: Minds, room: Thoughts, count: int) -> int
 
 
 @jit
+def _goes_on(rules: Record, game: Record) -> bool:
+    """Whether imagined play goes on here: a trick is ended, but no last one for the stock begun."""
+    return game.phase == FOLLOW or stock_left(rules, game) > 2
+
+
+@jit
 def _real(room: Thoughts, asked: int, place: int) -> int:
     card = room.shown[asked, place]
     return card + 13 * (np.int64(room.orders[asked, card // 13]) - card // 13)
 
 
 @pasted
-def _reply_to_all(rules: Record, minds: Minds, room: Thoughts, count: int) -> None:
-    """The policy's likeliest reply in every leaf that waits for one."""
-    asked = _ask_replies(rules, minds, room, count)
+def _play_likeliest(rules: Record, minds: Minds, room: Thoughts, count: int, phase: int) -> None:
+    """The policy's likeliest card in every leaf of a phase."""
+    asked = _ask_in(rules, minds, room, count, phase)
     for index in range(asked):
         best = -1
         logits = room.replies.out[index]
@@ -249,10 +258,19 @@ def _reply_to_all(rules: Record, minds: Minds, room: Thoughts, count: int) -> No
             if fits and (best < 0 or logits[place] > logits[best]):
                 best = place
         play(rules, row(room.leaves, room.asked[index]), _real(room, index, best))
+    if phase != FOLLOW:
+        return
     for leaf in range(count):
         game = row(room.leaves, leaf)
         if game.phase == FOLLOW:
             play(rules, game, lowest(legal(rules, game)))
+
+
+@jit
+def play_out(rules: Record, minds: Minds, room: Thoughts, count: int) -> None:
+    """The policy's reply to a card that was led, and what it plays in the tricks after."""
+    for ply in range(1 + 2 * minds.ahead):
+        _play_likeliest(rules, minds, room, count, LEAD if ply % 2 else FOLLOW)
 
 
 # -- what leaves are worth
@@ -380,7 +398,7 @@ def _round(
     for _ in range(worlds):
         _imagine(rules, view, minds, room, stream, row(room.games, 0))
         leaves = _play_cards(rules, room, leaves)
-    _reply_to_all(rules, minds, room, leaves)
+    play_out(rules, minds, room, leaves)
     worths = np.empty(leaves)
     _judge(rules, known, minds, room, seat, leaves, worths)
     each = leaves // worlds
@@ -497,7 +515,7 @@ def _weigh_replies(
     worths: np.ndarray,
 ) -> None:  # fmt: skip
     """What `seat` is paid on average over the policy's replies, in leaves of the last trick."""
-    asked = _ask_replies(rules, minds, room, leaves)
+    asked = _ask_in(rules, minds, room, leaves, FOLLOW)
     waiting = 0
     for leaf in range(leaves):
         game = row(room.leaves, leaf)
@@ -580,7 +598,7 @@ def _is_clear(room: Thoughts) -> bool:
 
 
 def minds_of(
-    rules: Rules, policy: Path, worth: Path | None, beliefs: str | Path
+    rules: Rules, policy: Path, worth: Path | None, beliefs: str | Path, ahead: int
 ) -> Minds:  # fmt: skip
     """Networks by their paths, refused where they were not made for these rules."""
     net = policy_net(checkpoint_for(read_checkpoint(policy), rules))
@@ -594,6 +612,7 @@ def minds_of(
         guesses,
         pays_of(rules),
         float(rules.most_pay),
+        ahead,
     )
 
 
@@ -628,16 +647,16 @@ def shared_out(
     return actions
 
 
-def _tricks(text: str, rules: Rules) -> int:
-    """How many tricks for the stock are thought about."""
+def _tricks(name: str, text: str, least: int, rules: Rules, about: str) -> int:
+    """How many of the tricks for the stock."""
     most = rules.stock_cards // 2
     if text == "all":
         return most
-    if text.isdecimal() and 1 <= int(text) <= most:
+    if text.isdecimal() and least <= int(text) <= most:
         return int(text)
     raise ValueError(
-        f"last is {text!r}: it is how many of the tricks for the stock are thought about, the last "
-        f"ones, from 1 to {most} in {rules.name}"
+        f"{name} is {text!r}: it is how many of the tricks for the stock {about}, from {least} to "
+        f"{most} in {rules.name}"
     )
 
 
@@ -655,27 +674,33 @@ class ThinkerAgent(SearchAgent):
         *words: str,
         match: Match | None = None,
     ) -> None:
-        """`samples` is a number of worlds or a time a move; `words` are `last=K` and networks."""
+        """`samples` is worlds or a time a move; `words` are `last=K`, `ahead=K` and networks."""
         super().__init__(rules, samples, "voids", match)
         check_playable(self.rules)
         told: dict[str, str] = {
-            "policy": "", "worth": str(WORTH), "beliefs": "", "last": "all"
+            "policy": "", "worth": str(WORTH), "beliefs": "", "last": "all", "ahead": "0"
         }  # fmt: skip
         for word in words:
             name, _, value = word.partition("=")
             if name not in told or not value:
                 raise ValueError(
-                    f"{word!r} is no option of a thinker: it takes last=TRICKS, and networks by "
-                    f"name, as in policy=PATH, worth=PATH, beliefs=PATH, and beliefs={VOIDS}"
+                    f"{word!r} is no option of a thinker: it takes last=TRICKS and ahead=TRICKS, "
+                    "and networks by name, as in policy=PATH, worth=PATH, beliefs=PATH, and "
+                    f"beliefs={VOIDS}"
                 )
             told[name] = value
             self.name += f",{word}"
-        self._last = _tricks(told["last"], self.rules)
+        self._last = _tricks(
+            "last", told["last"], 1, self.rules, "are thought about, the last ones"
+        )
+        ahead = _tricks(
+            "ahead", told["ahead"], 0, self.rules, "are played on in imagination, the next ones"
+        )
         policy = Path(told["policy"] or champion_for(self.rules))
         # With two tricks left for the stock all leaves are exact.
         worth = Path(told["worth"]) if self._last > 2 else None
         usual = str(BELIEFS) if judges(BELIEFS, self.rules) else VOIDS
-        self.minds = minds_of(self.rules, policy, worth, told["beliefs"] or usual)
+        self.minds = minds_of(self.rules, policy, worth, told["beliefs"] or usual, ahead)
         everything = 2 * self._last >= self.rules.stock_cards
         self._before = None if everything else NetworkAgent(self.rules, policy)
         warm_up("thinker", "agents", lambda: SearchAgent.act(self, no_views(), no_rng()))

@@ -30,6 +30,7 @@ from german_whist.agents.thinker import (
     ThinkerAgent,
     new_thoughts,
     open_last_trick,
+    play_out,
     thinker_actions,
 )
 from german_whist.agents.worth import (
@@ -150,6 +151,41 @@ def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
             row(game.rules.record(), 0), tables(), scratch_here(), games, np.zeros(2, GAME), 1.0
         )
         assert found == best(game, seat)
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3, 13])
+def test_ahead_the_policy_plays_on_to_before_the_last_trick_for_the_stock(ahead: int) -> None:
+    agent = make_agent(f"thinker:4,ahead={ahead}")
+    assert isinstance(agent, ThinkerAgent)
+    policy = Player(NetworkAgent("classic", CLASSIC_WEIGHTS))
+    for seed, trick in enumerate((1, 4, 9, 10, 11, 12)):
+        game = at_trick(trick, seed, follow=False)
+        game.play(policy.choose(game.view(game.turn or 0)))
+        room = new_thoughts(agent.minds)
+        room.leaves[0] = game.record[0]
+        play_out(row(game.rules.record(), 0), agent.minds, room, 1)
+        # The trick begun is ended, and so many more follow.
+        while game.view(0).trick < min(trick + 1 + ahead, max(trick + 1, 12)):
+            game.play(policy.choose(game.view(game.turn or 0)))
+        found = room.leaves[0]
+        assert found["trick"] == game.record[0]["trick"]
+        np.testing.assert_array_equal(found["hand"], game.record[0]["hand"])
+
+
+def test_what_is_played_on_to_the_last_tricks_asks_no_network_of_worth() -> None:
+    differ = 0
+    for name in ("thinker:8,ahead=all", "thinker:8"):
+        agent = make_agent(name)
+        assert isinstance(agent, ThinkerAgent)
+        wise = Player(agent)
+        views = [(game := at_trick(7, seed, False)).view(game.turn or 0) for seed in range(12)]
+        chosen = [wise.choose(view) for view in views]
+        weights = np.random.default_rng(1).normal(size=len(agent.minds.worth.weights))
+        worth = agent.minds.worth._replace(weights=weights.astype(np.float32))
+        agent.minds = agent.minds._replace(worth=worth)
+        differ += ("all" not in name) * ([wise.choose(view) for view in views] != chosen)
+        assert "all" not in name or [wise.choose(view) for view in views] == chosen
+    assert differ
 
 
 def test_estimates_of_the_last_trick_are_exact_and_those_before_are_not() -> None:
@@ -335,6 +371,7 @@ def test_at_the_last_tricks_it_thinks_and_before_them_its_network_plays(
         ("thinker:0", "thinker:64"),
         ("thinker:64,last=0", "last is '0': .* from 1 to 13 in classic"),
         ("thinker:64,last=14", "last is '14': "),
+        ("thinker:64,ahead=14", "ahead is '14': .* from 0 to 13 in classic"),
         (
             "thinker:64,luck",
             "last=TRICKS.* policy=PATH, worth=PATH, beliefs=PATH, and beliefs=voids",
