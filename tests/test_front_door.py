@@ -214,7 +214,12 @@ def test_a_signal_that_a_compiler_swallows_ends_a_command_all_the_same(
         raise RuntimeError("no compiled object yet")
 
     monkeypatch.setattr("german_whist.commands.agents.run", compile_something)
-    assert main(["agents"]) == 128 + number
+    # A shell starts what goes on in the background without the handler of Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["agents"]) == 128 + number
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err == "stopped (no compiled object yet)\n"
 
 

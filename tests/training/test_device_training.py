@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 import torch
 
 from german_whist.engine.device import NoDevice
-from german_whist.training import trainers
+from german_whist.training import trainer
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings, SB3Settings
 
@@ -36,18 +36,18 @@ def test_a_device_plays_and_learns_what_a_processor_does() -> None:
 
 def test_auto_takes_a_gpu_if_games_can_be_played_there(monkeypatch: pytest.MonkeyPatch) -> None:
     auto, wanted = PPOSettings(), PPOSettings(device="cuda")
-    assert trainers.torch_device(auto, games=True) == "cpu" or torch.cuda.is_available()
+    assert trainer.torch_device(auto, games=True) == "cpu" or torch.cuda.is_available()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
 
     def none() -> None:
         raise NoDevice("a GPU needs numba-cuda")
 
-    monkeypatch.setattr(trainers, "check_device", none)
-    assert trainers.torch_device(auto, games=True) == "cpu"
+    monkeypatch.setattr(trainer, "check_device", none)
+    assert trainer.torch_device(auto, games=True) == "cpu"
     # Whose games are played here anyway needs torch alone.
-    assert trainers.torch_device(SB3Settings(), games=False) == "cuda"
+    assert trainer.torch_device(SB3Settings(), games=False) == "cuda"
     with pytest.raises(NoDevice, match="needs numba-cuda"):
         PPO.made(wanted)
-    monkeypatch.setattr(trainers, "check_device", lambda: None)
-    assert trainers.torch_device(auto, games=True) == "cuda"
-    assert trainers.torch_device(PPOSettings(device="cpu"), games=True) == "cpu"
+    monkeypatch.setattr(trainer, "check_device", lambda: None)
+    assert trainer.torch_device(auto, games=True) == "cuda"
+    assert trainer.torch_device(PPOSettings(device="cpu"), games=True) == "cpu"
