@@ -27,7 +27,7 @@ class Champion(NetworkAgent):
         """`words` are `greedy`, or `sample` for the network alone."""
         rules = load_rules(rules)
         super().__init__(rules, champion_for(rules), *words, match=match, name=CHAMPION)
-        thinks = not self.sample and _can_think(rules)
+        thinks = not self.sample and can_think(rules)
         self._thinker = ThinkerAgent(rules, WORLDS, f"last={LAST}") if thinks else None
         self.reads_tricks = self._thinker is not None
 
@@ -47,7 +47,8 @@ class Champion(NetworkAgent):
         return True
 
 
-def _can_think(rules: Rules) -> bool:
+def can_think(rules: Rules) -> bool:
+    """Whether it thinks at the last tricks of these rules."""
     try:
         check_playable(rules)
     except CannotPlay:

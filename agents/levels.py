@@ -2,7 +2,8 @@
 
 `easy` plays by the rules of thumb and remembers the last two tricks. `medium` counts
 what is out while the stock lasts, but of the endgame it remembers only the last six tricks.
-`hard` searches with a perfect memory: it is `thinker:64` where that plays the rules, else
+`hard` has a perfect memory, and is the strongest that answers soon: `thinker:64` where that
+plays the rules, `champion` in races and where it thinks at the last tricks, else
 `flat-mc:128,voids,playout=counting`.
 
 A player who has forgotten guesses: in the endgame it imagines a hand for the other out of
@@ -32,6 +33,7 @@ from ..engine.state import EXCHANGE, FOLLOW, NO_CARD
 from ..engine.streams import below
 from ..engine.view import legal_in_view
 from .base import Agent, Array, no_rng, no_views
+from .champion import Champion, can_think
 from .counting import counting_actions
 from .flat_mc import FlatMcAgent
 from .searching import SearchAgent
@@ -142,11 +144,13 @@ class Medium(ForgetfulAgent):
 
 
 class Hard(SearchAgent):
-    """Searches, with a perfect memory: as the thinker where that plays the rules."""
+    """The strongest that answers soon, with a perfect memory: in most rules one that searches."""
 
-    def __new__(cls, rules: Any = "classic", *, match: Match | None = None) -> SearchAgent:
-        """One of the two searches; whoever makes it by name gives it that name."""
+    def __new__(cls, rules: Any = "classic", *, match: Match | None = None) -> Agent:
+        """One of the three; whoever makes it by name gives it that name."""
         rules = load_rules(rules)
         if ThinkerAgent.plays(rules):
             return ThinkerAgent(rules, 64, match=match)
+        if Champion.plays(rules) and (rules.race is not None or can_think(rules)):
+            return Champion(rules, match=match)
         return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)
