@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.batch import checked_count
 from ..engine.cards import CARDS_IN_ALL, cards_of
 from ..engine.play import beats
 from ..engine.streams import Key, below, siphash
@@ -86,11 +87,11 @@ def three_player(player: object) -> ThreePlayer:
     """A player by name, or a function that is one."""
     if callable(player):
         return player
-    if player not in PLAYERS_OF_THREE:
+    if not isinstance(player, str) or player not in PLAYERS_OF_THREE:
         raise ValueError(
-            f"there is no player {player!r} for three{meant(player, PLAYERS_OF_THREE)}"
+            f"there is no player {player!r} for three{meant(str(player), PLAYERS_OF_THREE)}"
         )
-    return PLAYERS_OF_THREE[str(player)]
+    return PLAYERS_OF_THREE[player]
 
 
 # -- playing
@@ -123,6 +124,8 @@ def won_at_three(
     player: object, others: object = "random", hands: int = 1000, seed: int = 1
 ) -> Won:
     """What a player wins against two of another, every deal played once from each seat."""
+    if checked_count(hands, "hands") < 2:
+        raise ValueError(f"hands is {hands!r}: an interval takes two deals or more")
     key, ours, theirs = agent_key(seed), three_player(player), three_player(others)
     game, pays = ThreeGame(), np.zeros(hands)
     for number in range(hands):

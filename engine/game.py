@@ -218,10 +218,14 @@ class Game:
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
         """Deal these cards: in dealing order, non-dealer first, then the stock from the top."""
         order = checked_deal(self.rules, deal)
-        if dealer not in range(SEATS):
+        if (
+            isinstance(dealer, bool)
+            or not isinstance(dealer, (int, np.integer))
+            or (dealer not in range(SEATS))
+        ):
             raise ValueError(f"dealer is {dealer!r}: it has to be a seat, 0 or 1")
         self.record["deal"][0, : len(order)] = order
-        _deal(self._table, _AS_IT_LIES, _ZERO, _ZERO, dealer)
+        _deal(self._table, _AS_IT_LIES, _ZERO, _ZERO, int(dealer))
         self._begin()
 
     def deal_next(self) -> None:
@@ -511,6 +515,8 @@ def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]
 
     Cards that are left over may be left out; they follow in order of their ids.
     """
+    if not isinstance(deal, Iterable):
+        raise ValueError(f"the deal is {deal!r}: it has to be cards, in dealing order")
     order = [card(each) for each in (deal.split() if isinstance(deal, str) else deal)]
     deck = set(rules.deck)
     seen: set[int] = set()

@@ -182,7 +182,11 @@ class ThreeGame:
         The last seven become the dummy.
         """
         order = [int(each) for each in checked_deal(_CLASSIC, deal)]
-        if dealer not in range(PLAYERS):
+        if (
+            isinstance(dealer, bool)
+            or not isinstance(dealer, (int, np.integer))
+            or (dealer not in range(PLAYERS))
+        ):
             raise ValueError(f"dealer is {dealer!r}: it has to be a seat, 0, 1 or 2")
         self._begin(order, int(dealer))
 

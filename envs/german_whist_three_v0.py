@@ -155,7 +155,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Deal. With a seed its first deal, without one the next; `options` may set a deal."""
-        if options is not None:
+        if isinstance(options, dict):
             # PettingZoo's own test of the API passes this name, which means nothing.
             options = {name: value for name, value in options.items() if name != "options"}
         self.agents = list(AGENTS)

@@ -244,7 +244,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         order, non-dealer first, then the stock from the top; `"number"` picks a deal
         of the seed.
         """
-        if options is not None:
+        if isinstance(options, dict):
             # PettingZoo's own test of the API passes this name, which means nothing.
             options = {name: value for name, value in options.items() if name != "options"}
         self._ready = None

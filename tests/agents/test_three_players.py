@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from german_whist.agents.base import agent_key
 from german_whist.agents.three import (
@@ -34,6 +37,18 @@ def test_a_measurement_is_the_same_again_and_another_with_another_seed() -> None
     one, again, other = (won_at_three("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5))
     assert one == again != other
     assert str(one) == f"{one.pay:+.2f} ± {one.interval:.2f} a hand"
+
+
+@pytest.mark.parametrize("player", [["random"], 3, "randm"])
+def test_who_is_no_player_is_named(player: object) -> None:
+    with pytest.raises(ValueError, match="there is no player"):
+        won_at_three(player, "random", 2)
+
+
+@pytest.mark.parametrize("hands", [0, -1, 1, True, 2.5])
+def test_too_few_hands_are_refused(hands: Any) -> None:
+    with pytest.raises(ValueError, match=f"hands is {hands!r}: "):
+        won_at_three("random", "random", hands)
 
 
 def test_random_plays_every_legal_card_alike() -> None:

@@ -314,6 +314,8 @@ def test_options_that_do_not_fit_get_a_sentence(options: dict[str, Any], why: st
         (1, {"number": "x"}, "number is 'x'"),
         (1, {"deal": "AS KD"}, "has 52 cards, this one has 2"),
         (1, {"dealer": 2}, "dealer is 2"),
+        (1, {"dealer": True}, "dealer is True"),
+        (1, {"deal": 5}, "the deal is 5"),
     ],
 )
 def test_resets_that_do_not_fit_get_a_sentence(seed: Any, options: Any, why: str) -> None:

@@ -170,6 +170,8 @@ def test_deals_are_given_numbered_and_follow_each_other() -> None:
         (1, {"number": "x"}, "number is 'x'"),
         (1, {"deal": "AS KD"}, "has 52 cards, this one has 2"),
         (1, {"dealer": 3}, "dealer is 3: it has to be a seat, 0, 1 or 2"),
+        (1, {"dealer": True}, "dealer is True: it has to be a seat, 0, 1 or 2"),
+        (1, {"deal": 5}, "the deal is 5: it has to be cards"),
         (1, {"nmber": 1}, "no option 'nmber': .*; did you mean 'number'"),
     ],
 )
