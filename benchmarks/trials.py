@@ -1,7 +1,7 @@
 """What each setting of the trainer is worth: short trainings that differ in one of them.
 
-`python -m benchmarks.trials` trains what is not in `runs/trials` yet, a minute or so
-each, and writes a picture of the learning curves for each setting and a table in
+`python -m benchmarks.trials` trains what is not in `runs/trials` yet, three seeds each and a
+minute or so a seed, and writes a picture of the learning curves for each setting and a table in
 Markdown; docs/training.md shows both.
 """
 
@@ -19,7 +19,7 @@ FOLDER = Path("runs/trials")
 PICTURES = Path("docs/pictures")
 COMMON = (
     "decisions=3_000_000", "layers=128,128", "measure_every=500_000", "measure_hands=4_000",
-    "final_hands=20_000", "final_yardsticks=flat-mc:16", "threads=1",
+    "final_hands=20_000", "final_yardsticks=flat-mc:16", "threads=1", "seeds=1,2,3",
 )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def train(trial: Trial) -> None:
     if (trial.folder / "done").exists():
         return
     words = ["quick", "--run", str(trial.folder), *COMMON, *trial.words]
-    if (trial.folder / "settings.yaml").exists():
+    if trial.folder.exists():
         words = ["--resume", str(trial.folder)]
     print(f"{trial.folder}: {trial.topic} {trial.label}", flush=True)
     subprocess.run([sys.executable, "-m", "german_whist", "train", *words], check=True)

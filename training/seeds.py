@@ -5,6 +5,7 @@ Each is a process of its own. What they came to is compared over seeds, on a pag
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Any
 
 import msgspec
 
+from ..agents.checkpoint import FOLDER, checkpoints_in
 from ..engine.files import written_whole
 from .arena.remote import LOCAL
 from .claim import claim_new, claim_numbered
-from .compare import Comparison, compare, runs_in
+from .compare import Comparison, compare
+from .presets import load_settings
 from .remote_runs import place_for_runs
+from .run import STATE
 from .separate_runs import side_by_side
 from .session import Wanted, resolved
 from .settings import SettingsError
@@ -24,7 +28,7 @@ from .stopping import Stopped
 from .tables import REPORT
 from .trainers import trainer_kind
 
-_SHARED = "training.yaml"
+_SHARED, _SEED = "training.yaml", "seed-"
 
 
 class SomeStopped(Stopped):
@@ -52,23 +56,21 @@ def train_seeds(
     for seed in seeds:
         msgspec.structs.replace(wanted, seed=seed)  # refused before a folder is made
     trainer_kind(wanted.trainer)
-    place = place_for_runs(on, say)
+    place_for_runs(on, say)  # and where they are trained
     claim = claim_numbered(base) if folder is None else claim_new(base)
     claim.release()
     folder = claim.folder
     shared = folder / _SHARED
     with written_whole(shared, "w") as file:
         file.write(wanted.as_yaml())
-    names = [f"seed {seed}" for seed in seeds]
-    threads = wanted.threads or place.threads(len(seeds))
-    runs = [
-        partial(
-            place.train, name, msgspec.structs.replace(wanted, seed=seed, threads=threads),
-            folder / f"seed-{seed}",
-        )
-        for name, seed in zip(names, seeds, strict=True)
-    ]  # fmt: skip
-    return _compared(folder, names, side_by_side(place, runs))
+    for seed in seeds:
+        (folder / f"{_SEED}{seed}").mkdir()
+    return train_seeds_on(folder, say=say, on=on)
+
+
+def is_of_seeds(folder: Path) -> bool:
+    """Whether it is a folder of runs with several seeds."""
+    return (folder / _SHARED).exists()
 
 
 def train_seeds_on(
@@ -78,12 +80,21 @@ def train_seeds_on(
     say: Callable[[str], None] = print,
     on: str = LOCAL,
 ) -> Comparison:
-    """Go on with all runs of a folder, here or on a cluster."""
-    place, found = place_for_runs(on, say), runs_in(folder)
-    names = [each.name.replace("-", " ") for each in found]
-    runs = [
-        partial(place.go_on, name, each, words) for name, each in zip(names, found, strict=True)
-    ]
+    """Go on with all runs of a folder, here or on a cluster; those that saved nothing begin."""
+    place = place_for_runs(on, say)
+    seeds = sorted(int(each.name[len(_SEED) :]) for each in folder.glob(f"{_SEED}*"))
+    names = [f"seed {seed}" for seed in seeds]
+    new = load_settings(folder / _SHARED, words)
+    threads = new.threads or place.threads(len(seeds))
+    runs: list[Callable[[], int]] = []
+    for name, seed in zip(names, seeds, strict=True):
+        run = folder / f"{_SEED}{seed}"
+        if (run / STATE).exists() or checkpoints_in(run / FOLDER):
+            runs.append(partial(place.go_on, name, run, words))
+        else:
+            shutil.rmtree(run)
+            one = msgspec.structs.replace(new, seed=seed, threads=threads)
+            runs.append(partial(place.train, name, one, run))
     return _compared(folder, names, side_by_side(place, runs))
 
 

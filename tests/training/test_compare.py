@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -163,8 +164,12 @@ def test_one_command_trains_with_several_seeds(
     # One of them was killed, and went on.
     assert told.count(": its process was ended by signal 9\n") == 1
     assert re.search(r"random +\d+\.\d ± ", told)
+    # What was ended before it began, or saved anything, begins.
+    shutil.rmtree(folder / "seed-4")
+    (folder / "seed-4").mkdir()
     assert main(["train", "--resume", str(folder), "decisions=1280"]) == 0
     again = compare([folder]).trainings[0]
+    assert [each.name for each in again.folders] == ["seed-3", "seed-4"]
     assert again.settings["decisions"] == 1280
     assert again.last["random"].decisions == 1280
 

@@ -126,11 +126,9 @@ def _check_here(on: str | None) -> None:
 
 def _resumed(folder: Path, words: list[str], on: str | None) -> int:
     """Go on with a run, or with all runs of a folder with several seeds."""
-    from ..training.compare import runs_in
-    from ..training.seeds import train_seeds_on
+    from ..training.seeds import is_of_seeds, train_seeds_on
 
-    runs = runs_in(folder)
-    if runs and runs != [folder]:
+    if is_of_seeds(folder):
         check_alone(f"{folder} has several runs, each for a process of its own")
         return _told(lambda: train_seeds_on(folder, words, on=on or "local"))
     _check_here(on)
