@@ -188,17 +188,29 @@ def _compared(text: str) -> Compared:
 
 
 def _over_seeds(lines: Sequence[Sequence[Point]]) -> list[Point]:
-    """The means of the seeds' figures, each with its interval; of one run what it says itself."""
+    """The means of the seeds' figures, each with its interval; of one run what it says itself.
+
+    A run that was ended before it was measured has fewer: each of its figures meets the others'
+    that are nearest in decisions.
+    """
     if len(lines) == 1:
         return [*lines[0]]
+    told = [line for line in lines if line]
     found = []
-    for points in zip(*(line for line in lines if line), strict=False):
+    for place in min(told, key=len, default=[]):
+        points = [
+            min(line, key=lambda each: abs(each.decisions - place.decisions)) for line in told
+        ]
         values = [each.value for each in points]
         reach = math.inf
         if len(values) > 1:
             reach = quantile(len(values)) * stdev(values) / math.sqrt(len(values))
         found.append(Point(fmean(each.decisions for each in points), fmean(values), reach))
     return found
+
+
+def _nearest(points: Sequence[Point], decisions: float) -> Point:
+    return min(points, key=lambda each: abs(each.decisions - decisions))
 
 
 def _measured(folder: Path) -> dict[str, list[Point]]:

@@ -104,6 +104,11 @@ def test_intervals_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
     assert last.half_width == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-3)
     assert found.rates["random"][0].half_width == 0
     assert found.learning["entropy"][0].value == pytest.approx(13 / 3)
+    # One that has more figures than the others is laid beside them by decisions.
+    a_run(tmp_path / "many" / "seed-11", rates=(0.4, 0.5, 0.8))
+    told = compare([tmp_path / "many"]).trainings[0].rates["random"]
+    assert [each.decisions for each in told] == [1000, 2000]
+    assert [each.value for each in told] == pytest.approx([0.475, 0.575])
 
 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
