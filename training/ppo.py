@@ -12,14 +12,14 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from ..agents.asking import Named, tell_of_hands
@@ -157,8 +157,9 @@ class PPO(Trainer):
         ).to(self.device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self.optimizer = torch.optim.Adam(
-            self.network.parameters(), lr=settings.learning_rate, eps=1e-5
-        )
+            [{"params": [*part.parameters()], "times": times} for part, times in self._parts()],
+            lr=settings.learning_rate, eps=1e-5,
+        )  # fmt: skip
         self.opponents = [
             [Named(make_agent(name, each.rules)) for each in options] for name in settings.opponents
         ]
@@ -185,6 +186,16 @@ class PPO(Trainer):
     def made(cls, settings: PPOSettings, ranks: Ranks = ALONE) -> PPO:
         """A trainer for a run with these settings."""
         return cls(settings, torch_device(settings, games=True), ranks)
+
+    def _parts(self) -> Iterator[tuple[nn.Module, float]]:
+        """What is learnt in the order in which its state is kept, and how much faster."""
+        network, times = self.network, self.settings.critic_rate
+        yield from ((network.hidden, 1.0), (network.policy, 1.0))
+        if network.critic is not None:
+            yield network.critic, times
+        yield network.value, times
+        if network.history is not None:
+            yield network.history, 1.0
 
     def _begin_games(self, since: int) -> None:
         """Deal every game, and begin what is drawn, after so many decisions."""
@@ -389,7 +400,7 @@ class PPO(Trainer):
         entropy_weight = _between(settings.entropy, settings.entropy_end, done)
         now = {"learning_rate": rate, "entropy_weight": entropy_weight}
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         batch = self._buffers.decisions(steps)
         held = self._held_by(batch)
         count = len(batch.actions)
@@ -411,6 +422,8 @@ class PPO(Trainer):
                 self.optimizer.zero_grad(set_to_none=True)
                 (loss if self.ranks.alone else scale.share * loss).backward()
                 self.ranks.add_gradients(self.network.parameters())
+                if done < settings.critic_first:
+                    self._keep_policy()
                 length = torch.nn.utils.clip_grad_norm_(
                     self.network.parameters(), settings.most_gradient
                 )
@@ -484,6 +497,13 @@ class PPO(Trainer):
                 logits = network.logits(batch.x[rows].float(), batch.events[rows])
             parts.append(masked_logs(logits, batch.masks[rows]))
         return torch.cat(parts)
+
+    def _keep_policy(self) -> None:
+        """Let a step move the critic alone."""
+        network = self.network
+        for part in (network.hidden, network.policy, network.history):
+            if part is not None:
+                part.zero_grad(set_to_none=True)
 
     @torch.no_grad()
     def _follow(self) -> None:

@@ -91,6 +91,13 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     entropy_end: Annotated[AtLeastNothing, says("The bonus at the end.")] = 0.05
     value_weight: _ValueWeight = 0.5
     most_gradient: _Gradient = 0.5
+    critic_first: Annotated[
+        Share,
+        says("The share of the decisions, the first ones, that the critic alone learns from."),
+    ] = 0.0
+    critic_rate: Annotated[
+        AboveNothing, says("The learning rate of a critic with layers of its own, times the other.")
+    ] = 1.0
     average: Annotated[
         float,
         says("What the averaged weights, the player, keep of themselves at each step.", ge=0, lt=1),
@@ -129,6 +136,12 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
             yield Idle(
                 ("attention_layers", "attention_heads", "attention_width"),
                 f"network is {self.network!r}; give network=attention, or leave it out",
+            )
+        if self.critic == "shared":
+            yield Idle(
+                ("critic_first", "critic_rate"),
+                "critic is 'shared', so policy and critic learn together; give it layers of its "
+                "own, or leave it out",
             )
         if not self.pool_games:
             yield Idle(

@@ -166,6 +166,8 @@ def training(plan: Plan, rules: Rules) -> Settings:
         "init": _init(rules), "layers": list(_LAYERS), "decisions": plan.decisions,
         "reward": "win" if rules.pay == "win" else "points", "horizon": "auto",
         "opponents": [plan.agent], "pool_games": 1.0, "pool_size": 0, "seed": plan.seed,
+        # A critic that was made for other games misleads a policy that begins well.
+        "critic_first": 0.1, "critic_rate": 2.0,
         "games": 1024, "minibatch": 1024, "learning_rate": 5e-4,
         "entropy": 0.01, "entropy_end": 0.001,
         "measure_every": each, "save_every": each, "yardsticks": [plan.agent],

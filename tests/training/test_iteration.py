@@ -366,6 +366,34 @@ def test_a_pull_keeps_the_policy_near_its_average() -> None:
     assert apart[20.0] < 0.5 * apart[0.0]
 
 
+def moved(before: Weights, trainer: PPO) -> dict[bool, float]:
+    """How far the furthest weight of the policy went, and of its critic."""
+    found = {False: 0.0, True: 0.0}
+    for name, each in weights_of(trainer.network).items():
+        of_critic = name.startswith(("critic", "value"))
+        found[of_critic] = max(found[of_critic], float(np.abs(each - before[name]).max()))
+    return found
+
+
+def test_a_critic_may_learn_before_the_policy_moves() -> None:
+    trainer = PPO(settings(decisions=480, critic_first=0.5))
+    while trainer.decisions < 480:
+        first, before = trainer.decisions < 240, weights_of(trainer.network)
+        trainer.iterate()
+        went = moved(before, trainer)
+        assert went[True] > 0
+        assert (went[False] == 0) is first
+
+
+def test_a_critic_may_learn_faster_than_the_policy() -> None:
+    """Adam's first step has the length of the rate."""
+    for times in (1.0, 0.25):
+        trainer = PPO(settings(epochs=1, minibatch=240, clip=0.2, critic_rate=times))
+        before = weights_of(trainer.network)
+        trainer.iterate()
+        assert moved(before, trainer) == pytest.approx({False: 0.05, True: 0.05 * times}, rel=0.02)
+
+
 def test_rates_fall_along_the_way_and_end_where_they_should() -> None:
     trainer = PPO(settings(decisions=480))
     told = []
