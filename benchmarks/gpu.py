@@ -83,6 +83,13 @@ def _random_play_of_host() -> Row:
     return Row(f"the same on the host's {threads} threads", speed / 1e9, "G card plays/s")
 
 
+def _shown(games: Batch) -> tuple[Any, ...]:
+    """What a step writes: what is shown, as it stands now, and what it pays and ends."""
+    empty = games.place.empty
+    shown = games.show(games.all, seats := games.turns())
+    return (*shown, seats, empty((games.n, 2), np.float32), empty(games.n, np.bool_))
+
+
 def _steps(size: int, horizon: str = "hand") -> Row:
     """Steps of so many games, with random legal actions that are drawn on the device."""
     from german_whist.engine.cuda_kernels import random_actions_of_all
@@ -90,9 +97,7 @@ def _steps(size: int, horizon: str = "hand") -> Row:
     options = options_from("classic", horizon=horizon, layout="trump-first")
     games = Batch(options, size, device="cuda")
     games.start(1)
-    shown = *games.rows(size), games.turns()
-    games.show(games.all, shown[2], out=shown[:2])
-    told = games.place.empty((size, 2), np.float32), games.place.empty(size, np.bool_)
+    shown = _shown(games)
     actions = games.place.empty(size, np.int64)
     steps = max(26, min(520, 2**24 // size))
 
@@ -100,13 +105,12 @@ def _steps(size: int, horizon: str = "hand") -> Row:
         for step in range(steps):
             games.run(size, random_actions_of_all, np.uint64(step), actions)
             games.step(games.all, games.checked_actions(actions), *shown)
-            games.told(*told)
         return float(steps * size)
 
     speed = rate(_synchronised(work), 3)
     games.check()
     # Records are read and written, what is shown is written.
-    written = sum(each.nbytes for each in (*shown, *told)) / size
+    written = sum(each.nbytes for each in shown) / size
     moved = written + 2 * (GAME.itemsize + RESULT.itemsize)
     target = 200 if size == TARGET_SIZE and horizon == "hand" else None
     note = f"{moved:.0f} bytes a step, {moved * speed / 1e9:.0f} GB/s"
@@ -122,8 +126,7 @@ def _steps_of_host() -> Row:
     size, threads = 2**16, usable_threads()
     games = Batch(options_from("classic", layout="trump-first"), size, threads)
     games.start(1)
-    rows, seats = games.rows(size), games.turns()
-    games.show(games.all, seats, out=rows)
+    shown = _shown(games)
     chance = np.random.default_rng(0)
 
     def work() -> float:
@@ -131,9 +134,9 @@ def _steps_of_host() -> Row:
 
         spent, steps = 0.0, 26
         for _ in range(steps):
-            chosen = (rows[1] * chance.random(rows[1].shape, np.float32)).argmax(axis=1)
+            chosen = (shown[1] * chance.random(shown[1].shape, np.float32)).argmax(axis=1)
             began = time.perf_counter()
-            games.step(games.all, chosen, rows[0], rows[1], seats)
+            games.step(games.all, chosen, *shown)
             spent += time.perf_counter() - began
         return size * steps / spent
 

@@ -26,7 +26,6 @@ from .episodes import (
     rest_all,
     show_all,
     step_all,
-    told_of_all,
     turns_of_all,
 )
 from .game import Game, IllegalAction
@@ -267,18 +266,22 @@ class Batch:
         observations: Array,
         masks: Array,
         seats: Array,
+        rewards: Array,
+        ended: Array,
         *,
         anew: bool = True,
     ) -> None:
         """Play an action in each of these games, as shown, and show it to whoever is to move next.
 
-        Their rows of `observations`, `masks` and `seats` are written; what was paid and
-        what came of it is in `rewards` and `led_to`. With `anew` a hand that is over is
-        followed by the next deal.
+        Their rows of `observations`, `masks` and `seats` are written, and what the step paid each
+        seat and where an episode ended; what came of it is in `led_to`. With `anew` a hand that is
+        over is followed by the next deal.
         """
         if len(indices) != self.n:
             self.run(self.n, rest_all, each=LOOK)
-        shown = anew, observations.reshape(self.n, self._width), masks, seats
+            for each in (rewards, ended):
+                self.place.write(each, 0)
+        shown = anew, observations.reshape(self.n, self._width), masks, seats, rewards, ended
         if self.run(len(indices), step_all, indices, actions, False, *shown) and self._endings:
             endings, best = self._best_in_endings(indices)
             self.run(len(endings), step_all, endings, best, True, *shown)
@@ -405,10 +408,6 @@ class Batch:
             masks,
         )
         return observations, masks
-
-    def told(self, rewards: Any, ended: Any) -> None:
-        """Write what the last step paid each seat of each game, and where an episode ended."""
-        self.run(self.n, told_of_all, rewards, ended, each=LOOK)
 
     def turns(self) -> Array:
         """The seat to move in each game."""

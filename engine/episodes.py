@@ -334,14 +334,16 @@ def step_all(
     observations: np.ndarray,
     masks: np.ndarray,
     seats: np.ndarray,
+    rewards: np.ndarray,
+    ended: np.ndarray,
     part: int,
     start: int,
     stop: int,
 ) -> int:
     """Play an action, as it was shown, in each game of `indices`, and show it to the next to move.
 
-    What is shown goes to the rows of these games. With `anew` a hand that is over is
-    followed by the next. Returns how many have come to an ending that is to be closed:
+    What is shown, was paid and ended goes to the rows of these games. With `anew` a hand that
+    is over is followed by the next. Returns how many have come to an ending that is to be closed:
     by this function once more, `closing`, with the leader's tricks in place of actions.
     """
     plan, stream = row(board.plan, 0), board.streams[part]
@@ -364,6 +366,9 @@ def step_all(
             if led_to == ENDING:
                 endings += 1
                 continue
+        rewards[index, 0] = result.paid[0]
+        rewards[index, 1] = result.paid[1]
+        ended[index] = led_to >= ENDED
         if led_to != GOES_ON and anew:
             deal_on(plan, game, len(board.games), stream)
         seat = np.int64(game.turn)
@@ -432,17 +437,4 @@ def turns_of_all(board: Board, seats: np.ndarray, part: int, start: int, stop: i
     """The seat to move in each game."""
     for index in range(start, stop):
         seats[index] = row(board.games, index).turn
-    return 0
-
-
-@jit
-def told_of_all(
-    board: Board, rewards: np.ndarray, ended: np.ndarray, part: int, start: int, stop: int
-) -> int:
-    """What each game has just paid, and whether its episode ended."""
-    for index in range(start, stop):
-        result = row(board.results, index)
-        rewards[index, 0] = result.paid[0]
-        rewards[index, 1] = result.paid[1]
-        ended[index] = board.led_to[index] >= ENDED
     return 0

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .batch import Array, Batch, actions_in, checked_count
 from .cards import CARDS, CARDS_IN_ALL
 from .compiled import warm_up
-from .episodes import ENDED, GOES_ON
+from .episodes import GOES_ON
 from .game import Game, IllegalAction
 from .options import GameOptions, Options, RulesLike, named_options, options_from
 from .rules import Match, Rules
@@ -108,8 +108,11 @@ class Games:
         """Play one action in every game, or in those of `indices`; all or none are played."""
         where = self._batch.all if indices is None else self._checked_indices(indices)
         chosen = self._checked_actions(actions, where)
-        self._batch.step(where, chosen, *self._buffers[:3], anew=self.deal_anew)
-        self._tell()
+        observations, masks, seats, rewards, hand_over, over = self._buffers
+        self._batch.step(
+            where, chosen, observations, masks, seats, rewards, over, anew=self.deal_anew
+        )
+        np.not_equal(self._batch.led_to, GOES_ON, out=hand_over)
         return self.look(copy=copy)
 
     def deal_again(self, indices: Array) -> None:
@@ -122,18 +125,11 @@ class Games:
 
     def _show(self, where: Array) -> None:
         """Show these games, in which nothing has just ended."""
-        observations, masks, seats = self._buffers[:3]
+        observations, masks, seats, *told = self._buffers
         seats[where] = self.records["turn"][where]
         observations[where], masks[where] = self._batch.show(where, seats)
-        self._batch.rewards[where], self._batch.led_to[where] = 0, GOES_ON
-        self._tell()
-
-    def _tell(self) -> None:
-        """Tell what the last step has paid and ended."""
-        _, _, _, rewards, hand_over, over = self._buffers
-        rewards[:] = self._batch.rewards
-        np.not_equal(self._batch.led_to, GOES_ON, out=hand_over)
-        np.greater_equal(self._batch.led_to, ENDED, out=over)
+        for each in told:
+            each[where] = 0
 
     # -- looking closer, and keeping
 

@@ -6,6 +6,7 @@ that there is one batch, wherever its games are.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -40,6 +41,9 @@ class Room(NamedTuple):
 
 
 MOST_NUMBERS = 64
+LARGE = 1 << 25
+"""From so many bytes on, memory that is asked for comes from the system, which clears all of it:
+that took longer than playing and showing the games it was for."""
 
 
 class Place(Protocol):
@@ -90,20 +94,37 @@ class Place(Protocol):
         ...
 
 
+class _Lent:
+    """Memory for an array, which goes back when neither it nor a part of it is held any more."""
+
+    def __init__(self, memory: Array, returned: deque[Array]) -> None:
+        self.__array_interface__ = memory.__array_interface__
+        self._memory, self._returned = memory, returned
+
+    def __del__(self) -> None:
+        self._returned.append(self._memory)
+
+
 class Host(Threads):
     """This process: arrays of NumPy, and threads."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self._room: Room | None = None
+        self._returned: dict[Any, deque[Array]] = {}
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Fresh zeros."""
         return np.zeros(shape, kind)
 
     def empty(self, shape: Any, kind: Any) -> Array:
-        """Fresh room."""
-        return np.empty(shape, kind)
+        """Room that nobody holds."""
+        returned = self._returned.get((shape, kind))
+        memory = returned.pop() if returned else np.empty(shape, kind)
+        if memory.nbytes < LARGE:
+            return memory
+        returned = self._returned.setdefault((shape, kind), deque(maxlen=2))
+        return np.asarray(_Lent(memory, returned))
 
     def keep(self, array: Array) -> Array:
         """The array itself."""

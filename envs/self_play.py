@@ -134,8 +134,7 @@ class SelfPlayEnv:
         batch = self.batch
         chosen = batch.checked_actions(actions)
         now = self._round or self._room()
-        batch.step(batch.all, chosen, now.observations, now.masks, now.seats)
-        batch.told(now.rewards, now.ended)
+        batch.step(batch.all, chosen, *now)
         self._reset = None
         return now
 

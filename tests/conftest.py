@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
 
-from german_whist.engine import threads
+from german_whist.engine import places, threads
 from german_whist.engine.compiled import COMPILED, machine_code_folder
 from german_whist.engine.files import locked
 
@@ -29,6 +29,8 @@ settings.load_profile("whist")
 
 # Few games are shared out among threads as many are.
 threads.LEAST = 1
+# What they show lies in memory that was lent before, as what many games show does.
+places.LARGE = 1000
 
 if COMPILED:
     from german_whist.engine.dispatch import Compiled

@@ -31,6 +31,12 @@ fetched = Device().fetched
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 
 
+def shown_of(batch: Batch) -> tuple[Any, ...]:
+    """Room for what a step shows, with the seats to move, and for what it paid and ended."""
+    zeros = batch.place.zeros
+    return (*batch.rows(N), batch.turns(), zeros((N, 2), np.float32), zeros(N, np.bool_))
+
+
 def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
     """Play the same on both to a few steps after an end, and see that all is always the same."""
     chosen = options_from(rules, **options)
@@ -39,11 +45,10 @@ def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
         there.gpu.knows_all = False
     here.start(5)
     there.start(5)
-    shown, far_shown = [(*batch.rows(N), batch.turns()) for batch in (here, there)]
+    shown, far_shown = [shown_of(batch) for batch in (here, there)]
     here.show(here.all, shown[2], out=shown[:2])
     there.show(there.all, far_shown[2], out=far_shown[:2])
-    empty = there.place.empty
-    actions, rewards, ended = empty(N, np.int64), empty((N, 2), np.float32), empty(N, np.bool_)
+    actions = there.place.empty(N, np.int64)
     last = 400
     for step in range(last):
         assert (fetched(there.records) == here.records).all(), (rules, step)
@@ -57,9 +62,8 @@ def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
             assert chosen_here[index] == allowed[below(stream, len(allowed))]
         here.step(here.all, chosen_here, *shown)
         there.step(there.all, there.checked_actions(actions), *far_shown)
-        there.told(rewards, ended)
-        assert (fetched(rewards) == here.rewards).all(), (rules, step)
-        over = fetched(ended)
+        assert (shown[3] == here.rewards).all(), (rules, step)
+        over = shown[4]
         assert (over == (here.led_to >= ENDED)).all(), (rules, step)
         assert (fetched(there.results) == here.results)[over].all(), (rules, step)
         if over.any():

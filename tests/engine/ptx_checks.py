@@ -40,16 +40,16 @@ BOARD = types.NamedTuple(
 )  # fmt: skip
 NUMBERS, PLACES = array("i8"), array("i8")
 SHOWN = array("i1", 2), array("i1", 2), array("u1")
+TOLD = array("f4", 2), array("?")
 TAKES = {
     episodes.begin_all: (PLACES, array("u8")),
     episodes.deal_all: (PLACES,),
     episodes.play_all: (PLACES, NUMBERS, types.boolean),
-    episodes.step_all: (PLACES, NUMBERS, types.boolean, types.boolean, *SHOWN),
+    episodes.step_all: (PLACES, NUMBERS, types.boolean, types.boolean, *SHOWN, *TOLD),
     episodes.close_all: (PLACES, NUMBERS),
     episodes.show_all: (PLACES, array("u1"), array("u1", 2), array("u8"), *SHOWN[:2]),
     episodes.rest_all: (),
     episodes.turns_of_all: (array("u1"),),
-    episodes.told_of_all: (array("f4", 2), array("?")),
     kernels.refuse_all: (NUMBERS, NUMBERS, array("u1")),
     kernels.look_up_all: (PLACES, typeof(no_tables()), NUMBERS),
     kernels.random_actions_of_all: (types.uint64, NUMBERS),

@@ -20,6 +20,7 @@ from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.games import Games, Step
 from german_whist.engine.history import DEALT, DRAWN, SCORE, histories, history_rows
 from german_whist.engine.layout import LAYOUT, layout_of
+from german_whist.engine.places import Host
 from german_whist.engine.rules import Match
 from plain_whist import NAMED, PlainGame, PlainMatch
 from support import (
@@ -392,6 +393,17 @@ def test_buffers_are_the_same_arrays_at_every_step() -> None:
         for first, second, copied in zip(step, now, other, strict=True):
             assert first is second
             assert np.array_equal(first, copied)
+
+
+def test_room_is_lent_anew_once_neither_it_nor_a_part_of_it_is_held() -> None:
+    host = Host()
+    room = host.empty((40, 30), np.int8)
+    where, part = room.ctypes.data, room[3:5].T
+    del room
+    assert host.empty((40, 30), np.int8).ctypes.data != where
+    del part
+    assert host.empty((30, 40), np.int8).ctypes.data != where
+    assert host.empty((40, 30), np.int8).ctypes.data == where
 
 
 def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
