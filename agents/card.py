@@ -21,6 +21,7 @@ FORMAT = 1
 HIDDEN_SIZE = 4 * CARDS_IN_ALL
 
 Kind = Literal["mlp", "attention"]
+Table = Literal["table"]
 Ranks = Literal["closed", "real"]
 LayoutName = Literal["raw", "trump-first"]
 Horizon = Literal["hand", "foreplay", "match", "auto"]
@@ -74,9 +75,9 @@ class AttentionSize(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """What a network reads, and how large it is."""
+    """What a network reads, and how large it is; or that a table is there in its place."""
 
-    kind: Kind
+    kind: Kind | Table
     inputs: tuple[Place, ...]
     """The places of the observation that it reads."""
     layers: tuple[Size, ...]
@@ -87,6 +88,8 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     """The places of `RULE_LAYOUT` that tell its rule sets apart, read behind the observation's."""
     critic: Critic | None = None
     """The critic whose weights are there as well, to train on with; players do without."""
+    cells: Count = 0
+    """Of a table: how many numbers it has."""
 
     def __post_init__(self) -> None:
         for what, places in (("observation", self.inputs), ("rules", self.rule_features)):
@@ -100,6 +103,11 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
             raise ValueError(
                 f"the network is of the kind {self.kind!r}: attention has to be told of one of "
                 "the kind 'attention', and of no other"
+            )
+        if (self.kind == "table") != (self.cells > 0):
+            raise ValueError(
+                f"the network is of the kind {self.kind!r} and has {self.cells:,} cells: a table "
+                "has some, and nothing else has"
             )
 
 

@@ -252,6 +252,9 @@ def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None
 
 def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Shape]]:
     """The names and shapes of all weights that a card speaks of."""
+    if network.kind == "table":
+        yield "cells", (network.cells,)
+        return
     seen, size = len(network.inputs) + len(network.rule_features), network.attention
     if size is not None:
         for name, shape in _attention_parts(seen, size.layers, size.width):

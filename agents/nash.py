@@ -10,40 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.bits import ONE
 from ..engine.compiled import jit, warm_up
-from ..engine.play import row
 from ..engine.rules import Match, Rules
 from ..engine.streams import fraction
-from ..engine.view import legal_in_view
 from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import CheckpointError
 from .endgame import EndgamePlayer
-from .solved.path import NO_CELL, cells_of_view, paths_of
+from .solved.path import paths_of
 from .solved.strategy import find_strategy, read_strategy
 from .solved.tree import public_tree, why_not
-
-
-@jit
-def _write_probabilities(
-    rules: np.ndarray, paths: Any, strategy: np.ndarray, views: np.ndarray, out: np.ndarray
-) -> None:
-    """What the strategy plays in each view; any legal card where it says nothing."""
-    cells = np.empty(out.shape[1], np.int64)
-    for index in range(len(views)):
-        cells_of_view(paths, row(views, index), cells)
-        total = 0.0
-        for card in range(len(cells)):
-            weight = 0.0 if cells[card] == NO_CELL else np.float64(strategy[cells[card]])
-            out[index, card] = weight
-            total += weight
-        if total == 0:
-            legal = legal_in_view(row(rules, 0), row(views, index))
-            for card in range(len(cells)):
-                out[index, card] = np.float64((legal >> np.uint64(card)) & ONE)
-                total += out[index, card]
-        for card in range(len(cells)):
-            out[index, card] /= total
+from .tabular import write_shares
 
 
 @jit
@@ -99,7 +75,7 @@ class NashAgent(Agent):
     def probabilities(self, views: Array) -> Array:
         """`(n, actions)`: with what probability it plays each action."""
         found = np.zeros((len(views), self.rules.actions))
-        _write_probabilities(self.record, self._paths, self._cells, views, found)
+        write_shares(self.record, self._paths, self._cells, views, found)
         best = np.full(len(views), -1)
         self._endgame.improve(views, best)
         solved = np.flatnonzero(best >= 0)

@@ -33,6 +33,7 @@ from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
 from .layers import forward, new_hidden
 from .policies import read_words
+from .tabular import TablePolicy
 
 # -- the network
 
@@ -203,8 +204,8 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
     card, network = checkpoint.card, checkpoint.card.network
     if network.kind != "mlp":
         raise CannotPlay(
-            f"{checkpoint.path}: its network is of the kind {network.kind!r}, which reads the "
-            "events of a hand; what is wanted is one of the kind 'mlp', which reads one observation"
+            f"{checkpoint.path}: its network is of the kind {network.kind!r}; what is wanted is "
+            "one of the kind 'mlp', which reads one observation"
         )
     names = [*(f"hidden.{k}" for k in range(len(network.layers))), "policy"]
     parts = [
@@ -221,8 +222,13 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
     )
 
 
-def _history_policy(checkpoint: Checkpoint) -> Any:
-    """The policy of a checkpoint that torch plays."""
+def _policy_of(checkpoint: Checkpoint) -> Any:
+    """The policy of a checkpoint."""
+    kind = checkpoint.card.network.kind
+    if kind == "mlp":
+        return policy_net(checkpoint)
+    if kind == "table":
+        return TablePolicy(checkpoint)
     try:
         from .attention import HistoryPolicy
     except ImportError as error:
@@ -236,7 +242,10 @@ def _history_policy(checkpoint: Checkpoint) -> Any:
 
 
 class NetworkAgent(Agent):
-    """Plays what a trained network finds most likely, or samples from it; endings exactly."""
+    """Plays what a trained network finds most likely, or samples from it; endings exactly.
+
+    A table, which is an average of many strategies, is sampled from unless it is to be greedy.
+    """
 
     def __init__(
         self,
@@ -251,14 +260,15 @@ class NetworkAgent(Agent):
         if source == "":
             raise ValueError("network is the player of a checkpoint: write network:PATH")
         self.name = name or str(source.path if isinstance(source, Checkpoint) else source)
-        told = read_words(words, "a network")
-        self.sample, exact = told["sample"], told["exact"]
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
         checkpoint = checkpoint_for(checkpoint, self.rules, self.name)
         self.card = checkpoint.card
         kind = checkpoint.card.network.kind
-        self.policy = policy_net(checkpoint) if kind == "mlp" else _history_policy(checkpoint)
-        self.reads_tricks = kind != "mlp"
+        usual = ("sample",) if kind == "table" else ()
+        told = read_words((*usual, *words), "a network")
+        self.sample, exact = told["sample"], told["exact"]
+        self.policy = _policy_of(checkpoint)
+        self.reads_tricks, self.reads_draws = kind != "mlp", kind != "table"
         endgame = EndgamePlayer(self.rules)
         if not exact and endgame.perfect and checkpoint.card.horizon == "foreplay":
             raise CannotPlay(

@@ -165,9 +165,8 @@ def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported
     kind = checkpoint.card.network.kind
     if kind != "mlp":
         raise ValueError(
-            f"{checkpoint.path}: its network is of the kind {kind!r}, which reads the events of a "
-            "hand as well; only networks of the kind 'mlp', which read one observation, are "
-            "written as ONNX"
+            f"{checkpoint.path}: its network is of the kind {kind!r}; only networks of the kind "
+            "'mlp', which read one observation, are written as ONNX"
         )
     wanted, *others = checkpoint.rules if rules is None else [rules_wanted(rules)]
     if others:
@@ -187,6 +186,11 @@ def export_half(source: str | Path, target: Path) -> int:
     checkpoint = read_checkpoint(source)
     if target.resolve() == checkpoint.path.resolve():
         raise ValueError(f"{target} is the checkpoint itself: name another file")
+    if checkpoint.card.network.kind == "table":
+        raise ValueError(
+            f"{checkpoint.path}: is a table, whose smallest numbers half precision does not hold: "
+            "pass its two files on as they are"
+        )
     alone = policy_alone(checkpoint)
     with np.errstate(over="ignore"):
         weights = {name: each.astype(np.float16) for name, each in alone.weights.items()}

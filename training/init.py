@@ -126,6 +126,8 @@ def _layouts_apart(settings: Settings, card: Card) -> list[str]:
 def _networks_apart(network: NetworkCard, card: Card) -> list[str]:
     """How the network of a checkpoint differs from one that is to have its weights."""
     theirs, different = card.network, []
+    if theirs.kind == "table":
+        return ["is a table, whose numbers fit no network"]
     for name, setting in (("kind", "network"), ("layers", "layers"), ("ranks", "ranks")):
         there, here = (getattr(each, name) for each in (theirs, network))
         if there != here:

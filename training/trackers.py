@@ -42,7 +42,7 @@ class TensorBoard(Tracker):
 
     def on_start(self, run: Watched) -> None:
         """Open the file; a trainer with curves of its own (`watch`) writes to it as well."""
-        if find_spec("tensorboard") is None:
+        if find_spec("tensorboard") is None or find_spec("torch") is None:  # torch writes for it
             run.say(MISSING)
             return
         from torch.utils.tensorboard import SummaryWriter  # pyright: ignore

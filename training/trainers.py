@@ -1,4 +1,4 @@
-"""Trainers by name: `ppo`, `mmd`, `nfsp`, `sb3`, or `package.module:object`.
+"""Trainers by name: `ppo`, `mmd`, `nfsp`, `cfr`, `sb3`, or `package.module:object`.
 
 A trainer is named in settings as `trainer: my_module:MyTrainer`; other packages add names
 through the entry-point group `german_whist.trainers`.
@@ -26,6 +26,7 @@ def _own(name: str, trainer: str, settings: str, about: str) -> None:
 _own("ppo", "ppo:PPO", "ppo_settings:PPOSettings", "self-play in which both seats learn")
 _own("mmd", "mmd:MMD", "ppo_settings:MMDSettings", "magnetic mirror descent by self-play")
 _own("nfsp", "nfsp:NFSP", "ppo_settings:NFSPSettings", "neural fictitious self-play")
+_own("cfr", "cfr:CFR", "cfr:CFRSettings", "regret minimisation in a table, on small decks")
 _own("sb3", "sb3:SB3Trainer", "ppo_settings:SB3Settings", "MaskablePPO of sb3-contrib")
 
 

@@ -15,12 +15,13 @@ from german_whist.training.exploit import exploit
 from german_whist.training.memory import Memory
 
 SMALL = [
-    *("rules=2x4-h2", "layers=[32]", "threads=1", "yardsticks=[]", "final_yardsticks=[]"),
+    *("rules=2x4-h2", "threads=1", "yardsticks=[]", "final_yardsticks=[]"),
     *("measuring=here", "measure_every=10_000_000", "device=cpu", "final_hands=20"),
 ]
 OWN = {
-    "mmd": ["games=256", "minibatch=256", "learning_rate=0.003"],
-    "nfsp": ["games=128", "update_every=32", "anticipation=0.2"],
+    "mmd": ["layers=[32]", "games=256", "minibatch=256", "learning_rate=0.003"],
+    "nfsp": ["layers=[32]", "games=128", "update_every=32", "anticipation=0.2"],
+    "cfr": [],
 }
 
 
@@ -43,7 +44,7 @@ def test_it_goes_on_to_the_same_weights(trainer: str, tmp_path: Path) -> None:
     steady = {
         "mmd": ["learning_rate_end=0.003", "entropy=0.05", "entropy_end=0.05"],
         "nfsp": ["exploration=0.0"],
-    }[trainer]
+    }.get(trainer, [])
     whole, run = str(tmp_path / "whole"), str(tmp_path / "run")
     train(trainer, *steady, "decisions=4096", "--run", whole)
     train(trainer, *steady, "decisions=2048", "--run", run)

@@ -108,7 +108,7 @@ def test_the_command_of_its_settings_gives_the_same_settings() -> None:
         ("pppo", "'pppo' is not a trainer; did you mean 'ppo'?"),
         (
             "nothing",
-            "there are ppo, mmd, nfsp, sb3; trainers of your own are named as module:object",
+            "there are ppo, mmd, nfsp, cfr, sb3; trainers of your own are named as module:object",
         ),
         ("reinforce:Reinforc", "reinforce has no 'Reinforc'; did you mean 'Reinforce'"),
         ("no_such:Thing", "module no_such can not be imported"),
@@ -129,13 +129,15 @@ def test_trainers_are_found_by_name() -> None:
         TRAINERS.add("ppo", "json:loads")
 
 
-def test_settings_are_shown_without_torch() -> None:
+def test_settings_are_shown_without_torch_and_tables_need_none() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from german_whist.cli import main\n"
         "assert main(['train', 'quick', '--show']) == 0\n"
         "assert main(['train', 'quick']) == 2\n"
         "assert main(['study', 'quick']) == 2\n"
+        "cfr = ['trainer=cfr', 'decisions=100', 'yardsticks=[]', 'final_hands=2']\n"
+        "assert main(['train', *cfr]) == 0\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

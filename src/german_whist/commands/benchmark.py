@@ -1,8 +1,8 @@
 # pyright: strict
 """Train several algorithms on several games with several seeds each, and lay them side by side.
 
-BENCHMARK is a name (`small`) or a YAML file. The same command goes on with what was broken off;
-its folder holds every run, the page benchmark.md and its curves.
+BENCHMARK is a name (`small`, `full`) or a YAML file. The same command goes on with what was broken
+off; its folder holds every run, the page benchmark.md and its curves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("benchmark", metavar="BENCHMARK", help="`small`, or a YAML file")
+    parser.add_argument("benchmark", metavar="BENCHMARK", help="`small`, `full`, or a YAML file")
     parser.add_argument(
         "--folder", type=Path, metavar="FOLDER", help="where (runs/benchmark-BENCHMARK)"
     )

@@ -1,0 +1,144 @@
+"""Regret minimisation on sampled hands: what is drawn is on average what the whole tree says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint
+from german_whist.agents.registry import make_agent
+from german_whist.cli import main
+from german_whist.engine.rules import load_rules
+from german_whist.training.cfr import CFR, CFRSettings, _walk_many
+from german_whist.training.equilibrium.walk import LEARN
+from german_whist.training.equilibrium.walker import Walker
+from german_whist.training.exploit import exploit
+
+DECK = "2x4-h2"
+TINY: list[dict[str, Any]] = [
+    {"name": "high", "suits": 2, "ranks": 3, "hand": 2},
+    {"name": "low", "suits": 2, "ranks": 3, "hand": 2, "contract": "low"},
+    {"name": "all", "suits": 2, "ranks": 3, "hand": 2, "counts": "all", "pay": "margin"},
+]
+QUICK = ["yardsticks=[]", "final_hands=2", "measure_hands=2", "measure_every=10_000_000"]
+
+
+def train(run: Path, *words: str) -> None:
+    assert main(["train", "trainer=cfr", *QUICK, *words, "--run", str(run)]) == 0
+
+
+def exploitability(player: str, deck: str = DECK) -> float:
+    return exploit(make_agent(player, deck), deck).exploitability
+
+
+@pytest.mark.parametrize("rules", TINY, ids=[each["name"] for each in TINY])
+def test_regrets_of_drawn_hands_are_on_average_those_of_all(rules: dict[str, Any]) -> None:
+    """The walk in vectors of `solve` tells what every hand together adds to a strategy's regrets.
+
+    Both begin with the same regrets, so far above nothing there that none is cut off.
+    """
+    trainer = CFR(CFRSettings(rules=rules, reward="points", weighing=0.0))
+    desk, walker = trainer.desk, Walker(load_rules(rules), 1)
+    held = np.random.default_rng(1).uniform(1, 2, len(desk.regrets)).astype(np.float32)
+    deals = walker.tree.roots * walker.tree.deals
+    exact = held * np.float32(8 * deals)
+    before, sums = exact.copy(), np.zeros(len(held), np.float32)
+    for player in range(2):
+        walker.walk(player, LEARN, sums, exact, 1.0)
+    exact = (exact - before) / deals
+    drawn, hands = np.zeros(len(held)), 60_000
+    for number in range(hands):
+        desk.regrets[:] = held
+        _walk_many(desk, number, 1, 0.0, np.zeros(2))
+        drawn += desk.regrets - held
+    drawn *= 2 / hands  # each player walks in every second hand
+    assert np.abs(exact).max() > 0.01
+    assert np.linalg.norm(drawn - exact) < 0.1 * np.linalg.norm(exact)
+
+
+def test_the_average_comes_to_the_equilibrium(tmp_path: Path) -> None:
+    """And so closely that the value of the game is known to a thousandth."""
+    train(tmp_path / "run", "decisions=2_000_000", "iteration=500_000")
+    found = exploit(make_agent(str(tmp_path / "run"), DECK), DECK)
+    assert found.exploitability < 0.003
+    assert found.own == pytest.approx(0.06052, abs=0.004)
+    assert exploitability(f"{tmp_path / 'run'},greedy") < 0.05
+
+
+def test_the_seed_decides_all_and_iterations_nothing(tmp_path: Path) -> None:
+    runs = {"one": ["seed=1"], "cut": ["seed=1", "iteration=1_000"], "two": ["seed=2"]}
+    found = {}
+    for name, words in runs.items():
+        train(tmp_path / name, *words, "decisions=20_000", "iteration=20_000")
+        found[name] = read_checkpoint(tmp_path / name)
+    assert found["one"].card.network.cells == len(found["one"].weights["cells"]) > 20_000
+    # An iteration is some decisions longer than it was to be, so hands are cut off elsewhere.
+    first, cut, second = (found[name].weights["cells"] for name in runs)
+    assert np.array_equal(first, cut)
+    assert not np.array_equal(first, second)
+
+
+def test_a_checkpoint_plays_wherever_agents_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(tmp_path / "run")
+    train(tmp_path / "run", "decisions=300_000")
+    assert main(["evaluate", run, "--against", "nash", "--rules", "2x5-h3"]) == 2
+    assert f"{run} plays 2x4-h2, and not 2x5-h3" in capsys.readouterr().err
+    assert main(["evaluate", run, "--against", "nash", "--rules", DECK, "--hands", "20"]) == 0
+    for words, told in (
+        (["export", run, "-o", str(tmp_path / "x.onnx")], "its network is of the kind 'table'"),
+        (["export", run, "-o", str(tmp_path / "x.safetensors")], "is a table, whose smallest"),
+        (["train", "tiny", f"init={run}"], "is a table, whose numbers fit no network"),
+        (["evaluate", f"thinker:4,policy={run}", "--against", "nash", "--rules", DECK], "table"),
+    ):
+        assert main(words) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_a_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    train(tmp_path / "run", "decisions=1_000")
+    found = read_checkpoint(tmp_path / "run")
+    cells = found.weights["cells"]
+    for name, wrong, told in (
+        ("short", cells[:-1], "cells, and 2x4-h2 has"),
+        ("below", cells - 1, "a weight is below 0"),
+    ):
+        network = msgspec.structs.replace(found.card.network, cells=len(wrong))
+        card = msgspec.structs.replace(found.card, network=network)
+        path = write_checkpoint(tmp_path / name, {"cells": wrong}, card)
+        with pytest.raises(ValueError, match=told):
+            make_agent(str(path), DECK)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["rules=classic"], "have a deck of 52 cards, too many for a table: 2x4-h2, 2x5-h3"),
+        (["rules=2x6-h3"], "245,407,770 numbers for 2x6-h3, and 20,000,000 are the most"),
+        (["rules=draft", "horizon=auto"], "cfr learns a table, and the rules draft"),
+        (["rules={suits: 2, ranks: 4, hand: 2, race: 2}", "horizon=auto"], "are a race"),
+        (["horizon=hand"], "cfr takes endings for what they are worth"),
+        (["weighing=3"], "weighing is 3.0: it has to be a number of at least 0 and at most 2"),
+        (["init=champion"], "init is 'champion' and has no effect: cfr learns a table"),
+        (["precision=mixed"], "precision is 'mixed' and has no effect"),
+        (["layers=[64]"], "'layers' is not a setting of the cfr trainer"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "trainer=cfr", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_run_under_way_keeps_how_hands_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(tmp_path / "run", "decisions=1_000")
+    assert main(["train", "--resume", str(tmp_path / "run"), "weighing=1"]) == 2
+    assert "weighing is 2.0 in this run and can not become 1" in capsys.readouterr().err
