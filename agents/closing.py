@@ -61,7 +61,7 @@ def closed_actions(actions: np.uint64, shown: np.ndarray) -> np.uint64:
 
 
 @jit
-def _gather_one(
+def _gather(
     observations: np.ndarray,
     masks: np.ndarray,
     inputs: np.ndarray,
@@ -70,19 +70,21 @@ def _gather_one(
     masks_out: np.ndarray,
     shown: np.ndarray,
     observation: np.ndarray,
-    index: int,
+    start: int,
+    stop: int,
 ) -> None:
-    for k in range(observations.shape[1]):
-        observation[k] = observations[index, k]
-    if closed:
-        close_ranks(observation, shown[index])
-    else:
-        keep_ranks(shown[index])
-    for k in range(len(inputs)):
-        out[index, k] = observation[inputs[k]]
-    for place in range(masks.shape[1]):
-        action = shown[index, place]
-        masks_out[index, place] = masks[index, action] if action >= 0 else 0
+    for index in range(start, stop):
+        for k in range(observations.shape[1]):
+            observation[k] = observations[index, k]
+        if closed:
+            close_ranks(observation, shown[index])
+        else:
+            keep_ranks(shown[index])
+        for k in range(len(inputs)):
+            out[index, k] = observation[inputs[k]]
+        for place in range(masks.shape[1]):
+            action = shown[index, place]
+            masks_out[index, place] = masks[index, action] if action >= 0 else 0
 
 
 @jit
@@ -99,9 +101,8 @@ def gather(
 
     `shown` becomes the action that stands in each of the network's places, -1 for none.
     """
-    observation = np.empty(observations.shape[1], np.int8)
-    for index in range(len(observations)):
-        _gather_one(observations, masks, inputs, closed, out, masks_out, shown, observation, index)
+    room = np.empty(observations.shape[1], np.int8)
+    _gather(observations, masks, inputs, closed, out, masks_out, shown, room, 0, len(observations))
 
 
 @jit
@@ -119,5 +120,4 @@ def gather_rows(
 ) -> None:
     """The same for some of the rows, wherever they are."""
     observation = room.observation[: observations.shape[1]]
-    for index in range(start, stop):
-        _gather_one(observations, masks, inputs, closed, out, masks_out, shown, observation, index)
+    _gather(observations, masks, inputs, closed, out, masks_out, shown, observation, start, stop)

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.bits import ONE, lowest, popcount
+from ..engine.bits import NO_CARDS, ONE, lowest, popcount
 from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables, solve_moves, tables
@@ -37,10 +37,9 @@ from ..engine.state import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
 from ..engine.view import legal_in_view
 from ..engine.worlds import METHODS, PLAN, draw_world, plan_worlds
 from .base import Array, no_rng, no_views
-from .endgame import is_open
 from .guided import Guide, Leaf, Prior, network_leaf, network_prior
 from .rollouts import play_out
-from .searching import SearchAgent, nothing_to_search
+from .searching import SearchAgent, nothing_to_search, to_search
 from .threshold import threshold_action
 
 PLAYOUTS = ("threshold", "counting")
@@ -146,17 +145,13 @@ def flat_mc_actions(
     first, plan = row(rules, 0), row(plans, 0)
     for index in range(len(views)):
         view = row(views, index)
-        if view.low != known.low or is_open(first, view):
+        if to_search(first, known, view, index, actions) == NO_CARDS:
             continue
         if not go_on:
             totals[:] = 0
-        if popcount(legal_in_view(first, view)) > 1:
-            if not go_on:
-                plan_worlds(first, view, voids, plan)
-            stream = rng[index : index + 1]
-            sample(
-                first, known, scratch, view, plan, worlds, counting, stream, games, looks, totals
-            )
+            plan_worlds(first, view, voids, plan)
+        stream = rng[index : index + 1]
+        sample(first, known, scratch, view, plan, worlds, counting, stream, games, looks, totals)
         actions[index] = cheapest_best(first, view, totals)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.bits import ONE, lowest, popcount
+from ..engine.bits import NO_CARDS, ONE, lowest
 from ..engine.cards import ACTIONS_IN_ALL
 from ..engine.compiled import jit
 from ..engine.endgame import Scratch, Tables
@@ -24,16 +24,16 @@ from ..engine.endgame.solver import scratch_here
 from ..engine.play import Record, legal, pay, play, row
 from ..engine.rules import Rules
 from ..engine.state import CHOOSE, GAME, LEAD, OVER, VIEW
-from ..engine.view import legal_in_view, write_position
+from ..engine.view import write_position
 from ..engine.worlds import PLAN, draw_world, plan_worlds
 from .base import Array
 from .checkpoint import checkpoint_for, read_checkpoint
-from .endgame import is_open
 from .endings import ending_worth, is_ending
 from .layers import new_rows, pass_rows
 from .network import policy_net
 from .replies import ask, new_desk
 from .rollouts import play_out, thumb_in_game
+from .searching import to_search
 from .thinker import PRIOR, UNLIKELY
 from .worth import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
 
@@ -120,11 +120,8 @@ def guided_actions(
     first, plan = row(rules, 0), row(plans, 0)
     for index in range(len(views)):
         view = row(views, index)
-        cards = legal_in_view(first, view)
-        if view.low != known.low or is_open(first, view):
-            continue
-        if popcount(cards) < 2:
-            actions[index] = lowest(cards)
+        cards = to_search(first, known, view, index, actions)
+        if cards == NO_CARDS:
             continue
         if not go_on:
             totals[:] = 0

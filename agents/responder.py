@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount
+from ..engine.bits import NO_CARDS, ONE, bit, lowest
 from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import called, jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables
@@ -37,13 +37,12 @@ from ..engine.streams import below, fraction
 from ..engine.view import View, legal_in_view, write_position
 from ..engine.worlds import PLAN, draw_world, plan_worlds
 from .base import Array, CannotPlay, no_rng, no_views
-from .endgame import is_open
 from .endings import ending_worth
 from .judges import judges
 from .layers import Layers, Rows, new_rows, pass_rows
 from .models import LIKELIEST, Model, chance_of, model_of, played
 from .replies import Desk, new_desk
-from .searching import SearchAgent
+from .searching import SearchAgent, to_search
 from .shipped import WORTH
 from .worth import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
 
@@ -350,11 +349,8 @@ def responder_actions(
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
-        if view.low != known.low or is_open(first, view):
-            continue
-        cards = legal_in_view(first, view)
-        if popcount(cards) < 2:
-            actions[index] = lowest(cards)
+        cards = to_search(first, known, view, index, actions)
+        if cards == NO_CARDS:
             continue
         stream = rng[index : index + 1]
         if not go_on:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..engine.bits import popcount
+from ..engine.bits import NO_CARDS, lowest, popcount
 from ..engine.compiled import jit
 from ..engine.endgame import Tables
 from ..engine.endings import known_endings
-from ..engine.play import row
+from ..engine.play import Record, row
 from ..engine.rules import Match
 from ..engine.state import VIEW
 from ..engine.view import View, legal_in_view
@@ -64,6 +64,23 @@ def nothing_to_search(rules: np.ndarray, views: np.ndarray) -> bool:
     """Whether a view has one legal action, or one that the exact endgame finds."""
     first, view = row(rules, 0), row(views, 0)
     return is_open(first, view) or popcount(legal_in_view(first, view)) < 2
+
+
+@jit
+def to_search(
+    rules: Record, known: Tables, view: Record, index: int, actions: np.ndarray
+) -> np.uint64:
+    """The actions among which a search in the tables' contract has to choose; none in others.
+
+    None in open endings either, which are found exactly, nor of one action: that is written.
+    """
+    if view.low != known.low or is_open(rules, view):
+        return NO_CARDS
+    cards = legal_in_view(rules, view)
+    if popcount(cards) > 1:
+        return cards
+    actions[index] = lowest(cards)
+    return NO_CARDS
 
 
 _BATCHES = 32

@@ -49,13 +49,12 @@ from .beliefs import (
     write_known,
 )
 from .checkpoint import checkpoint_for, read_checkpoint
-from .endgame import is_open
 from .endings import ending_worth
 from .judges import judges
 from .layers import Layers, Rows, new_rows, pass_rows
 from .network import NetworkAgent, PolicyNet, look, ones_of, policy_net
 from .replies import Desk, ask, new_desk
-from .searching import SearchAgent
+from .searching import SearchAgent, to_search
 from .shipped import BELIEFS, WORTH, champion_for
 from .worth import (
     MOST_PLACES,
@@ -563,11 +562,7 @@ def thinker_actions(
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
-        if view.low != known.low or is_open(first, view):
-            continue
-        cards = legal_in_view(first, view)
-        if popcount(cards) < 2:
-            actions[index] = lowest(cards)
+        if to_search(first, known, view, index, actions) == NO_CARDS:
             continue
         stream = rng[index : index + 1]
         if not go_on:

@@ -29,6 +29,7 @@ from .cards import (
     text_of,
 )
 from .compiled import jit, warm_up
+from .options import checked_seat
 from .play import (
     deal_next,
     deal_numbered,
@@ -307,8 +308,7 @@ class Game:
             seat = self.turn
             if seat is None:
                 raise IllegalAction("the hand is over, so no seat is to move: name one, 0 or 1")
-        if seat not in range(SEATS):
-            raise ValueError(f"seat is {seat!r}: it has to be 0 or 1")
+        checked_seat(seat)
         warm_up("view of a single game", "engine", _compile_view)
         record = np.zeros(1, VIEW)
         _view(self._table, seat, record)
@@ -456,14 +456,14 @@ class Game:
     def _why_illegal(self, number: int) -> str:
         if self.over:
             return f"{_shown(number)} can not be played: the hand is over, deal again"
+        if not 0 <= number < self.rules.actions:
+            return f"{number} is not an action: actions run from 0 to {self.rules.actions - 1}"
         choices = " or ".join(_shown(each) for each in self.legal())
         seat = self.turn
         if self._phase == EXCHANGE:
-            return f"{_shown(number)} can not be played: seat {seat} exchanges, play {choices}"
+            return f"{_shown(number)} can not be played yet: seat {seat} is to exchange, {choices}"
         if self._phase == CHOOSE:
             return f"{_shown(number)} can not be taken: seat {seat} chooses {choices}"
-        if not 0 <= number < self.rules.actions:
-            return f"{number} is not an action: actions run from 0 to {self.rules.actions - 1}"
         if number in CHOICES:
             return f"{_shown(number)} is not to be chosen now: seat {seat} is to {self.phase}"
         hand = self.hands[seat or 0]

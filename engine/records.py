@@ -282,6 +282,14 @@ def _pair(each: tuple[int, ...]) -> tuple[int, int]:
     return first, second
 
 
+def check_number(number: int | None, seed: int | None) -> None:
+    """Refuse the number of a deal that is not one of a seed."""
+    if number and seed is None:
+        raise RecordError(
+            f"number is {number} beside a deal: it counts deals of a seed, leave it out"
+        )
+
+
 def _record(told: object) -> GameRecord:
     """The record that JSON holds, every value checked."""
     found = converted(told, _Told, "the record", error=RecordError)
@@ -290,6 +298,7 @@ def _record(told: object) -> GameRecord:
     rules = load_rules(found.rules)
     if (found.seed is None) == (found.deal is None):
         raise RecordError("needs either seed (and number) or deal, and not both")
+    check_number(found.number, found.seed)
     if len(found.exchange) != (SEATS if rules.exchange else 0):
         raise RecordError(
             f"exchange is {list(found.exchange)}: what the non-dealer and the dealer did is "

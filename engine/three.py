@@ -15,6 +15,7 @@ import numpy as np
 from .cards import CARDS, CARDS_IN_ALL, SUIT_NAMES, Card, card, cards_of, text_of
 from .compiled import jit, warm_up
 from .game import IllegalAction, checked_deal
+from .options import checked_seat
 from .play import Record, beats, row, shuffle
 from .rules import load_rules
 from .seeds import checked_seed
@@ -299,8 +300,8 @@ class ThreeGame:
             seat = self.mover
             if seat is None:
                 raise IllegalAction("the hand is over, so no seat is to move: name one, 0, 1 or 2")
-        if seat not in range(PLAYERS):
-            raise ValueError(f"seat is {seat!r}: it has to be 0, 1 or 2, as the dummy is no player")
+        # The dummy is no player.
+        checked_seat(seat, (0, 1, 2))
         left, right = (seat + 1) % PLAYERS, (seat + 2) % PLAYERS
         trick, leader = [0] * 4, self.leader
         for place, number in enumerate(self._cards):

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from .cards import cards, text_of
 from .checking import converted
-from .records import BrokenLine, RecordError, read_lines, record_in
+from .records import BrokenLine, RecordError, check_number, read_lines, record_in
 from .three import ThreeGame
 
 
@@ -50,6 +50,7 @@ class ThreeRecord(
         """The game as it was dealt, before the first card."""
         if (self.seed is None) == (not self.deal):
             raise RecordError("needs either seed (and number) or deal, and not both")
+        check_number(self.number, self.seed)
         game = ThreeGame(self.seed or 0, self.number)
         game.deal_cards(self.deal or game.cards_dealt, self.dealer)
         return game

@@ -140,6 +140,8 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         }
         self._table = ThreeTable(painter_for(render_mode, self.metadata["render_fps"]))
         self.agents: list[str] = []
+        # Who is looked for before a reset: `last` then says that nothing has been dealt.
+        self.agent_selection: str = AGENTS[0]
 
     # -- spaces
 
@@ -159,7 +161,6 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             # PettingZoo's own test of the API passes this name, which means nothing.
             options = {name: value for name, value in options.items() if name != "options"}
         self.agents = list(AGENTS)
-        self.agent_selection: str = AGENTS[0]
         self.rewards: dict[str, float] = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self.terminations: dict[str, bool] = dict.fromkeys(AGENTS, False)

@@ -222,6 +222,8 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._actions = self.rules.actions
         self._ready: tuple[Any, Any] | None = None
         self.agents: list[str] = []
+        # Who is looked for before a reset: `last` then says that nothing has been dealt.
+        self.agent_selection: str = AGENTS[0]
         self.is_over: bool = False
         warm_up("environment", "envs", _compile_all)
 
@@ -249,7 +251,6 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             options = {name: value for name, value in options.items() if name != "options"}
         self._ready = None
         self.agents = list(AGENTS)
-        self.agent_selection: str = AGENTS[0]
         self.rewards: dict[str, float] = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
         self.terminations: dict[str, bool] = dict.fromkeys(AGENTS, False)

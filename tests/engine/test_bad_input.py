@@ -105,8 +105,16 @@ def test_the_hidden_choice_is_refused_where_there_is_none() -> None:
     assert draft.phase == "choose"
     upcard = draft.upcards[0]
     hidden = draft.stock[1]
-    for action in (hidden, -1, 60):
-        refused(draft, lambda action=action: draft.play(action), f"chooses {upcard} or 52")
+    refused(draft, lambda: draft.play(hidden), f"chooses {upcard} or 52")
+    refused(draft, lambda: draft.play(60), "60 is not an action: .*from 0 to 52")
+
+
+def test_what_is_no_exchange_is_refused_before_it_is_done() -> None:
+    game = started("humbug")
+    for action, shown in ((0, "2C"), (52, "52 .the hidden card.")):
+        why = rf"{shown} can not be played yet: seat 1 is to exchange, 53 .*keep.* or 54 .*take"
+        refused(game, lambda action=action: game.play(action), why)
+    refused(game, lambda: game.play(55), "55 is not an action: .*from 0 to 54")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +185,7 @@ def test_a_view_is_of_the_seat_to_move_if_none_is_named() -> None:
     assert not game.view(0).to_move
 
 
-@pytest.mark.parametrize("seat", [-1, 2, 3, None, "0", 0.5])
+@pytest.mark.parametrize("seat", [-1, 2, 3, None, "0", 0.5, True, 1.0])
 def test_seats_that_are_none_are_refused(seat: Any) -> None:
     game = started()
     if seat is not None:  # which is the seat to move

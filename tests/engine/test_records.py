@@ -143,6 +143,10 @@ BROKEN = {
     "with an unknown part": (told(colour="blue"), "'colour'"),
     "without a deal": (_without("seed"), "either seed"),
     "with two deals": (told(deal="AS"), "either seed"),
+    "with a number beside a deal": (
+        {**_without("seed"), "deal": "AS KS", "number": 3},
+        "number is 3 beside a deal",
+    ),
     "with too few cards": ({**_without("seed"), "deal": "AS KS"}, "52 cards"),
     "with no cards": ({**_without("seed"), "deal": ["AS"]}, "deal is"),
     "with a negative seed": (told(seed=-1), "seed is -1"),

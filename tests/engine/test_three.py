@@ -332,8 +332,9 @@ def test_a_card_that_is_not_there_gets_a_sentence() -> None:
         game.play("AS")
     with pytest.raises(IllegalAction, match="the hand is over, so no seat is to move"):
         game.view()
-    with pytest.raises(ValueError, match="seat is 3: it has to be 0, 1 or 2"):
-        game.view(3)
+    for seat in (3, True, 1.0):
+        with pytest.raises(ValueError, match=f"seat is {seat}: it has to be 0, 1 or 2"):
+            game.view(seat)
     with pytest.raises(ValueError, match="dealer is 3"):
         game.deal_cards(game.cards_dealt, 3)
     with pytest.raises(ValueError, match="AS is dealt twice"):
@@ -393,6 +394,7 @@ def test_records_are_written_read_and_replayed(tmp_path: Path) -> None:
         ({"seed": None}, "needs either seed"),
         ({"seed": -1}, "seed is -1"),
         ({"deal": "AS"}, "needs either seed"),
+        ({"seed": None, "deal": "AS", "number": 3}, "number is 3 beside a deal: .* leave it out"),
         ({"tricks": []}, "the hand is not over after 0 cards"),
         ({"tricks": ["0: "]}, "trick 1 is told as 0: , but was played as no trick"),
         ({"tricks": ["0: XX"]}, "'XX' is not a card"),

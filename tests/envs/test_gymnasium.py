@@ -272,7 +272,7 @@ def test_wrong_vectors_of_actions_get_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"seat": 2}, "seat is 2: it has to be 0 or 1 or 'random'"),
+        ({"seat": 2}, "seat is 2: it has to be 0, 1 or 'random'"),
         ({"num_envs": 0}, "num_envs is 0"),
         ({"reward": "gold"}, "reward is 'gold'"),
         ({"render_mode": "3d"}, "render_mode is '3d'"),

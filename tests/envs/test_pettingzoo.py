@@ -11,7 +11,7 @@ import pytest
 from gymnasium.spaces import Discrete
 from walks import NAMES, OPTIONS, api_test, label, pick, seed_test
 
-from german_whist import LAYOUT, Game, german_whist_v0
+from german_whist import LAYOUT, Game, german_whist_three_v0, german_whist_v0
 from german_whist.engine.game import IllegalAction
 
 # PettingZoo's api_test warns of every dict observation; ours is one because of its mask.
@@ -359,6 +359,14 @@ def test_the_horizon_foreplay_pays_what_best_play_would() -> None:
         best = value([sum(1 << c for c in hand) for hand in game.hands], game.trump, turn)
         expected = 2 * best - 10
         assert env.rewards[f"player_{turn}"] == expected
+
+
+@pytest.mark.parametrize("module", [german_whist_v0, german_whist_three_v0])
+def test_looking_before_a_reset_gets_a_sentence(module: Any) -> None:
+    with pytest.raises(IllegalAction, match="nothing has been dealt yet: call reset"):
+        module.raw_env().last()
+    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+        module.env().last()
 
 
 def test_what_it_does_not_have_gets_a_sentence() -> None:

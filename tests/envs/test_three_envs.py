@@ -368,7 +368,7 @@ def test_opponents_that_fail_are_told_by_name() -> None:
         GermanWhistThreeEnv(opponents="thirfty")
     with pytest.raises(ValueError, match="it has to be one player, or two of them"):
         GermanWhistThreeEnv(opponents=["random"] * 3)
-    with pytest.raises(ValueError, match="seat is 3: it has to be 0 or 1 or 2 or 'random'"):
+    with pytest.raises(ValueError, match="seat is 3: it has to be 0, 1, 2 or 'random'"):
         GermanWhistThreeEnv(seat=3)
     with pytest.raises(TypeError, match=r"no option 'opponent': .*; did you mean 'opponents'"):
         GermanWhistThreeEnv(opponent="random")

@@ -27,7 +27,7 @@ from ...agents.network import PolicyNet, policy_net
 from ...agents.replies import Desk, ask_in_game, new_desk
 from ...agents.shipped import WORTH, champion_for
 from ...agents.worth import MOST_PLACES, OUTCOMES, read_worth, write_places
-from ...engine.bits import NO_CARDS, ONE, bit, lowest
+from ...engine.bits import NO_CARDS, ONE, bit, lowest, nth_lowest
 from ...engine.compiled import inlined, jit
 from ...engine.endgame import Scratch, Tables, solve
 from ...engine.play import Record, legal, pay_for, play, row, stock_left
@@ -116,6 +116,13 @@ def _add_network(judge: Any, index: int, case: np.ndarray) -> None:
             case[figure] += share * judge.pays[figure, tricks]
 
 
+@jit
+def _two_of(cards: np.uint64, size: int, number: int) -> tuple[np.uint64, np.uint64]:
+    """Two of so many cards, each way to draw one after the other by its number."""
+    first = bit(nth_lowest(cards, number // (size - 1)))
+    return first, bit(nth_lowest(cards ^ first, number % (size - 1)))
+
+
 # -- playing on
 
 
@@ -195,22 +202,16 @@ def _last_two_tricks(
         for reply in range(len(replies)):
             if replies[reply] == 0.0:
                 continue
-            drawn = rest
-            while drawn:
-                first = drawn & (~drawn + ONE)
-                drawn ^= first
-                turned = rest ^ first
-                while turned:
-                    second = turned & (~turned + ONE)
-                    turned ^= second
-                    games[2] = games[1]
-                    game = row(games, 2)
-                    game.deal[base + 1] = lowest(first)
-                    game.deal[base + 2] = lowest(second)
-                    game.deal[base + 3] = lowest(rest ^ first ^ second)
-                    play(rules, game, reply)
-                    weight = _OF_PLAY * leads[lead] * replies[reply] / 6
-                    _last_trick(rules, 2, seat, weight, judge, case)
+            for number in range(6):
+                first, second = _two_of(rest, 3, number)
+                games[2] = games[1]
+                game = row(games, 2)
+                game.deal[base + 1] = lowest(first)
+                game.deal[base + 2] = lowest(second)
+                game.deal[base + 3] = lowest(rest ^ first ^ second)
+                play(rules, game, reply)
+                weight = _OF_PLAY * leads[lead] * replies[reply] / 6
+                _last_trick(rules, 2, seat, weight, judge, case)
 
 
 # -- luck
@@ -229,48 +230,36 @@ def _add_luck(
     for place in range(left):
         unseen |= bit(np.int64(game.deal[base + place]))
     mine, theirs = game.hand[winner], game.hand[1 - winner] & ~drawn
-    count, draws = 0, unseen
-    while draws:
-        first = draws & (~draws + ONE)
-        draws ^= first
-        turned = unseen ^ first
-        while turned:
-            second = turned & (~turned + ONE)
-            turned ^= second
-            judge.rows.counts[count] = write_places(
-                mine, theirs | first, second, unseen ^ first ^ second, game.known[winner],
-                game.known[1 - winner], np.int64(game.trump), np.int64(game.trick),
-                judge.rows.places[count],
-            )  # fmt: skip
-            count += 1
+    size = left + 1
+    count = size * (size - 1)
+    for number in range(count):
+        first, second = _two_of(unseen, size, number)
+        judge.rows.counts[number] = write_places(
+            mine, theirs | first, second, unseen ^ first ^ second, game.known[winner],
+            game.known[1 - winner], np.int64(game.trump), np.int64(game.trick),
+            judge.rows.places[number],
+        )  # fmt: skip
     pass_rows(judge.worth, judge.rows, count)
     case, came, total = judge.worths[0], judge.worths[1], judge.worths[2]
     total[:] = 0.0
-    count, draws = 0, unseen
-    while draws:
-        first = draws & (~draws + ONE)
-        draws ^= first
-        turned = unseen ^ first
-        while turned:
-            second = turned & (~turned + ONE)
-            turned ^= second
-            case[:] = 0.0
-            _add_network(judge, count, case)
-            count += 1
-            if left <= _LATE:
-                judge.games[0] = games[index]
-                other = row(judge.games, 0)
-                other.hand[1 - winner] = theirs | first
-                other.deal[base] = lowest(second)
-                rest = unseen ^ first ^ second
-                if left == 2:
-                    other.deal[base + 1] = lowest(rest)
-                    _last_trick(rules, 0, winner, _OF_PLAY, judge, case)
-                else:
-                    _last_two_tricks(rules, winner, rest, judge, case)
-            total += case
-            if first == drawn and second == up:
-                came[:] = case
+    for number in range(count):
+        first, second = _two_of(unseen, size, number)
+        case[:] = 0.0
+        _add_network(judge, number, case)
+        if left <= _LATE:
+            judge.games[0] = games[index]
+            other = row(judge.games, 0)
+            other.hand[1 - winner] = theirs | first
+            other.deal[base] = lowest(second)
+            rest = unseen ^ first ^ second
+            if left == 2:
+                other.deal[base + 1] = lowest(rest)
+                _last_trick(rules, 0, winner, _OF_PLAY, judge, case)
+            else:
+                _last_two_tricks(rules, winner, rest, judge, case)
+        total += case
+        if first == drawn and second == up:
+            came[:] = case
     sign = 1.0 if winner == seat else -1.0
     for figure in range(FIGURES):
         luck[figure] += sign * (came[figure] - total[figure] / count)
