@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -137,15 +139,25 @@ def run_benchmark(
     cells = wanted.cells()
     left = [cell for cell in cells if not (cell.folder(folder) / RESULT).exists()]
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        waiting = {pool.submit(_trained, wanted, cell, folder): cell for cell in left}
+    # Each in a session of its own: Ctrl-C is for this process, which passes it on once.
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=os.setsid) as pool:
+        waiting, working = iter(left), dict[Future[None], Cell]()
+        number = 0
         try:
-            for number, each in enumerate(as_completed(waiting), 1):
-                cell = waiting[each]
-                each.result()
-                say(f"{number} of {len(left)}: {cell.algorithm} on {cell.size}, seed {cell.seed}")
+            while True:
+                # No more than are under way: what a process was handed it would begin.
+                for cell in islice(waiting, jobs - len(working)):
+                    working[pool.submit(_trained, wanted, cell, folder)] = cell
+                if not working:
+                    break
+                for each in wait(working, return_when=FIRST_COMPLETED).done:
+                    cell, number = working.pop(each), number + 1
+                    each.result()
+                    say(f"{number} of {len(left)}: {cell.algorithm} on {cell.size}, "
+                        f"seed {cell.seed}")  # fmt: skip
         except BaseException:
-            pool.shutdown(cancel_futures=True)
+            for process in [*pool._processes.values()]:
+                process.terminate()  # a training saves first
             raise
     return [_read(cell, folder) for cell in cells]
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +77,24 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     other = written(tmp_path / "other.yaml", decisions=1024)
     assert main([words[0], other, *words[2:]]) == 2
     assert "holds another benchmark: name another folder" in capsys.readouterr().err
+
+
+def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(tmp_path: Path) -> None:
+    wanted = written(
+        tmp_path / "long.yaml", decisions=20_000_000, points=1, settings={},
+        algorithms={"cfr": {}},
+    )  # fmt: skip
+    words = ["benchmark", wanted, "--folder", str(tmp_path / "found")]
+    command = [sys.executable, "-m", "german_whist", *words]
+    log = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1" / "log.txt"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until = time.monotonic() + 120
+        while not (log.exists() and "decisions" in log.read_text()) and time.monotonic() < until:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert "stopped after " in log.read_text(encoding="utf-8")
+    assert [each.name for each in log.parents[1].iterdir()] == ["seed-1"]
 
 
 def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
