@@ -29,11 +29,11 @@ from .episodes import (
     turns_of_all,
 )
 from .game import Game, IllegalAction
-from .options import Options, checked_seat, one_of
+from .options import Options, one_of
 from .places import DEVICES, Host, Place
 from .results import RESULT
 from .rules import Rules
-from .seeds import checked_seed, fresh_seed
+from .seeds import checked_seat, checked_seed, fresh_seed
 from .state import GAME, OVER, SEATS, TOOK_BLIND, VIEW
 from .threads import STEP
 from .view import View, write_views

@@ -29,7 +29,6 @@ from .cards import (
     text_of,
 )
 from .compiled import jit, warm_up
-from .options import checked_seat
 from .play import (
     deal_next,
     deal_numbered,
@@ -43,7 +42,7 @@ from .play import (
     set_up,
 )
 from .rules import Match, Rules, load_rules
-from .seeds import checked_seed
+from .seeds import checked_seat, checked_seed
 from .state import (
     CHOOSE,
     EXCHANGE,

@@ -215,11 +215,3 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
         hint = meant(value, allowed, listed=False)
         raise ValueError(f"{name} is {value!r}: it has to be one of {', '.join(allowed)}{hint}")
     return value
-
-
-def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1), name: str = "seat") -> Any:
-    """A seat number, or what else is allowed in its place."""
-    if isinstance(value, (bool, np.bool_, float)) or value not in allowed:
-        *shown, last = map(repr, allowed)
-        raise ValueError(f"{name} is {value!r}: it has to be {', '.join(shown)} or {last}")
-    return value

@@ -1,8 +1,9 @@
-"""Seeds of environments: given ones checked, others drawn from the system."""
+"""Seeds and seats that are given, checked; other seeds are drawn from the system."""
 
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 import numpy as np
 
@@ -19,3 +20,11 @@ def checked_seed(value: object, name: str = "seed") -> int:
 def fresh_seed() -> int:
     """A seed that nobody chose."""
     return secrets.randbits(63)
+
+
+def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1), name: str = "seat") -> Any:
+    """A seat number, or what else is allowed in its place."""
+    if isinstance(value, (bool, np.bool_, float)) or value not in allowed:
+        *shown, last = map(repr, allowed)
+        raise ValueError(f"{name} is {value!r}: it has to be {', '.join(shown)} or {last}")
+    return value

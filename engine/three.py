@@ -15,10 +15,9 @@ import numpy as np
 from .cards import CARDS, CARDS_IN_ALL, SUIT_NAMES, Card, card, cards_of, text_of
 from .compiled import jit, warm_up
 from .game import IllegalAction, checked_deal
-from .options import checked_seat
 from .play import Record, beats, row, shuffle
 from .rules import load_rules
-from .seeds import checked_seed
+from .seeds import checked_seat, checked_seed
 from .streams import below, keyed
 from .words import a_kind_of
 

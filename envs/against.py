@@ -22,8 +22,9 @@ from ..engine.batch import LOOK, RESET_OPTIONS, Array, Batch, checked_count, kep
 from ..engine.compiled import warm_up
 from ..engine.episodes import ENDED, GOES_ON
 from ..engine.game import IllegalAction
-from ..engine.options import Options, checked_seat, options_from
+from ..engine.options import Options, options_from
 from ..engine.results import results_seen
+from ..engine.seeds import checked_seat
 from ..engine.state import NO_CARD, OVER, VIEW
 from .kernels import draw_seats, find_waiting, write_legal, write_paid, write_waiting
 from .opponents import legal_answer

@@ -92,7 +92,8 @@ from gymnasium import spaces
 from ..engine.batch import checked_action
 from ..engine.cards import CARDS_IN_ALL, action_text
 from ..engine.game import IllegalAction
-from ..engine.options import checked_seat, named_options
+from ..engine.options import named_options
+from ..engine.seeds import checked_seat
 from ..engine.three import HAND, PLAYERS, ThreeGame, ThreeView
 from ..engine.three_layout import THREE_LAYOUT
 from .german_whist_v0 import IllegalActionLoses

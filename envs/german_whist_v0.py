@@ -126,12 +126,12 @@ from ..engine.options import (
     GameOptions,
     Options,
     RulesLike,
-    checked_seat,
     named_options,
     options_from,
 )
 from ..engine.results import result_seen_by
 from ..engine.rules import Rules
+from ..engine.seeds import checked_seat
 from ..engine.view import View
 from .pictures.painter import OPEN, RENDER_MODES, painter_for, warn_without_render_mode
 from .spaces import action_space, dict_space

@@ -21,12 +21,12 @@ from ..engine.options import (
     GameOptions,
     Options,
     RulesLike,
-    checked_seat,
     named_options,
     options_from,
 )
 from ..engine.results import result_seen
 from ..engine.rules import Rules
+from ..engine.seeds import checked_seat
 from ..engine.view import View
 from .against import RANDOM_SEAT, Against, Opposed, Outcome
 from .pictures.painter import OPEN, RENDER_MODES, SEAT, painter_for, warn_without_render_mode

@@ -20,12 +20,12 @@ from ..engine.options import (
     GameOptions,
     Options,
     RulesLike,
-    checked_seat,
     named_options,
     options_from,
 )
 from ..engine.results import each_result
 from ..engine.rules import Rules
+from ..engine.seeds import checked_seat
 from .against import RANDOM_SEAT, Against, Opposed, Outcome
 from .pictures.painter import OPEN, SEAT, painter_for
 from .spaces import action_space, observation_space

@@ -15,7 +15,8 @@ from ..agents.three import ThreePlayer, three_player, three_stream
 from ..engine.batch import checked_action
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.game import IllegalAction
-from ..engine.options import checked_seat, named_options
+from ..engine.options import named_options
+from ..engine.seeds import checked_seat
 from ..engine.streams import below, keyed
 from ..engine.three import PLAYERS, ThreeView
 from .against import RANDOM_SEAT
