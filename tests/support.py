@@ -232,13 +232,12 @@ _FORMAT = "=" + "".join(
     f"{VIEW[name].itemsize // VIEW[name].base.itemsize}{_CODES[VIEW[name].base.str[1:]]}"
     for name in VIEW.names or ()
 )
-
-_ABOUT_CHOICES = frozenset(("turned", "won", "chose"))
+_FIELDS = [(name, not VIEW[name].shape) for name in VIEW.names or ()]
 
 
 def card_bits(cards: Sequence[int]) -> int:
     """A set of cards as a number."""
-    return sum(1 << card for card in cards)
+    return sum([1 << card for card in cards])
 
 
 def expected_view(
@@ -254,41 +253,46 @@ def expected_view(
     if leader is None:  # the hand is over: the winner of the last trick stands there
         leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
     own_played, other_played = 0, 0
-    padded = {
-        key: [NO_CARD] * MOST_TRICKS
-        for key in ("led_cards", "followed_cards", "my_draws", "other_draws")
-    }
+    led, followed, my_draws, other_draws = ([NO_CARD] * MOST_TRICKS for _ in range(4))
     i_led = [0] * MOST_TRICKS
     unseen_draws = 0
     for index, trick in enumerate(plays):
-        mine = trick["leader"] == me
-        i_led[index] = int(mine)
-        padded["led_cards"][index] = trick["lead"]
+        first, second = trick["lead"], trick["follow"]
+        led[index] = first
         follow = 0
-        if trick["follow"] is not None:
-            padded["followed_cards"][index] = trick["follow"]
-            follow = 1 << trick["follow"]
-        own_played |= 1 << trick["lead"] if mine else follow
-        other_played |= follow if mine else 1 << trick["lead"]
+        if second is not None:
+            followed[index] = second
+            follow = 1 << second
+        if trick["leader"] == me:
+            i_led[index] = 1
+            own_played |= 1 << first
+            other_played |= follow
+        else:
+            own_played |= follow
+            other_played |= 1 << first
         if trick["own_took"] is not None:
-            padded["my_draws"][index] = trick["own_draw"]
+            my_draws[index] = trick["own_draw"]
             if trick["opponent_took"] == "hidden":
-                padded["other_draws"][index] = UNSEEN_CARD
+                other_draws[index] = UNSEEN_CARD
                 unseen_draws += 1
             else:
-                padded["other_draws"][index] = trick["opponent_draw"]
+                other_draws[index] = trick["opponent_draw"]
     took_second = [0] * MOST_TRICKS
     won, upper = 0, None
-    for event in [event for event in view["events"] if event[0] in _ABOUT_CHOICES]:
-        if event[0] == "turned":
+    for event in view["events"]:
+        kind = event[0]
+        if kind == "turned":
             upper = event[1][0]
-        elif event[0] == "won":
+        elif kind == "won":
             won += 1
-        else:
+        elif kind == "chose":
             took_second[won - 1] = int(event[2] != upper)
     face_up = view["face_up"]
     return {
-        **padded,
+        "led_cards": led,
+        "followed_cards": followed,
+        "my_draws": my_draws,
+        "other_draws": other_draws,
         "took_second": took_second,
         "i_led": i_led,
         "hand": card_bits(view["hand"]),
@@ -317,18 +321,18 @@ def expected_view(
         "laid_away": card_bits(view["laid_away"]),
         "exchanged": [{None: 0, False: 1, True: 2}[each] for each in view["exchanged"]],
         "turned": NO_CARD if view["shown"] is None else view["shown"],
+        "spare": [0] * VIEW["spare"].shape[0],
     }
 
 
 def view_bytes(fields: Mapping[str, Any]) -> bytes:
     """The bytes of a `VIEW` record with these fields, nothing else in it."""
     flat: list[int] = []
-    for name in VIEW.names or ():
-        value = fields[name] if name != "spare" else [0] * VIEW["spare"].shape[0]
-        if isinstance(value, int):
-            flat.append(value)
+    for name, single in _FIELDS:
+        if single:
+            flat.append(fields[name])
         else:
-            flat.extend(value)
+            flat += fields[name]
     return struct.pack(_FORMAT, *flat)
 
 

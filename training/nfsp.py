@@ -21,6 +21,7 @@ from ..agents.card import NetworkCard
 from ..agents.closing import gather
 from ..engine.state import SEATS
 from ..envs import SelfPlayEnv
+from .adam import Adam
 from .arrays import of_optimizer, of_tensors, part_of, restore_module, restore_optimizer
 from .inputs import inputs_of
 from .memory import Memory
@@ -55,8 +56,8 @@ class NFSP(Trainer):
         self.target = Network(*sizes).to(self.device).requires_grad_(False)
         self.target.load_state_dict(self.values.state_dict())
         self.optimizers = {
-            "average": torch.optim.Adam(self.average.parameters(), lr=settings.learning_rate),
-            "values": torch.optim.Adam(self.values.parameters(), lr=settings.learning_rate),
+            "average": Adam(self.average.parameters(), lr=settings.learning_rate),
+            "values": Adam(self.values.parameters(), lr=settings.learning_rate),
         }
         seen, legal = ("i1", (len(self.inputs),)), ("i1", (self.actions,))
         decision = [("seen", *seen), ("action", "i2")]

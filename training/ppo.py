@@ -33,6 +33,7 @@ from ..engine.history import HISTORY_VERSION
 from ..envs.mixed import MixedSelfPlayEnv
 from ..envs.opponents import legal_answer
 from ..envs.self_play import Round, SelfPlayEnv
+from .adam import Adam
 from .arrays import (
     of_optimizer,
     of_tensors,
@@ -156,7 +157,7 @@ class PPO(Trainer):
             Attention(*size) if reads else None,
         ).to(self.device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(
+        self.optimizer = Adam(
             [{"params": [*part.parameters()], "times": times} for part, times in self._parts()],
             lr=settings.learning_rate, eps=1e-5,
         )  # fmt: skip

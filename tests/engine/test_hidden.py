@@ -232,9 +232,10 @@ def test_views_are_equal_exactly_when_the_same_was_seen(name: str) -> None:
                 notes = (seat, tuple(plain_view["events"]))
                 found = game.view(seat).record.tobytes()
                 met_again += found in by_view
+                if notes not in by_notes:
+                    assert found == view_bytes(expected_view(plain_view))
                 assert by_view.setdefault(found, notes) == notes
                 assert by_notes.setdefault(notes, found) == found
-                assert found == view_bytes(expected_view(plain_view))
             if game.over:
                 break
             action = rng.choice(game.legal())

@@ -51,12 +51,12 @@ def played(seed: int, cards: int) -> tuple[ThreeGame, PlainThree]:
     for _ in range(cards):
         card = chosen(game, styles[game.turn or 0], rng)
         game.play(card)
-        plain.play(str(CARDS[card]))
+        plain.play(CARDS_TEXT[card])
     return game, plain
 
 
 def texts(cards: int) -> set[str]:
-    return set(map(str, cards_of(cards)))
+    return {CARDS_TEXT[card] for card in cards_of(cards)}
 
 
 def check_shown(game: ThreeGame, plain: PlainThree, seat: int) -> None:
@@ -67,9 +67,10 @@ def check_shown(game: ThreeGame, plain: PlainThree, seat: int) -> None:
     for name, value in expected.items():
         found = observation[THREE_LAYOUT.slice(name)].tolist()
         if isinstance(value, set):
-            value = [int(str(card) in value) for card in CARDS]
+            value = [int(card in value) for card in CARDS_TEXT]
         assert found == value, name
-    mask = [int(str(card) in plain.legal() and plain.mover() == seat) for card in CARDS]
+    legal = plain.legal() if plain.mover() == seat else []
+    mask = [int(card in legal) for card in CARDS_TEXT]
     assert mask_for_three(game.view(seat)).tolist() == mask
 
 
@@ -85,12 +86,12 @@ def test_both_implementations_agree_move_by_move() -> None:
         styles = [rng.choice(("random", "random", "high", "low")) for _ in range(4)]
         while not game.over:
             assert (game.turn, game.mover) == (plain.to_play, plain.mover())
-            assert [str(CARDS[card]) for card in game.legal()] == sorted(
+            assert [CARDS_TEXT[card] for card in game.legal()] == sorted(
                 plain.legal(), key=lambda card: ("CDHS".index(card[1]), CARDS_TEXT.index(card))
             )
             card = chosen(game, styles[game.turn or 0], rng)
             game.play(card)
-            plain.play(str(CARDS[card]))
+            plain.play(CARDS_TEXT[card])
             if rng.random() < 0.1:
                 check_shown(game, plain, rng.randrange(3))
         assert [set(map(str, hand)) for hand in game.hands] == [set()] * 4
@@ -282,7 +283,7 @@ def test_views_are_equal_exactly_where_the_same_was_seen() -> None:
         for _ in range(5):
             card = rng.choice(game.legal())
             game.play(card)
-            plain.play(str(CARDS[card]))
+            plain.play(CARDS_TEXT[card])
             for seat in range(3):
                 view, notes = game.view(seat), (seat, repr(plain.notes[seat]))
                 met_again += view in by_view

@@ -101,22 +101,27 @@ def replay_legally(game: Game, world: np.void) -> None:
 Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
 
 
-def place_now(game: Game, seat: int, world: np.void) -> Places:
+def places(game: Game, seat: int, found: np.ndarray) -> Counter[Places]:
+    """How often the unseen cards lie in which way in sampled worlds."""
     rules = game.rules
-    start = rules.hands_dealt * rules.hand
-    held = frozenset(c for c in range(52) if int(world["hand"][1 - seat]) >> c & 1)
-    gone = int(world["drawn"]) + len(game.view(seat).upcards)
-    deal = world["deal"].tolist()
-    stock = tuple(deal[start + gone : start + rules.stock_cards])
-    if rules.exchange:
-        stock = (*beside(game, seat, deal), *beside(game, 1 - seat, deal))
-    return held, stock, frozenset(deal[start + rules.stock_cards : len(rules.deck)])
+    start, every = rules.hands_dealt * rules.hand, len(rules.deck)
+    gone = start + int(game.record["drawn"][0]) + len(game.view(seat).upcards)
+    end = start + rules.stock_cards
+    beside = [hand_beside(game, each) for each in (seat, 1 - seat)] if rules.exchange else []
+    drawn: Counter[Places] = Counter()
+    for hand, deal in zip(found["hand"][:, 1 - seat].tolist(), found["deal"].tolist(), strict=True):
+        held = frozenset(card for card in rules.deck if hand >> card & 1)
+        stock = deal[gone:end]
+        for each in beside:
+            stock += sorted(deal[each])
+        drawn[held, tuple(stock), frozenset(deal[end:every])] += 1
+    return drawn
 
 
-def beside(game: Game, seat: int, deal: list[int]) -> list[int]:
-    """Of the two hands that a seat could play, the one that it does not hold."""
+def hand_beside(game: Game, seat: int) -> slice:
+    """Where in the deal of the two hands that a seat could play the one lies that it did not."""
     which = (1 if game.exchanged[seat] else 0) + (2 if seat == game.dealer else 0)
-    return sorted(deal[which : 4 * game.rules.hand : 4])
+    return slice(which, 4 * game.rules.hand, 4)
 
 
 def placements(game: Game, seat: int) -> int:
@@ -143,9 +148,7 @@ def test_voids_weighs_places_by_the_legal_deals_behind_them(name: str, failures:
         events = other.view(seat)["events"]
         actions = [int(action) for action in game.actions]
         deals = count_full_deals(plain(rules), game.dealer, actions, seat, events)
-        drawn = Counter(
-            place_now(game, seat, world) for world in worlds(game.view(seat), DRAWN, 3, "voids")
-        )
+        drawn = places(game, seat, worlds(game.view(seat), DRAWN, 3, "voids"))
         assert set(drawn) <= set(deals)
         agrees(drawn, {place: count / sum(deals.values()) for place, count in deals.items()})
 
@@ -160,9 +163,8 @@ def test_voids_draws_every_legal_deal_equally_often(name: str) -> None:
         events = other.view(seat)["events"]
         number = sum(count_full_deals(plain(rules), game.dealer, actions, seat, events).values())
         drawn: Counter[object] = Counter()
-        for world in worlds(game.view(seat), 8 * number, 5, "voids"):
-            deal = world["deal"].tolist()
-            start = rules.hands_dealt * rules.hand
+        start = rules.hands_dealt * rules.hand
+        for deal in worlds(game.view(seat), 8 * number, 5, "voids")["deal"].tolist():
             step = rules.hands_dealt
             first_hands = [frozenset(deal[which:start:step]) for which in range(step)]
             drawn[(*first_hands, tuple(deal[start : start + rules.stock_cards]))] += 1
@@ -176,9 +178,7 @@ def test_plain_puts_unseen_cards_anywhere_equally_often(name: str) -> None:
     for game, _, seat in positions(rules, 3, False) + positions(rules, 3, True):
         view = game.view(seat)
         number = placements(game, seat)
-        drawn = Counter(
-            place_now(game, seat, world) for world in worlds(view, 8 * number, 7, "plain")
-        )
+        drawn = places(game, seat, worlds(view, 8 * number, 7, "plain"))
         assert all(held >= set(view.known) for held, _, _ in drawn)
         assert len(drawn) <= number
         agrees(drawn, dict.fromkeys(drawn, 1 / number), missing=number - len(drawn))

@@ -130,7 +130,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 
 WORDS = [
     *("games=16", "decisions=640", "minibatch=64", "layers=8", "measure_hands=20"),
-    *("final_hands=40", "threads=1"),
+    *("final_hands=40", "threads=1", "measuring=here"),
 ]
 DEADLY = """
 import os

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+import torch
 
 from german_whist import named_rules
 from german_whist.engine.cards import KEEP, TAKE_BLIND
@@ -18,6 +20,7 @@ from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
 from german_whist.engine.options import options_from
 from german_whist.engine.places import Host
 from german_whist.envs import SelfPlayEnv
+from german_whist.training.adam import Adam
 from german_whist.training.display import Lines
 from german_whist.training.inputs import inputs_of
 from german_whist.training.kernels import advantages, choose
@@ -245,3 +248,33 @@ def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
     run = start(tmp_path / "run", settings, make_trainer)
     run.go(Lines(io.StringIO()))
     assert run.measured[-1].win_rate > 0.62
+
+
+# -- steps
+
+
+def test_steps_are_those_of_torchs_adam_whose_compiler_is_not_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = torch.linspace(-1, 1, 6, requires_grad=True)
+    ours, theirs = (torch.nn.Parameter(start.detach().clone()) for _ in range(2))
+
+    def step(optimizer: torch.optim.Optimizer, weights: torch.Tensor) -> None:
+        optimizer.zero_grad()
+        (weights**3).sum().backward()
+        optimizer.step()
+
+    plain = torch.optim.Adam([theirs], lr=0.1, eps=1e-5)
+    for _ in range(4):
+        step(plain, theirs)
+    # So whoever imports it gets an error.
+    monkeypatch.setitem(sys.modules, "torch._dynamo", None)
+    first = Adam([ours], lr=0.1, eps=1e-5)
+    for _ in range(2):
+        step(first, ours)
+    second = Adam([ours], lr=0.1, eps=1e-5)
+    second.load_state_dict(first.state_dict())
+    for _ in range(2):
+        step(second, ours)
+    assert torch.equal(ours, theirs)
+    assert not torch.equal(ours, start)

@@ -15,8 +15,8 @@ from german_whist.training.exploit import exploit
 from german_whist.training.respond import PAGE, PLAN, RESULT, TRAINED, Found, Plan, training
 
 DECK = "2x4-h2"
-WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "100_000",
-         "--hands", "4000", "--seed", "5")  # fmt: skip
+WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "30_000",
+         "--hands", "2000", "--seed", "5")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
