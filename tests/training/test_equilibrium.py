@@ -19,7 +19,8 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.engine.state import NO_CARD, UNSEEN_CARD, VIEW
 from german_whist.training.equilibrium.solve import Solver, SolvingError
-from german_whist.training.exploit import Tree, exploit, exploit_by_whole_views
+from german_whist.training.exploit import exploit, exploit_by_whole_views
+from german_whist.training.whole_views import Tree
 
 Array = np.ndarray[Any, Any]
 

@@ -12,11 +12,11 @@ pytest.importorskip("torch")
 
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
-from german_whist.training.exploit import Tree, best_response, strategy, value
 from german_whist.training.players import player_of
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.presets import load_settings
+from german_whist.training.whole_views import Tree, best_response, strategy, value
 
 
 @cache

@@ -19,7 +19,6 @@ from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.training.checkpoint import load_state
 from german_whist.training.display import Lines
-from german_whist.training.exploit import Tree, best_response, strategy, value
 from german_whist.training.players import player_of
 from german_whist.training.ppo import Diverged
 from german_whist.training.ppo_settings import SB3Settings
@@ -27,6 +26,7 @@ from german_whist.training.presets import load_settings
 from german_whist.training.run import make_trainer, resume, start
 from german_whist.training.sb3 import SB3Trainer
 from german_whist.training.settings import Settings
+from german_whist.training.whole_views import Tree, best_response, strategy, value
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {

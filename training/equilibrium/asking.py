@@ -261,10 +261,7 @@ class Asking:
         _questions(self._record, histories, questions)
         views = np.zeros(len(questions), VIEW)
         _views(self._record, histories, questions, 0, 0, views, self._games)
-        self._says(views[:1])
-        began = time.perf_counter()
-        self._says(views)
-        return (time.perf_counter() - began) / len(views)
+        return seconds_a_view(self._says, views)
 
     def strategy(self, suit: int, sums: Array, tell: Callable[[], None]) -> None:
         """Write what it plays in either seat when the first upcard is of a suit.
@@ -297,6 +294,14 @@ class Asking:
                 _expand(self._record, share, questions, plays, level, after)
                 after = after[np.argsort(after["public"])] if self._orders else _merged(after)
                 self._trick(after, level + 1, seat, sums, tell)
+
+
+def seconds_a_view(says: Says, views: Array) -> float:
+    """What it takes to answer in each of some views; the first answer, which may compile, apart."""
+    says(views[:1])
+    began = time.perf_counter()
+    says(views)
+    return (time.perf_counter() - began) / len(views)
 
 
 def minds_order(agent: Agent) -> bool:
