@@ -39,6 +39,9 @@ SMALLER = {
     "num_envs=4096": "num_envs=16",
     "SelfPlayEnv(4096": "SelfPlayEnv(16",
     'VecEnv(256, "classic"': 'VecEnv(16, "classic"',
+    'open_spiel_game({"suits": 2, "ranks": 3, "hand": 2})': (
+        'open_spiel_game({"suits": 2, "ranks": 2, "hand": 1})'
+    ),
 }
 
 

@@ -62,7 +62,7 @@ def test_it_plays_without_torch() -> None:
 
 @pytest.mark.parametrize("rules", rules_of_champion(), ids=lambda rules: rules.name)
 def test_it_plays_rule_sets_better_than_the_rules_of_thumb(rules: Rules) -> None:
-    found = evaluate("champion", "threshold", rules, hands=600, seed=12, key=KEY).pairings[0]
+    found = evaluate("champion", "threshold", rules, hands=400, seed=12, key=KEY).pairings[0]
     assert not found.forfeits
     assert found.points.value > 0
     assert found.win_rate.value > 0.52

@@ -32,7 +32,7 @@ from support import (
     view_bytes,
 )
 
-HANDS_OF_A_NAMED_SET = 440
+HANDS_OF_A_NAMED_SET = 380
 HANDS_OF_AN_ODD_SET = 150
 SHARE_READ_BY_PEOPLE = 24
 

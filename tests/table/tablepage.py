@@ -25,7 +25,7 @@ SHOWN = ".felt[data-move]"
 OVER = "dialog.score[open]"
 
 
-expect.set_options(timeout=PATIENCE / 5)
+expect.set_options(timeout=PATIENCE)
 
 
 class Server:
@@ -58,7 +58,7 @@ class Server:
     def stop(self) -> None:
         """Close the table."""
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(PATIENCE / 1000)
         if self._process.stdout is not None:
             self._process.stdout.close()
 

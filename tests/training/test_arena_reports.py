@@ -293,8 +293,13 @@ def test_configs_are_checked(values: dict[str, object], words: str) -> None:
 
 
 def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "german_whist", "evaluate", "threshold", "--against", "random"]
-    command += ["--hands", "100000000", "--workers", "2", "--json", str(tmp_path / "run.json")]
+    words = ["evaluate", "threshold", "--against", "random", "--hands", "100000000"]
+    words += ["--workers", "2", "--json", str(tmp_path / "run.json")]
+    code = (  # a line of progress as soon as there is any
+        "import sys\nfrom german_whist.engine import progress\nprogress._SECONDS_A_LINE = 0.2\n"
+        "from german_whist.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, *words]
     # Where the tests run in the background of a shell, Ctrl-C is ignored from birth.
     process = subprocess.Popen(
         command,

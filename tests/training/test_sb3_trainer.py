@@ -90,7 +90,7 @@ def test_a_stopped_run_comes_to_the_same_weights(
 
 def test_against_random_it_comes_close_to_the_best_response() -> None:
     wanted = settings(
-        opponents=("random",), pool_every=10**9, swap_every=100_000, decisions=60_000,
+        opponents=("random",), pool_every=10**9, swap_every=100_000, decisions=40_000,
         games=64, steps=32, layers=(64, 64), minibatch=256, learning_rate=2e-3, entropy=0.01,
     )  # fmt: skip
     assert isinstance(wanted, SB3Settings)
