@@ -59,7 +59,7 @@ class Observed:
     """What the players of some views are shown."""
 
     observations: npt.NDArray[np.int8]
-    """`(n, 529)` zeros and ones (638 with an exchange), as the environments give them."""
+    """`(n, size of the layout)` zeros and ones, as the environments give them."""
     masks: npt.NDArray[np.int8]
     """`(n, actions)`, 1 for what is legal as it is shown."""
     orders: npt.NDArray[np.uint8]

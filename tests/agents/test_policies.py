@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist import Game, PolicyAgent, load_agent, observe
+from german_whist import LAYOUT, Game, PolicyAgent, load_agent, observe
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.registry import make_agent
 from german_whist.agents.shipped import CLASSIC_WEIGHTS
@@ -55,7 +55,7 @@ def test_views_are_shown_as_the_environments_show_them(rules: str, layout: str) 
 def test_one_view_is_observed_as_well() -> None:
     view = Game("classic", seed=1).view()
     seen = observe(view, layout="trump-first")
-    assert seen.observations.shape == (1, 529)
+    assert seen.observations.shape == (1, LAYOUT.size)
     assert sorted(seen.real([int(np.flatnonzero(seen.masks[0])[0])])) <= sorted(view.legal())
 
 
@@ -129,7 +129,7 @@ def test_modules_of_torch_are_given_tensors() -> None:
     class Linear(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.layer = torch.nn.Linear(529, 52)
+            self.layer = torch.nn.Linear(LAYOUT.size, 52)
 
         def forward(self, seen: Any, masks: Any) -> Any:
             assert masks.dtype == torch.bool

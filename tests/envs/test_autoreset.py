@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorActionWrapper
 from gymnasium.wrappers import vector as wrappers
 from walks import OPTIONS, label, picks
 
-import german_whist  # noqa: F401 - registers the environments
+import german_whist
 from german_whist.engine.game import IllegalAction
 from german_whist.envs import GermanWhistVectorEnv
 
@@ -288,7 +288,7 @@ def test_gymnasiums_vector_wrappers_go_over_it(mode: AutoresetMode) -> None:
             GermanWhistVectorEnv(3, "small-last", autoreset_mode=mode, **options)
         )
 
-    space = gymnasium.spaces.Box(0, 2, (529,), np.int8)
+    space = gymnasium.spaces.Box(0, 2, (german_whist.LAYOUT.size,), np.int8)
     everywhere: list[Any] = [
         lambda: wrappers.NormalizeReward(make()),
         lambda: wrappers.ClipReward(make(), -1, 1),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from walks import picks
 
+from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT
 from german_whist.engine.rule_features import rule_features
 from german_whist.engine.rules import load_rules
 from german_whist.envs import MixedSelfPlayEnv, SelfPlayEnv
@@ -47,9 +48,10 @@ def test_what_only_an_exchange_shows_is_zero_for_the_others() -> None:
     env = MixedSelfPlayEnv(4, ["classic", "humbug"])
     alone = SelfPlayEnv(2, "classic").reset(seed=7)
     now = env.reset(seed=7)
-    assert (now.observations.shape, now.masks.shape) == ((4, 638), (4, 55))
-    assert now.observations[:2, :529].tolist() == alone.observations.tolist()
-    assert not now.observations[:2, 529:].any()
+    shape = 4, EXCHANGE_LAYOUT.size
+    assert (now.observations.shape, now.masks.shape) == (shape, (4, 55))
+    assert now.observations[:2, : LAYOUT.size].tolist() == alone.observations.tolist()
+    assert not now.observations[:2, LAYOUT.size :].any()
     assert not now.masks[:2, 52:].any()
     assert now.masks[2:].nonzero()[1].tolist() == [53, 54, 53, 54]
 

@@ -49,8 +49,9 @@ from ...engine.view import legal_in_view, write_position, write_tricks
 ) = range(11)
 SUMS = 11
 
-# What is counted trick by trick: tricks played, tricks that player one won, and how many more
-# trumps and high cards (queens and better) player one held when the trick began.
+# What is counted trick by trick: tricks played, tricks that player one won, and, in all other
+# rows, what player one held when the trick began: how many more trumps, and high cards (queens
+# and better).
 PLAYED, WON, TRUMPS, HIGH_CARDS = 0, 1, 2, 3
 COURSE_ROWS = 4
 COURSE_TRICKS = MOST_TRICKS + 1

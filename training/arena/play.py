@@ -186,7 +186,7 @@ def _leave_out_endings(tally: Tally, rules: Rules) -> None:
     foreplay = rules.foreplay_tricks
     tally.exact = True
     tally.course[[kernels.PLAYED, kernels.WON], foreplay:] = 0
-    tally.course[[kernels.TRUMPS, kernels.HIGH_CARDS], foreplay + 1 :] = 0
+    tally.course[kernels.TRUMPS :, foreplay + 1 :] = 0
 
 
 class _Hall:
