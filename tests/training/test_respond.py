@@ -13,6 +13,7 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.exploit import exploit
 from german_whist.training.respond import PAGE, PLAN, RESULT, TRAINED, Found, Plan, training
+from german_whist.training.stopping import Stopped
 
 DECK = "2x4-h2"
 WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "30_000",
@@ -51,6 +52,19 @@ def test_it_goes_on_where_it_was_and_plays_nothing_twice(
     told = capsys.readouterr().out
     assert re.search(rf"wins at least \d+\.\d % of hands against random-exact in {DECK}", told)
     assert "the network while it was trained" in (folder / PAGE).read_text()
+
+
+def test_a_training_that_was_stopped_says_that_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise Stopped("by SIGTERM", 143)
+
+    monkeypatch.setattr("german_whist.training.respond.train", stopped)
+    assert main([*WORDS, "--out", str(tmp_path / "answer")]) == 143
+    told = capsys.readouterr()
+    assert f"found so far is in {tmp_path / 'answer'}; the same command goes on" in told.out
+    assert "fault of the program" not in told.err
 
 
 def test_another_plan_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

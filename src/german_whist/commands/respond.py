@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..training.respond import PAGE, Plan, respond
+    from ..training.stopping import Stopped
 
     agent: str = arguments.agent
     for name, least in (("worlds", 1), ("decisions", 0), ("hands", 2), ("seed", 0)):
@@ -63,7 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
     )  # fmt: skip
     folder: Path = arguments.out or Path("runs", "respond-" + re.sub(r"[^\w.-]+", "-", agent))
-    best = respond(plan, rules, folder).best
+    try:
+        best = respond(plan, rules, folder).best
+    except Stopped as stopped:
+        print(f"what was found so far is in {folder}; the same command goes on")
+        return stopped.status
     low = 100 * (best.share - best.share_reach)
     print(f"{best.player} {best.text()}")
     print(f"wins at least {low:.1f} % of hands against {agent} in {rules.name}")
