@@ -209,10 +209,6 @@ def _over_seeds(lines: Sequence[Sequence[Point]]) -> list[Point]:
     return found
 
 
-def _nearest(points: Sequence[Point], decisions: float) -> Point:
-    return min(points, key=lambda each: abs(each.decisions - decisions))
-
-
 def _measured(folder: Path) -> dict[str, list[Point]]:
     found: dict[str, list[Point]] = {}
     for row in _rows(folder / MEASURED):
