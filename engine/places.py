@@ -6,6 +6,7 @@ that there is one batch, wherever its games are.
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -44,6 +45,8 @@ MOST_NUMBERS = 64
 LARGE = 1 << 25
 """From so many bytes on, memory that is asked for comes from the system, which clears all of it:
 that took longer than playing and showing the games it was for."""
+MOST_RETURNED = 2
+"""How many of them wait to be lent again: what a step shows goes back before the next but one."""
 
 
 class Place(Protocol):
@@ -99,10 +102,13 @@ class _Lent:
 
     def __init__(self, memory: Array, returned: deque[Array]) -> None:
         self.__array_interface__ = memory.__array_interface__
-        self._memory, self._returned = memory, returned
+        # What outlives the games keeps no other memory of theirs.
+        self._memory, self._returned = memory, weakref.ref(returned)
 
     def __del__(self) -> None:
-        self._returned.append(self._memory)
+        returned = self._returned()
+        if returned is not None:
+            returned.append(self._memory)
 
 
 class Host(Threads):
@@ -111,7 +117,8 @@ class Host(Threads):
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self._room: Room | None = None
-        self._returned: dict[Any, deque[Array]] = {}
+        # So many in all, whatever their shapes: some of the games have any number of rows.
+        self._returned: deque[Array] = deque(maxlen=MOST_RETURNED)
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Fresh zeros."""
@@ -119,12 +126,16 @@ class Host(Threads):
 
     def empty(self, shape: Any, kind: Any) -> Array:
         """Room that nobody holds."""
-        returned = self._returned.get((shape, kind))
-        memory = returned.pop() if returned else np.empty(shape, kind)
+        memory = np.empty(shape, kind)
         if memory.nbytes < LARGE:
             return memory
-        returned = self._returned.setdefault((shape, kind), deque(maxlen=2))
-        return np.asarray(_Lent(memory, returned))
+        for _ in range(len(self._returned)):
+            former = self._returned.popleft()
+            if (former.shape, former.dtype) == (memory.shape, memory.dtype):
+                memory = former
+                break
+            self._returned.append(former)
+        return np.asarray(_Lent(memory, self._returned))
 
     def keep(self, array: Array) -> Array:
         """The array itself."""

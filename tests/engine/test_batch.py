@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+import tracemalloc
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -404,6 +405,20 @@ def test_room_is_lent_anew_once_neither_it_nor_a_part_of_it_is_held() -> None:
     del part
     assert host.empty((30, 40), np.int8).ctypes.data != where
     assert host.empty((40, 30), np.int8).ctypes.data == where
+
+
+def test_room_that_waits_to_be_lent_is_bounded_and_goes_with_the_games() -> None:
+    size = 1 << 20
+    tracemalloc.start()
+    host = Host()
+    for more in range(12):
+        host.empty((size + more,), np.int8)
+    assert tracemalloc.get_traced_memory()[0] < 2.5 * size
+    kept = host.empty((size,), np.int8)
+    del host
+    gone = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert kept.nbytes <= gone < 1.5 * size
 
 
 def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
