@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copyreg
+import os
+import subprocess
 import sys
 import threading
 from typing import Any
 
 import numpy as np
 
+from ..compiled import COMPILED
 from .build import build, build_in_memory
 from .layout import MOST_CARDS, layer_bytes
 from .search import BASE_CARDS, Tables
@@ -103,7 +106,18 @@ def _base(kind: Kind) -> Opened:
     try:
         return open_part(parts_of(kind, DEFAULT_CARDS)[0])
     except (FileNotFoundError, NotADirectoryError):
-        return build(kind, DEFAULT_CARDS)[0]
+        if COMPILED:
+            return build(kind, DEFAULT_CARDS)[0]
+        _let_another_build(kind)
+        return open_part(parts_of(kind, DEFAULT_CARDS)[0])
+
+
+def _let_another_build(kind: Kind) -> None:
+    """Build by a process that compiles: plain Python would take hours for its seconds."""
+    switches = ("NUMBA_DISABLE_JIT", "NUMBA_ENABLE_CUDASIM")
+    others = {name: value for name, value in os.environ.items() if name not in switches}
+    asked = f"from {__package__} import tables; tables({kind.trumps}, {kind.low})"
+    subprocess.run([sys.executable, "-c", asked], env=others, check=True)
 
 
 def _gathered(kind: Kind, base: np.ndarray, cards: int, above: list[Opened]) -> Tables:

@@ -1,5 +1,6 @@
 """Tablebase files: damage is named and never believed, builds go on, processes share."""
 
+import os
 import subprocess
 import sys
 from collections import namedtuple
@@ -15,6 +16,7 @@ from german_whist.engine.endgame import opening as opening_module
 from german_whist.engine.endgame.opening import tables_of
 from german_whist.engine.endgame.store import HEADER_BYTES, Kind, Part, open_part, parts_of
 
+TABLES = "from german_whist.engine.endgame import tables; print(tables().cards)"
 SMALL = """
 import os, sys
 from german_whist.engine.endgame import store
@@ -145,6 +147,18 @@ def test_two_processes_that_start_at_once_do_not_spoil_it(folder):
     assert sum(output.count("written") for output in outputs) == 4
     assert sum(output.count("there and sound") for output in outputs) == 4
     assert [open_part(part).sums[-1] for part in parts_of(Kind(), 6)] == [749, 6055, 43945, 291490]
+
+
+def test_without_the_compiler_another_process_builds_them(folder):
+    """In plain Python it would take hours, and all others would wait."""
+    run = subprocess.run(
+        [sys.executable, "-c", TABLES],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "10\n"
+    assert [each.name for each in folder.glob("*.endings")] == ["trumps-high-00-10.endings"]
 
 
 def test_a_full_disk_is_told_before_anything_starts(folder, monkeypatch):

@@ -17,6 +17,7 @@ from german_whist.engine.compiled import COMPILED
 
 @pytest.mark.skipif(not COMPILED, reason="the compiler is off, so there is nothing to compare")
 def test_compiled_code_agrees_with_plain_python_which_gives_no_warning() -> None:
+    compiled = digests()
     script = Path(digest_of_play.__file__)
     run = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
@@ -30,7 +31,6 @@ def test_compiled_code_agrees_with_plain_python_which_gives_no_warning() -> None
     assert run.stderr == ""
     interpreted = json.loads(run.stdout)
     assert interpreted["compiled"] is False
-    compiled = digests()
     different = [name for name in compiled if compiled[name] != interpreted["digests"][name]]
     assert not different
     assert len(set(compiled.values())) == len(compiled) == len(interpreted["digests"])
