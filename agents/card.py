@@ -167,6 +167,11 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
                 f"the network reads place {beyond[0]} of observations that have "
                 f"{self.observation_size} places: one of the two figures is wrong"
             )
+        if self.network.kind == "table" and len(self.rules) > 1:
+            raise ValueError(
+                f"a table plays one rule set, and {len(self.rules)} are listed: one of the two is "
+                "wrong"
+            )
 
 
 class JudgeCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):

@@ -49,14 +49,16 @@ class TablePolicy:
         (rules,), self._actions = checkpoint.rules, checkpoint.card.actions
         if why := why_not(rules):
             raise CannotPlay(f"{checkpoint.path}: is a table, and the rules {rules.name} {why}")
-        tree, self._table = public_tree(rules), checkpoint.weights["cells"]
-        if len(self._table) != tree.size:
+        tree, cells = public_tree(rules), checkpoint.weights["cells"]
+        if len(cells) != tree.size:
             raise CannotPlay(
-                f"{checkpoint.path}: has {len(self._table):,} cells, and {rules.name} has "
+                f"{checkpoint.path}: has {len(cells):,} cells, and {rules.name} has "
                 f"{tree.size:,}: train it anew"
             )
-        if (self._table < 0).any():
+        if (cells < 0).any():
             raise CheckpointError(f"{checkpoint.path}: a weight is below 0: train it anew")
+        # Compiled code reads no float16, and what is added up must stay a number.
+        self._table = (cells / max(1, cells.max())).astype(np.float32)
         self._paths = paths_of(tree)
 
     def logits(self, rules: Array, views: Array) -> Array:

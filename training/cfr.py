@@ -20,12 +20,15 @@ from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
+from ..agents.card import Count as Counted
 from ..agents.card import NetworkCard
 from ..agents.solved.path import Paths, cells_of_view, paths_of
 from ..agents.solved.tree import MOST_CARDS, public_tree, why_not
 from ..engine.bits import ONE, lowest
 from ..engine.cards import CARDS_IN_ALL
+from ..engine.checking import converted
 from ..engine.compiled import inlined, jit, warm_up
 from ..engine.endgame import Scratch, Tables, new_scratch, solve
 from ..engine.endings import known_endings
@@ -240,6 +243,13 @@ def _walk_many(
 # -- the training
 
 
+class Kept(Struct, forbid_unknown_fields=True, frozen=True):
+    """What a training under way knows beside its arrays."""
+
+    decisions: Counted
+    hands: Counted
+
+
 class CFR(Trainer):
     """A training under way."""
 
@@ -295,8 +305,11 @@ class CFR(Trainer):
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
+        told = converted(plain, Kept, "trainer")
         for name, mine in (("regrets", self.desk.regrets), ("sums", self.desk.sums)):
             if arrays[name].shape != mine.shape:
                 raise ValueError(f"{name} has {len(arrays[name]):,} numbers, and not {len(mine):,}")
+            if not np.isfinite(arrays[name]).all():
+                raise ValueError(f"{name} holds numbers that are not finite")
             mine[:] = arrays[name]
-        self.decisions, self.hands = plain["decisions"], plain["hands"]
+        self.decisions, self.hands = told.decisions, told.hands

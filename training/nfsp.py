@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from msgspec import Struct
 from torch import Tensor
 from torch.nn import functional
 
-from ..agents.card import NetworkCard
+from ..agents.card import Count, NetworkCard
 from ..agents.closing import gather
+from ..engine.checking import converted
 from ..engine.state import SEATS
 from ..envs import SelfPlayEnv
 from .adam import Adam
@@ -32,6 +34,17 @@ from .trainer import Arrays, Trainer, torch_device
 Array = np.ndarray[Any, Any]
 
 _NOT_LEGAL = -1e9
+
+
+class Kept(Struct, forbid_unknown_fields=True, frozen=True):
+    """What a training under way knows beside its arrays."""
+
+    decisions: Count
+    hands: Count
+    updates: Count
+    steps: Count
+    """How many rows each memory has ever seen."""
+    played: Count
 
 
 class NFSP(Trainer):
@@ -225,11 +238,11 @@ class NFSP(Trainer):
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
+        told = converted(plain, Kept, "trainer")
         for name in ("average", "values", "target"):
             restore_module(getattr(self, name), arrays, f"{name}.")
         for name, optimizer in self.optimizers.items():
             restore_optimizer(optimizer, arrays, f"optimizer.{name}.")
-        self.steps_seen.restore(part_of(arrays, "steps."), plain["steps"])
-        self.played.restore(part_of(arrays, "played."), plain["played"])
-        self.decisions, self.hands = plain["decisions"], plain["hands"]
-        self.updates = plain["updates"]
+        self.steps_seen.restore(part_of(arrays, "steps."), told.steps)
+        self.played.restore(part_of(arrays, "played."), told.played)
+        self.decisions, self.hands, self.updates = told.decisions, told.hands, told.updates
