@@ -28,6 +28,7 @@ from ..engine.files import written_whole
 from ..engine.rules import load_rules
 from . import pictures
 from .arena import evaluate
+from .claim import clear
 from .exploit import exploit
 from .presets import settings_from
 from .reading import Shelf, made
@@ -168,6 +169,8 @@ def _trained(wanted: Benchmark, cell: Cell, base: Path) -> None:
     if (folder / STATE).exists():
         train_on(folder, quiet=True)
     else:
+        if not checkpoints_in(folder / FOLDER):
+            clear(folder)
         train(wanted.training(cell), folder=folder, quiet=True)
     curves: dict[str, Curve] = {}
     for checkpoint in checkpoints_in(folder / FOLDER):

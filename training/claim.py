@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import time
 from contextlib import suppress
@@ -59,6 +60,13 @@ def _holder(folder: Path) -> str:
         return f" by process {told['pid']} on {told['host']} since {told['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return " by another process"
+
+
+def clear(folder: Path) -> None:
+    """Take away what a run left that saved nothing; refused while it is being trained."""
+    if folder.exists():
+        Claim(folder).release()
+        shutil.rmtree(folder)
 
 
 def claim_new(folder: Path) -> Claim:

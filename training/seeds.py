@@ -5,7 +5,6 @@ Each is a process of its own. What they came to is compared over seeds, on a pag
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ import msgspec
 from ..agents.checkpoint import FOLDER, checkpoints_in
 from ..engine.files import written_whole
 from .arena.remote import LOCAL
-from .claim import claim_new, claim_numbered
+from .claim import claim_new, claim_numbered, clear
 from .compare import Comparison, compare
 from .presets import load_settings
 from .remote_runs import place_for_runs
@@ -60,11 +59,11 @@ def train_seeds(
     claim = claim_numbered(base) if folder is None else claim_new(base)
     claim.release()
     folder = claim.folder
-    shared = folder / _SHARED
-    with written_whole(shared, "w") as file:
-        file.write(wanted.as_yaml())
     for seed in seeds:
         (folder / f"{_SEED}{seed}").mkdir()
+    # Last: with it there are all seeds to go on with.
+    with written_whole(folder / _SHARED, "w") as file:
+        file.write(wanted.as_yaml())
     return train_seeds_on(folder, say=say, on=on)
 
 
@@ -82,7 +81,10 @@ def train_seeds_on(
 ) -> Comparison:
     """Go on with all runs of a folder, here or on a cluster; those that saved nothing begin."""
     place = place_for_runs(on, say)
-    seeds = sorted(int(each.name[len(_SEED) :]) for each in folder.glob(f"{_SEED}*"))
+    told = [each.name[len(_SEED) :] for each in folder.glob(f"{_SEED}*") if each.is_dir()]
+    seeds = sorted(int(each) for each in told if each.isdecimal())
+    if not seeds:
+        raise SettingsError(f"{folder} has no runs to go on with, as {_SEED}1: begin another")
     names = [f"seed {seed}" for seed in seeds]
     new = load_settings(folder / _SHARED, words)
     threads = new.threads or place.threads(len(seeds))
@@ -92,7 +94,7 @@ def train_seeds_on(
         if (run / STATE).exists() or checkpoints_in(run / FOLDER):
             runs.append(partial(place.go_on, name, run, words))
         else:
-            shutil.rmtree(run)
+            clear(run)
             one = msgspec.structs.replace(new, seed=seed, threads=threads)
             runs.append(partial(place.train, name, one, run))
     return _compared(folder, names, side_by_side(place, runs))

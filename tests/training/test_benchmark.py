@@ -60,6 +60,9 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["benchmark", written(tmp_path / "tiny.yaml"), "--folder", str(tmp_path / "found")]
+    killed = tmp_path / "found" / "2x4-h2" / "slow" / "seed-1"  # before it saved anything
+    killed.mkdir(parents=True)
+    (killed / "settings.yaml").write_text("trainer: nfsp\n", encoding="utf-8")
     assert main(words) == 0
     told = capsys.readouterr().out
     assert "3 of 3: slow on 2x4-h2, seed 3" in told

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import main
+from german_whist.training.claim import Claim
 from german_whist.training.compare import Comparison, compare
 from german_whist.training.presets import load_settings
 from german_whist.training.settings import SettingsError
@@ -192,6 +193,21 @@ def test_a_training_that_dies_again_and_again_is_given_up(
         "seed 3: is given up, since its process died 1 times in a row",
         "seed 3 did not come to an end; go on with: german-whist train --resume runs/tiny-1",
     ]
+
+
+def test_seeds_that_saved_nothing_begin_unless_somebody_trains_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "training.yaml").write_text("trainer: cfr\n", encoding="utf-8")
+    (tmp_path / "seed-1.json").write_text("{}", encoding="utf-8")
+    words = ["train", "--resume", str(tmp_path)]
+    assert main(words) == 2
+    assert "has no runs to go on with, as seed-1: begin another" in capsys.readouterr().err
+    (tmp_path / "seed-1").mkdir()
+    claim = Claim(tmp_path / "seed-1")
+    assert main(words) == 2
+    claim.release()
+    assert "seed-1 is being trained by process" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
