@@ -18,8 +18,8 @@ from german_whist.training.pictures import curves, standalone
 FOLDER = Path("runs/trials")
 PICTURES = Path("docs/pictures")
 COMMON = (
-    "decisions=3_000_000", "layers=128,128", "measure_every=500_000", "measure_hands=4_000",
-    "final_hands=20_000", "final_yardsticks=flat-mc:16", "threads=1", "seeds=1,2,3",
+    "decisions=2_000_000", "layers=128,128", "measure_every=400_000", "measure_hands=2_000",
+    "final_hands=5_000", "final_yardsticks=flat-mc:16", "threads=1", "seeds=1,2,3",
 )  # fmt: skip
 
 
