@@ -10,6 +10,7 @@ from typing import Any
 
 # Before NumPy and torch load: where cores are busy, threads that wait for each other spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
 

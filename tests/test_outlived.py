@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
@@ -14,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import warm
 
 from german_whist.engine.game import Game
 from german_whist.engine.records import record_of, write_records
@@ -34,12 +34,12 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def told_to_nobody(place: Path, *words: str, stdin: int | None = subprocess.DEVNULL) -> int:
+def told_to_nobody(place: Path, *words: str, stdin: int | None = warm.DEVNULL) -> int:
     """Run a command whose stdout and stderr nobody reads; its exit status."""
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        return subprocess.run(
+        return warm.run(
             [*WHIST, *words], cwd=place, stdin=stdin, stdout=writing, stderr=writing,
             env=environment(place), timeout=300, check=False,
         ).returncode  # fmt: skip
@@ -90,7 +90,7 @@ COMMANDS_TOLD = (
 )
 def test_every_encoding_tells_all_of_it(words: str, encoding: str, place: Path) -> None:
     with open(place / "typed") as typed:
-        done = subprocess.run(
+        done = warm.run(
             [*WHIST, *words.split()], cwd=place, stdin=typed, capture_output=True,
             env=environment(place, PYTHONIOENCODING=encoding), timeout=300, check=False,
         )  # fmt: skip
@@ -115,10 +115,9 @@ def test_a_table_is_served_when_nobody_reads_where_it_is(place: Path) -> None:
         port = free.getsockname()[1]
     reading, writing = os.pipe()
     os.close(reading)
-    process = subprocess.Popen(
+    process = warm.Popen(
         [*WHIST, "table", "--no-browser", "--port", str(port)],
         stdout=writing, stderr=writing, env=environment(place),
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     os.close(writing)
     try:
@@ -130,7 +129,7 @@ def test_a_table_is_served_when_nobody_reads_where_it_is(place: Path) -> None:
         process.wait()
 
 
-def served(process: subprocess.Popen[bytes], address: str) -> bool:
+def served(process: warm.Popen, address: str) -> bool:
     """Whether a page is answered before the process ends."""
     while process.poll() is None:
         try:

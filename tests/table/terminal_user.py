@@ -5,14 +5,13 @@ import os
 import pty
 import random
 import select
-import signal
 import struct
-import subprocess
 import sys
 import termios
 import time
 
 import pyte
+import warm
 
 from german_whist.table.statistics import Statistics, Total
 from german_whist.table.terminal.styled_text import ink_for, line_width, text_of_line
@@ -47,19 +46,14 @@ class TerminalUser:
         self.state = termios.tcgetattr(self._slave)
         told = {**os.environ, "TERM": "xterm-256color", "GERMAN_WHIST_DATA": str(folder)}
         told = {name: value for name, value in told.items() if name != "NO_COLOR"}
-        self.process = subprocess.Popen(
+        self.process = warm.Popen(
             [sys.executable, "-m", "german_whist", *arguments],
             stdin=self._slave,
             stdout=self._slave,
             stderr=self._slave,
             env={**told, **environment},
             start_new_session=True,
-            preexec_fn=self._take_terminal,
         )
-
-    def _take_terminal(self):
-        fcntl.ioctl(self._slave, termios.TIOCSCTTY, 0)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def __enter__(self):
         return self

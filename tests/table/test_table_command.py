@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import warm
 from serving import Seat, Visitor
 
 from german_whist.cli import main
@@ -36,16 +36,14 @@ COMMAND = [sys.executable, "-m", "german_whist", "table", "--no-browser", "--por
 
 
 @contextmanager
-def opened(folder: Path | None, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def opened(folder: Path | None, *more: str) -> Iterator[tuple[warm.Popen, str]]:
     """The command under way, and the address that it tells."""
-    process = subprocess.Popen(
+    process = warm.Popen(
         [*COMMAND, *(() if folder is None else ("--data", str(folder))), *more],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=warm.PIPE,
+        stderr=warm.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        # Where Ctrl-C is ignored from birth, as in the background of some shells, it is not here.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout is not None
     try:

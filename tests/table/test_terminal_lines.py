@@ -3,12 +3,12 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 from contextlib import nullcontext
 from itertools import pairwise
 
 import pytest
+import warm
 from terminal_user import FakeScreen, NoKeeper
 
 from german_whist.engine.game import Game
@@ -30,7 +30,7 @@ DECK = [rank + suit for suit in "SHDC" for rank in "AKQJT98765432"]
 def play(folder, *arguments, says="", **environment):
     """`german-whist play` at the end of a pipe."""
     told = {**os.environ, "GERMAN_WHIST_DATA": str(folder), **environment}
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-m", "german_whist", "play", *arguments],
         input=says,
         capture_output=True,
@@ -44,11 +44,11 @@ def play(folder, *arguments, says="", **environment):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_a_signal_ends_an_evening_in_lines_with_a_word(tmp_path):
-    process = subprocess.Popen(
+    process = warm.Popen(
         [sys.executable, "-m", "german_whist", "play", "easy"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdin=warm.PIPE,
+        stdout=warm.PIPE,
+        stderr=warm.PIPE,
         env={**os.environ, "GERMAN_WHIST_DATA": str(tmp_path), "PYTHONIOENCODING": "utf-8"},
     )
     said = b""

@@ -1,4 +1,4 @@
-"""What tests of trainings share: torch on one thread, and as it was afterwards."""
+"""What tests of trainings share: torch on one thread, and trainings that begin as forks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+import warm
 
 
 @pytest.fixture(autouse=True)
@@ -19,3 +20,10 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def forked_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let trainings that are processes of their own, and what measures beside them, be forks."""
+    for each in ("measuring", "separate_runs"):
+        monkeypatch.setattr(f"german_whist.training.{each}.subprocess", warm)

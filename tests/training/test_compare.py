@@ -152,6 +152,7 @@ class Once(Always):
 """
 
 
+@pytest.mark.usefixtures("forked_runs")
 def test_one_command_trains_with_several_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +181,7 @@ def test_one_command_trains_with_several_seeds(
     assert again.last["random"].decisions == 1280
 
 
+@pytest.mark.usefixtures("forked_runs")
 def test_a_training_that_dies_again_and_again_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
