@@ -198,9 +198,6 @@ class FlatMcAgent(SearchAgent):
     def _room(self) -> Any:
         return _room() if self._guide is None else self._guide.room()
 
-    def _samples(self, worlds: int, actions: int) -> int:
-        return worlds
-
     def _totals(self, room: Any) -> Array:
         return room[4]
 

@@ -21,6 +21,10 @@ class Layers(NamedTuple):
     weights: np.ndarray
 
 
+NO_LAYERS = Layers(np.array([1, 1]), np.zeros(2, np.float32))
+"""Stands where no network is asked."""
+
+
 class Hidden(NamedTuple):
     """Room for what is between the first layer and the last."""
 

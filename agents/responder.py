@@ -28,8 +28,8 @@ from ..engine.bits import NO_CARDS, ONE, bit, lowest
 from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import called, jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables
-from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
+from ..engine.endings import has_exact_endings
 from ..engine.play import Record, play, row, set_up
 from ..engine.rules import Match, Rules
 from ..engine.state import GAME, LEAD, MOST_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
@@ -39,7 +39,7 @@ from ..engine.worlds import PLAN, draw_world, plan_worlds
 from .base import Array, CannotPlay, no_rng, no_views
 from .endings import ending_worth
 from .judges import judges
-from .layers import Layers, Rows, new_rows, pass_rows
+from .layers import NO_LAYERS, Layers, Rows, new_rows, pass_rows
 from .models import LIKELIEST, Model, chance_of, model_of, played
 from .replies import Desk, new_desk
 from .searching import SearchAgent, to_search
@@ -371,8 +371,8 @@ def responder_actions(
 
 def check_answered(rules: Rules) -> None:
     """Refuse games whose hidden cards could not be followed."""
-    exact = rules.open_endgame and rules.race is None and rules.hand <= MOST_CARDS
-    if rules.choice or rules.exchange or rules.faced != "every" or not exact:
+    followed = rules.faced == "every" and not rules.choice and not rules.exchange
+    if not followed or not has_exact_endings(rules):
         raise CannotPlay(
             f"the responder does not play {rules.name}: it knows games in which one upcard is "
             "turned for each trick and the winner takes it, and whose ending is open, short and "
@@ -406,17 +406,12 @@ class ResponderAgent(SearchAgent):
         """`samples` is a number of worlds or a time a move; `words` name players and a network."""
         super().__init__(rules, samples, "voids", match)
         check_answered(self.rules)
-        told = {"against": "", "by": "", "worth": "", "ahead": "1"}
-        for word in words:
-            name, _, value = word.partition("=")
-            if name not in told or not value:
-                raise ValueError(
-                    f"{word!r} is no option of a responder: it takes against=PLAYER, whom it "
-                    "answers, by=PLAYER, how it plays on itself, worth=PATH or worth=none, and "
-                    "ahead=TRICKS, after how many that is asked"
-                )
-            told[name] = value
-            self.name += f",{word}"
+        told = self._told(
+            words,
+            {"against": "", "by": "", "worth": "", "ahead": "1"},
+            "against=PLAYER, whom it answers, by=PLAYER, how it plays on itself, worth=PATH or "
+            "worth=none, and ahead=TRICKS, after how many that is asked",
+        )
         if not told["against"]:
             raise ValueError("a responder answers one player: name it, as in against=threshold")
         other = model_of(told["against"], self.rules)
@@ -425,11 +420,10 @@ class ResponderAgent(SearchAgent):
         if not worth:
             worth = str(WORTH) if judges(WORTH, self.rules) else "none"
         fewer = NETWORK_STEPS if network else 1
-        nothing = Layers(np.array([1, 1]), np.zeros(2, np.float32))
         self.minds = Minds(
             other,
             model_of(told["by"] or ("champion" if worth != "none" else "counting"), self.rules),
-            nothing if worth == "none" else read_worth(Path(worth), self.rules),
+            NO_LAYERS if worth == "none" else read_worth(Path(worth), self.rules),
             worth != "none",
             _tricks(told["ahead"], self.rules),
             pays_of(self.rules),
@@ -440,12 +434,6 @@ class ResponderAgent(SearchAgent):
 
     def _room(self) -> Room:
         return new_room(self.minds)
-
-    def _samples(self, worlds: int, actions: int) -> int:
-        return worlds
-
-    def _totals(self, room: Room) -> Array:
-        return room.totals
 
     def _search(
         self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -153,9 +154,16 @@ class SearchAgent(Agent):
     ) -> None:  # fmt: skip
         """Write an action for each view of the tables' contract, with `go_on` from where it was."""
 
-    @abstractmethod
-    def _samples(self, worlds: int, actions: int) -> int:
-        """How many samples try so many actions in so many worlds."""
+    def _told(self, words: Sequence[str], usual: Mapping[str, str], takes: str) -> dict[str, str]:
+        """What `name=value` words say over what is usual; they become part of the player's name."""
+        told = dict(usual)
+        for word in words:
+            name, _, value = word.partition("=")
+            if name not in told or not value:
+                raise ValueError(f"{word!r} is no option of a {self.kind}: it takes {takes}")
+            told[name] = value
+            self.name += f",{word}"
+        return told
 
     def _thorough_room(self) -> Any:
         """The same for a search that has to tell of every action, in all worlds."""
@@ -165,9 +173,9 @@ class SearchAgent(Agent):
         """Whether more samples would not change what is played."""
         return False
 
-    @abstractmethod
     def _totals(self, room: Any) -> Array:
         """What each action came to in all worlds since the search began."""
+        return room.totals
 
     def estimates(self, view: View, seed: int = 0) -> Estimates | None:
         """What each action of the player to move pays, by the search that `act` plays by.
@@ -183,9 +191,9 @@ class SearchAgent(Agent):
         if nothing_to_search(self.record, views):
             return None
         actions = view.legal()
-        worlds = max(2, self.budget.samples // self._samples(1, len(actions)))
+        worlds = max(2, self.budget.samples)
         count = min(_BATCHES, worlds)
-        each = self._samples(worlds // count, len(actions))
+        each = worlds // count
         known = next(known for known in self._known if known.low == int(view.low))
         streams = decision_streams(agent_key(seed), np.zeros(1, np.uint64), views)
         room, played = self._thorough_room(), np.empty(1, np.int64)
@@ -193,8 +201,7 @@ class SearchAgent(Agent):
         for batch in range(count):
             self._search(known, views, streams, each, batch > 0, room, played)
             sums[batch + 1] = self._totals(room)[actions]
-        means = np.diff(sums, axis=0) / (worlds // count)
-        return Estimates(tuple(actions), means, worlds // count * count)
+        return Estimates(tuple(actions), np.diff(sums, axis=0) / each, each * count)
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""

@@ -33,6 +33,7 @@ from ..engine.compiled import jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables
 from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endgame.solver import scratch_here
+from ..engine.endings import has_exact_endings
 from ..engine.play import Record, legal, play, row, stock_left
 from ..engine.rules import Match, Rules
 from ..engine.state import FOLLOW, GAME, LEAD
@@ -51,7 +52,7 @@ from .beliefs import (
 from .checkpoint import checkpoint_for, read_checkpoint
 from .endings import ending_worth
 from .judges import judges
-from .layers import Layers, Rows, new_rows, pass_rows
+from .layers import NO_LAYERS, Layers, Rows, new_rows, pass_rows
 from .network import NetworkAgent, PolicyNet, look, ones_of, policy_net
 from .replies import Desk, ask, new_desk
 from .searching import SearchAgent, to_search
@@ -597,13 +598,12 @@ def minds_of(
 ) -> Minds:  # fmt: skip
     """Networks by their paths, refused where they were not made for these rules."""
     net = policy_net(checkpoint_for(read_checkpoint(policy), rules))
-    none = Layers(np.array([1, 1]), np.zeros(2, np.float32))
     guesses = str(beliefs) != VOIDS
     return Minds(
         net,
         Layers(net.sizes, net.weights),
-        none if worth is None else read_worth(worth, rules),
-        read_beliefs(beliefs, rules) if guesses else none,
+        NO_LAYERS if worth is None else read_worth(worth, rules),
+        read_beliefs(beliefs, rules) if guesses else NO_LAYERS,
         guesses,
         pays_of(rules),
         float(rules.most_pay),
@@ -614,8 +614,7 @@ def minds_of(
 def check_playable(rules: Rules) -> None:
     """Refuse games whose last tricks for the stock it could not think about."""
     faced = rules.faced == "every" or (rules.faced == "after-first" and rules.foreplay_tricks > 1)
-    exact = rules.open_endgame and rules.race is None and rules.hand <= MOST_CARDS
-    if rules.choice or not faced or not exact:
+    if rules.choice or not faced or not has_exact_endings(rules):
         raise CannotPlay(
             f"the thinker does not play {rules.name}: it knows games in which the winner of a "
             "trick takes the upcard, and whose ending is open, short and no race"
@@ -672,19 +671,12 @@ class ThinkerAgent(SearchAgent):
         """`samples` is worlds or a time a move; `words` are `last=K`, `ahead=K` and networks."""
         super().__init__(rules, samples, "voids", match)
         check_playable(self.rules)
-        told: dict[str, str] = {
-            "policy": "", "worth": str(WORTH), "beliefs": "", "last": "all", "ahead": "0"
-        }  # fmt: skip
-        for word in words:
-            name, _, value = word.partition("=")
-            if name not in told or not value:
-                raise ValueError(
-                    f"{word!r} is no option of a thinker: it takes last=TRICKS and ahead=TRICKS, "
-                    "and networks by name, as in policy=PATH, worth=PATH, beliefs=PATH, and "
-                    f"beliefs={VOIDS}"
-                )
-            told[name] = value
-            self.name += f",{word}"
+        told = self._told(
+            words,
+            {"policy": "", "worth": str(WORTH), "beliefs": "", "last": "all", "ahead": "0"},
+            "last=TRICKS and ahead=TRICKS, and networks by name, as in policy=PATH, worth=PATH, "
+            f"beliefs=PATH, and beliefs={VOIDS}",
+        )
         self._last = _tricks(
             "last", told["last"], 1, self.rules, "are thought about, the last ones"
         )
@@ -729,12 +721,6 @@ class ThinkerAgent(SearchAgent):
         active = int(room.state[ACTIVE])
         last = room.games["drawn"][0] + 2 == self.rules.stock_cards
         return bool(last or active & (active - 1) == 0)
-
-    def _samples(self, worlds: int, actions: int) -> int:
-        return worlds
-
-    def _totals(self, room: Thoughts) -> Array:
-        return room.totals
 
     def _search(
         self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool,

@@ -17,7 +17,7 @@ import numpy as np
 from ..engine.bits import NO_CARDS, ONE, suit_part
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit
-from ..engine.endgame.layout import MOST_CARDS
+from ..engine.endings import has_exact_endings
 from ..engine.play import Record, pay_for, stock_left
 from ..engine.rules import Rules
 from .base import Array, CannotPlay
@@ -129,8 +129,8 @@ def paid_on_average(out: np.ndarray, pays: np.ndarray) -> float:
 def check_judged(rules: Rules) -> None:
     """Refuse games that the inputs of such a network have no words for."""
     plain = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
-    known = rules.open_endgame and rules.race is None and rules.hand <= MOST_CARDS
-    if not (plain and known and rules.counts == "last" and rules.contract == "high"):
+    exact = has_exact_endings(rules)
+    if not (plain and exact and rules.counts == "last" and rules.contract == "high"):
         raise CannotPlay(
             f"a network of worth does not judge {rules.name}: it knows games with one upcard, in "
             "which the tricks of an open endgame are wanted and alone count"

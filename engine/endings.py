@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 
 from .endgame import Tables, tables, values
+from .endgame.layout import MOST_CARDS
 from .rules import Rules
 
 
 def known_endings(rules: Rules) -> list[Tables]:
     """The tables for each contract that comes up in a rule set; their `low` tells which."""
     return [tables(rules.trumps == "upcard", low) for low in rules.lows]
+
+
+def has_exact_endings(rules: Rules) -> bool:
+    """Whether what is left of a hand has an exact worth: it is open, short enough, and no race."""
+    return rules.open_endgame and rules.race is None and rules.hand <= MOST_CARDS
 
 
 def best_tricks(games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
