@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.cards import CARDS, CHOICE_WORDS, SUIT_SYMBOLS, card
+from ..engine.cards import CHOICE_WORDS, SUIT_SYMBOLS, action_word, card
 from ..engine.view import View
 from .base import Agent, Array
 
@@ -23,7 +23,7 @@ class HumanAgent(Agent):
         legal = view.legal()
         while True:
             try:
-                answer = input(f"your choice ({' '.join(_name(each) for each in legal)})? ")
+                answer = input(f"your choice ({' '.join(map(action_word, legal))})? ")
             except EOFError:
                 raise ValueError("the human has left: there is no terminal to ask") from None
             action = _action(answer)
@@ -34,10 +34,6 @@ class HumanAgent(Agent):
 
 def _each(views: Array) -> list[Array]:
     return [views[index : index + 1] for index in range(len(views))]
-
-
-def _name(action: int) -> str:
-    return CHOICE_WORDS.get(action) or str(CARDS[action])
 
 
 def _action(answer: str) -> int | None:

@@ -126,6 +126,11 @@ CHOICES = {
 """The actions that are no card, in words."""
 
 
+def action_word(action: int) -> str:
+    """An action as people write it and as records hold it: a card, or one of `CHOICE_WORDS`."""
+    return CHOICE_WORDS.get(action) or str(CARDS[action])
+
+
 def action_text(action: int) -> str:
     """An action in words that an error can use."""
     if 0 <= action < CARDS_IN_ALL:

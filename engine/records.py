@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, cast
@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 import msgspec
 from msgspec import Meta, Struct
 
-from .cards import CARDS, CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, card, text_of
+from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, card, text_of
 from .checking import converted, shown
 from .files import CanNotWrite, locked, written_whole
 from .game import Game, checked_deal
@@ -47,7 +47,7 @@ class TrickRecord(NamedTuple):
     actions: tuple[int, ...]
 
     def __str__(self) -> str:
-        words = [CHOICE_WORDS.get(each) or str(CARDS[each]) for each in self.actions]
+        words = [action_word(each) for each in self.actions]
         return f"{self.leader}: {' '.join(words)}"
 
 
@@ -60,6 +60,22 @@ class MatchScore:
     hands_won: tuple[int, ...] = (0,) * SEATS
     hands: int = 0
     """Hands of the match that were over, drawn ones included."""
+
+    @staticmethod
+    def before(
+        match: Match,
+        points: Iterable[int],
+        hands_won: Iterable[int],
+        hands: int,
+        pays: Sequence[int],
+    ) -> MatchScore:
+        """The score before a hand that paid so, from the score after it."""
+        return MatchScore(
+            match,
+            tuple(int(now) - max(paid, 0) for now, paid in zip(points, pays, strict=True)),
+            tuple(int(now) - (paid > 0) for now, paid in zip(hands_won, pays, strict=True)),
+            hands - 1,
+        )
 
 
 @dataclass(frozen=True)
@@ -168,22 +184,12 @@ def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
         seed=game.seed if by_number else None,
         number=game.number if by_number else 0,
         deal=() if by_number else tuple(dealt),
-        match=_score_before(game),
+        match=game.match
+        and MatchScore.before(
+            game.match, game.points, game.hands_won, int(game.record["hands"][0]), game.pays
+        ),
         exchange=tuple(each for each in game.actions if each in _EXCHANGES),
         meta=dict(meta or {}),
-    )
-
-
-def _score_before(game: Game) -> MatchScore | None:
-    if game.match is None:
-        return None
-    return MatchScore(
-        match=game.match,
-        points=tuple(now - max(pay, 0) for now, pay in zip(game.points, game.pays, strict=True)),
-        hands_won=tuple(
-            now - (pay > 0) for now, pay in zip(game.hands_won, game.pays, strict=True)
-        ),
-        hands=int(game.record["hands"][0]) - 1,
     )
 
 

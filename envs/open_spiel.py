@@ -18,7 +18,7 @@ import numpy as np
 import pyspiel
 import yaml
 
-from ..engine.cards import CARDS, CHOICE_WORDS, CHOICES
+from ..engine.cards import CARDS, CHOICES, action_word
 from ..engine.deals import all_deals
 from ..engine.game import Game
 from ..engine.options import RulesLike
@@ -167,7 +167,7 @@ class OpenSpielState(pyspiel.State):
     def __str__(self) -> str:
         if self.game is None:
             return "before the deal"
-        return " ".join(CHOICE_WORDS.get(each) or str(CARDS[each]) for each in self.game.actions)
+        return " ".join(action_word(each) for each in self.game.actions)
 
 
 def open_spiel_game(rules: RulesLike) -> OpenSpielGame:

@@ -24,7 +24,7 @@ from ..agents.base import CannotPlay
 from ..agents.network import NetworkAgent
 from ..agents.registry import make_agent
 from ..agents.searching import Estimates, SearchAgent
-from ..engine.cards import CARDS, CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN
+from ..engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word
 from ..engine.endgame import NotOpenError, moves_of, race_moves_of
 from ..engine.play import pay_for, row
 from ..engine.records import GameRecord
@@ -372,8 +372,7 @@ def _story(analyst: Analyst, decisions: list[Decision], record: GameRecord) -> l
 
 
 def _worth(action: int, **told: Any) -> Worth:
-    card = CHOICE_WORDS.get(action) or str(CARDS[action])
-    return Worth(action=int(action), card=card, **told)
+    return Worth(action=int(action), card=action_word(action), **told)
 
 
 def _search(name: str, rules: Rules) -> SearchAgent:

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from ..agents.player import Player
 from ..agents.registry import make_agent
-from ..engine.cards import TAKE_HIDDEN, text_of
+from ..engine.cards import action_word, text_of
 from ..engine.game import Game
 from ..engine.records import GameRecord
 from ..engine.rules import Rules
@@ -74,7 +74,7 @@ class Puzzle(Struct, omit_defaults=True):
         cards = [
             Worth(
                 action=action,
-                card=text_of([action]) if action != TAKE_HIDDEN else "hidden",
+                card=action_word(action),
                 value=value,
                 cost=round(most - value, 3),
                 cost_half_width=width,

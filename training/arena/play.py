@@ -23,6 +23,7 @@ from ...agents.naming import raised_at, told_error
 from ...engine.cards import TAKE_HIDDEN, action_text
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
+from ...engine.endings import has_exact_endings
 from ...engine.game import exchanges_in
 from ...engine.play import pay_for, row
 from ...engine.records import GameRecord, MatchScore, TrickRecord
@@ -34,8 +35,6 @@ from .kernels import COURSE_ROWS, COURSE_TRICKS, MATCH_DEALS, SUMS, TOTALS
 from .luck import FIGURES, PARTS, Judge, add_luck, new_judge
 
 Array = np.ndarray[Any, Any]
-
-MOST_ENDING_CARDS = 13
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,8 @@ class Setting:
 
     @property
     def solvable(self) -> bool:
-        """Whether endings have exact values that count: open, and no race."""
-        rules = self.rules
-        return rules.open_endgame and rules.race is None and rules.hand <= MOST_ENDING_CARDS
+        """Whether endings have exact values that count."""
+        return has_exact_endings(self.rules)
 
 
 @dataclass
@@ -452,7 +450,8 @@ def record_of_game(game: Any, setting: Setting, players: list[str]) -> GameRecor
         pays=pays,
         seed=setting.seed,
         number=int(game["number"]),
-        match=_score_before(game, match, pays) if match is not None else None,
+        match=match
+        and MatchScore.before(match, game["points"], game["hands_won"], int(game["hands"]), pays),
         exchange=tuple(exchanges_in(game)),
         meta={"players": players},
     )
@@ -469,19 +468,6 @@ def _choice(game: Any, rules: Rules, trick: int) -> int | None:
     if second and rules.hidden_choice:
         return TAKE_HIDDEN
     return int(game["deal"][SEATS * rules.hand + 2 * trick + second])
-
-
-def _score_before(game: Any, match: Match, pays: tuple[int, int]) -> MatchScore:
-    return MatchScore(
-        match=match,
-        points=tuple(
-            int(now) - max(paid, 0) for now, paid in zip(game["points"], pays, strict=True)
-        ),
-        hands_won=tuple(
-            int(now) - (paid > 0) for now, paid in zip(game["hands_won"], pays, strict=True)
-        ),
-        hands=int(game["hands"]) - 1,
-    )
 
 
 def warm_up_arena(halves: Halves, setting: Setting) -> None:
