@@ -87,20 +87,15 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from gymnasium import spaces
-
-from ..engine.batch import checked_action
 from ..engine.cards import CARDS_IN_ALL, action_text
-from ..engine.game import IllegalAction
 from ..engine.options import named_options
-from ..engine.seeds import checked_seat
-from ..engine.three import HAND, PLAYERS, ThreeGame, ThreeView
+from ..engine.three import HAND, ThreeGame, ThreeView
 from ..engine.three_layout import THREE_LAYOUT
-from .german_whist_v0 import IllegalActionLoses
-from .pictures.painter import OPEN, RENDER_MODES, painter_for
+from .aec import IllegalActionLoses, TableAEC, no_parallel_env
+from .pictures.painter import OPEN, RENDER_MODES
 from .spaces import three_space
 from .three_table import ThreeTable
-from .typed_aec import Observation, TypedAEC, Wrapped
+from .typed_aec import Observation, Wrapped
 
 AGENTS = ("player_0", "player_1", "player_2")
 
@@ -115,7 +110,7 @@ def env(**options: Any) -> Wrapped[raw_env]:
     return Wrapped(IllegalActionLoses(raw_env(**options)))
 
 
-class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
+class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
     """The environment itself, without wrappers."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
@@ -129,62 +124,29 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     @named_options
     def __init__(self, *, render_mode: str | None = None, render_view: str | int = OPEN) -> None:
-        super().__init__()
-        self.render_mode: str | None = render_mode
-        self._render_view = checked_seat(render_view, (OPEN, 0, 1, 2), "render_view")
-        self.possible_agents: list[str] = list(AGENTS)
-        self.observation_spaces: dict[str, spaces.Space[Any]] = {
-            agent: three_space() for agent in AGENTS
-        }
-        self.action_spaces: dict[str, spaces.Space[Any]] = {
-            agent: spaces.Discrete(CARDS_IN_ALL) for agent in AGENTS
-        }
-        self._table = ThreeTable(painter_for(render_mode, self.metadata["render_fps"]))
-        self.agents: list[str] = []
-        # Who is looked for before a reset: `last` then says that nothing has been dealt.
-        self.agent_selection: str = AGENTS[0]
-
-    # -- spaces
-
-    def observation_space(self, agent: str) -> spaces.Dict:
-        """The dict space of observation and mask; the same object every time."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Discrete:
-        """The discrete space of actions; the same object every time."""
-        return self.action_spaces[agent]
+        super().__init__(AGENTS, three_space, CARDS_IN_ALL, render_mode, render_view)
+        self._table = ThreeTable(self._painter)
 
     # -- the life cycle
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Deal. With a seed its first deal, without one the next; `options` may set a deal."""
-        if isinstance(options, dict):
-            # PettingZoo's own test of the API passes this name, which means nothing.
-            options = {name: value for name, value in options.items() if name != "options"}
-        self.agents = list(AGENTS)
-        self.rewards: dict[str, float] = dict.fromkeys(AGENTS, 0.0)
-        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
-        self.terminations: dict[str, bool] = dict.fromkeys(AGENTS, False)
-        self.truncations: dict[str, bool] = dict.fromkeys(AGENTS, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
-        self._skip_agent_selection = None
-        self._table.start(seed, options)
+        self._table.start(seed, self._begin(options))
         self.agent_selection = self._mover()
         self._show_people()
 
     def step(self, action: Any) -> None:
         """Play a card for the agent to move, or, with None, take a finished agent out."""
-        table = self._table
-        table.check_dealt()
-        if not self.agents:
-            raise IllegalAction("the episode is over for all agents: call reset() to deal again")
+        if not self.agents or not self._table.ready:
+            self._complain_of_no_agents()
         if self.is_over:
             self._was_dead_step(action)
             return
         self.check_action(action)
-        game, agent = table.game, self.agent_selection
+        game, agent = self._table.game, self.agent_selection
         if not game.legal_set >> int(action) & 1:
-            raise IllegalAction(self._why_illegal(int(action)))
+            allowed = ", ".join(map(action_text, game.legal()))
+            raise self._illegal(action_text(int(action)), allowed)
         before = game.pays
         game.play(int(action))
         self._cumulative_rewards[agent] = 0.0
@@ -194,9 +156,7 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         }
         self._accumulate_rewards()
         if game.over:
-            self.terminations = dict.fromkeys(AGENTS, True)
-            self.agent_selection = AGENTS[(AGENTS.index(agent) + 1) % PLAYERS]
-            self._tell_result()
+            self._end(agent)
         else:
             self.agent_selection = self._mover()
         self._show_people()
@@ -210,14 +170,13 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
     def abandon(self, offender: str) -> None:
         """Stop the game where it is, lost by whoever acted illegally: nobody is to move now."""
         self._table.stopped = True
-        self._tell_result()
+        self._tell_results()
 
-    def _tell_result(self) -> None:
-        for seat, agent in enumerate(AGENTS):
-            self.infos[agent] = {"result": self._table.result(seat)}
+    def _result(self, seat: int) -> dict[str, Any]:
+        return self._table.result(seat)
 
     @property
-    def is_over(self) -> bool:
+    def is_over(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the episode is over."""
         return self._table.over
 
@@ -237,56 +196,17 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def game(self) -> ThreeGame:
         """A copy of the game as it stands, all hands and the stock open, that goes on by itself."""
-        self._table.check_dealt()
+        self._check_dealt()
         return copy.deepcopy(self._table.game)
 
-    def _seat(self, agent: str) -> int:
-        if agent not in AGENTS:
-            raise ValueError(f"there is no agent {agent!r}: they are {', '.join(AGENTS)}")
-        return AGENTS.index(agent)
-
-    # -- words
-
-    def check_action(self, action: object) -> None:
-        """Refuse, with a sentence, what is no action of this environment at all."""
+    def _check_dealt(self) -> None:
         self._table.check_dealt()
-        if self.is_over:
-            return
-        number = checked_action(action)
-        if not 0 <= number < CARDS_IN_ALL:
-            raise IllegalAction(
-                f"action is {number}: actions run from 0 to {CARDS_IN_ALL - 1} in this game"
-            )
-
-    def _why_illegal(self, action: int) -> str:
-        allowed = ", ".join(map(action_text, self._table.game.legal()))
-        return (
-            f"action {action_text(action)} is not legal for {self.agent_selection} now: its mask "
-            f"allows {allowed}"
-        )
-
-    # -- pictures
 
     def render(self) -> Any:
         """The table in the environment's render mode; nothing without one."""
         opened = self._render_view == OPEN
         return self._table.paint(0 if opened else int(self._render_view), open_hands=opened)
 
-    def _show_people(self) -> None:
-        if self.render_mode == "human":
-            self.render()
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self._table.close()
-
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name == "parallel_env":
-            raise AttributeError(
-                "german_whist_three_v0 has no parallel_env, as the players move in turn: use env() "
-                "or raw_env()"
-            )
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = no_parallel_env(__name__)

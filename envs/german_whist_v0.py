@@ -110,11 +110,10 @@ four hands: first blind, non-dealer, second blind, dealer);
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import spaces
-from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 from ..engine.batch import Batch, actions_text, checked_action
 from ..engine.compiled import warm_up
@@ -131,11 +130,11 @@ from ..engine.options import (
 )
 from ..engine.results import result_seen_by
 from ..engine.rules import Rules
-from ..engine.seeds import checked_seat
 from ..engine.view import View
-from .pictures.painter import OPEN, RENDER_MODES, painter_for, warn_without_render_mode
-from .spaces import action_space, dict_space
-from .typed_aec import Observation, TypedAEC, Wrapped
+from .aec import IllegalActionLoses, TableAEC, no_parallel_env
+from .pictures.painter import OPEN, RENDER_MODES, warn_without_render_mode
+from .spaces import dict_space
+from .typed_aec import Observation, Wrapped
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -158,30 +157,7 @@ def env(rules: RulesLike = "classic", **options: Any) -> Wrapped[raw_env]:
     return Wrapped(IllegalActionLoses(raw_env(rules, **options)))
 
 
-class IllegalActionLoses(TerminateIllegalWrapper[str, Any, Any]):
-    """PettingZoo's wrapper that ends an episode against whoever acts illegally.
-
-    The loss brings the offender's total to the worst result of an episode or
-    below, whatever it has been paid already. The other player gets 0.
-    """
-
-    def __init__(self, inner: raw_env) -> None:
-        super().__init__(inner, illegal_reward=-inner.worst)
-        self._raw = inner
-
-    def step(self, action: Any) -> None:
-        """Play, or end the episode; what is no action at all raises a sentence."""
-        raw = self._raw
-        mover, was_over = raw.agent_selection, raw.is_over
-        if action is not None or not was_over:
-            raw.check_action(action)
-            self._illegal_value = -raw.worst - max(raw.paid_to(mover), 0.0)
-        super().step(action)
-        if self._terminated and not was_over:
-            raw.abandon(mover)
-
-
-class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
+class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
     """The environment itself, without wrappers."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
@@ -200,42 +176,20 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         render_view: str | int = OPEN,
         **options: Unpack[GameOptions],
     ) -> None:
-        super().__init__()
         self.options: Options = options_from(rules, **options)
-        self.render_mode: str | None = render_mode
-        self._painter = painter_for(render_mode, self.metadata["render_fps"])
-        self._render_view = checked_seat(render_view, (OPEN, 0, 1), "render_view")
         self.rules: Rules = self.options.rules
         self.worst: float = self.options.worst
-        self.possible_agents: list[str] = list(AGENTS)
-        self.observation_spaces: dict[str, spaces.Space[Any]] = {
-            agent: dict_space(self.options) for agent in AGENTS
-        }
-        self.action_spaces: dict[str, spaces.Space[Any]] = {
-            agent: action_space(self.options) for agent in AGENTS
-        }
+        super().__init__(
+            AGENTS, partial(dict_space, self.options), self.rules.actions, render_mode, render_view
+        )
         self._batch = Batch(self.options, 1)
         self._arrays = (*self._batch.board[:5], self._batch.board.streams)
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
-        self._actions = self.rules.actions
         self._ready: tuple[Any, Any] | None = None
-        self.agents: list[str] = []
-        # Who is looked for before a reset: `last` then says that nothing has been dealt.
-        self.agent_selection: str = AGENTS[0]
         self.is_over: bool = False
         warm_up("environment", "envs", _compile_all)
-
-    # -- spaces
-
-    def observation_space(self, agent: str) -> spaces.Dict:
-        """The dict space of observation and mask; the same object every time."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Discrete:
-        """The discrete space of actions; the same object every time."""
-        return self.action_spaces[agent]
 
     # -- the life cycle
 
@@ -246,25 +200,14 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         order, non-dealer first, then the stock from the top; `"number"` picks a deal
         of the seed.
         """
-        if isinstance(options, dict):
-            # PettingZoo's own test of the API passes this name, which means nothing.
-            options = {name: value for name, value in options.items() if name != "options"}
         self._ready = None
-        self.agents = list(AGENTS)
-        self.rewards: dict[str, float] = dict.fromkeys(AGENTS, 0.0)
-        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
-        self.terminations: dict[str, bool] = dict.fromkeys(AGENTS, False)
-        self.truncations: dict[str, bool] = dict.fromkeys(AGENTS, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
-        self._skip_agent_selection = None
         self._paid = [0.0, 0.0]
         self.is_over = False
-        self._batch.start(seed, options)
+        self._batch.start(seed, self._begin(options))
         seat = int(self._batch.records["turn"][0])
         self._ready = self._shown_to(seat, self._batch.orders)
         self.agent_selection = AGENTS[seat]
-        if self.render_mode == "human":
-            self.render()
+        self._show_people()
 
     def _shown_to(self, seat: int, orders: Array) -> tuple[Array, Array]:
         """What a seat sees, and the order of suits that it is shown in `orders`."""
@@ -290,12 +233,13 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         mask = np.empty(self._actions, np.int8)
         code = step_one(*self._arrays, action, observation, mask)
         if code < 0:
-            raise IllegalAction(self._why_illegal(action))
+            raise self._why_illegal(action)
         led_to = code & 7
         self._cumulative_rewards[agent] = 0.0
         if led_to >= ENDED:
             if led_to == ENDING:
                 self._batch.close(self._batch.all)
+            self.is_over, self._ready = True, None
             self._end(agent)
         else:
             self._ready = (observation, mask)
@@ -317,23 +261,14 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._paid[0] += first
             self._paid[1] += second
 
-    def _end(self, agent: str) -> None:
-        self.is_over = True
-        self._ready = None
-        self.terminations = dict.fromkeys(AGENTS, True)
-        self.agent_selection = AGENTS[1 - AGENTS.index(agent)]
-        self._tell_result()
-
     def abandon(self, offender: str) -> None:
         """Stop the game where it is, lost by whoever acted illegally: nobody is to move now."""
         self._batch.abandon(AGENTS.index(offender))
-        self.is_over = True
-        self._ready = None
-        self._tell_result()
+        self.is_over, self._ready = True, None
+        self._tell_results()
 
-    def _tell_result(self) -> None:
-        for seat, agent in enumerate(AGENTS):
-            self.infos[agent] = {"result": result_seen_by(self._batch.results[0], seat)}
+    def _result(self, seat: int) -> dict[str, Any]:
+        return result_seen_by(self._batch.results[0], seat)
 
     def paid_to(self, agent: str) -> float:
         """What this episode has paid an agent so far."""
@@ -369,39 +304,16 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._check_dealt()
         return self._batch.game()
 
-    def _seat(self, agent: str) -> int:
-        if agent not in AGENTS:
-            raise ValueError(f"there is no agent {agent!r}: they are {' and '.join(AGENTS)}")
-        return AGENTS.index(agent)
-
     # -- words
 
     def _check_dealt(self) -> None:
         if not self._batch.ready:
             raise IllegalAction("nothing has been dealt yet: call reset() first")
 
-    def _complain_of_no_agents(self) -> None:
-        self._check_dealt()
-        raise IllegalAction("the episode is over for both agents: call reset() to deal again")
-
-    def check_action(self, action: object) -> None:
-        """Refuse, with a sentence, what is no action of this environment at all."""
-        self._check_dealt()
-        if self.is_over:
-            return
-        number = checked_action(action)
-        if not 0 <= number < self._actions:
-            raise IllegalAction(
-                f"action is {number}: actions run from 0 to {self._actions - 1} with these rules"
-            )
-
-    def _why_illegal(self, action: int) -> str:
+    def _why_illegal(self, action: int) -> IllegalAction:
         _, mask = self._look(self.agent_selection)
-        named = actions_text([action], self.options)
         allowed = actions_text(np.flatnonzero(mask).tolist(), self.options)
-        return (
-            f"action {named} is not legal for {self.agent_selection} now: its mask allows {allowed}"
-        )
+        return self._illegal(actions_text([action], self.options), allowed)
 
     # -- pictures
 
@@ -415,21 +327,9 @@ class raw_env(TypedAEC):  # noqa: N801 - the name that PettingZoo asks for
         names = (AGENTS[seat], AGENTS[1 - seat])
         return self._painter.paint(self.game(), seat, names, open_hands=opened)
 
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._painter is not None:
-            self._painter.close()
-
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name == "parallel_env":
-            raise AttributeError(
-                "german_whist_v0 has no parallel_env, as the players move in turn: use env() or "
-                "raw_env()"
-            )
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = no_parallel_env(__name__)
 
 
 def _compile_all() -> None:
