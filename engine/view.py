@@ -362,6 +362,16 @@ class View:
         return self.stock_left == 0
 
     @property
+    def open(self) -> bool:
+        """Whether this player can know every card: the stock is gone, and none was set aside."""
+        return self.endgame and self.rules.open_endgame
+
+    @property
+    def theirs(self) -> list[Card]:
+        """The opponent's cards that this player can know: all, once the hands are open."""
+        return sorted([*self.known, *self.unseen]) if self.open else self.known
+
+    @property
     def other_cards(self) -> int:
         """How many cards the opponent holds."""
         return self._number("other_cards")

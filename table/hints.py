@@ -52,16 +52,9 @@ class Hint(Struct):
     estimates: list[Worth]
 
 
-def known_cards(view: View) -> list[Card]:
-    """The cards of the other that this seat can know: all, once the hands are open."""
-    if view.stock_left == 0 and view.rules.open_endgame:
-        return sorted([*view.known, *view.unseen])
-    return view.known
-
-
 def seen_of(view: View) -> Seen:
     """Where every card is, as far as the player can know."""
-    places, known = _places(view), known_cards(view)
+    places, known = places_of(view), view.theirs
     deck = list(reversed(view.rules.deck))
     return Seen(
         suits={
@@ -75,8 +68,8 @@ def seen_of(view: View) -> Seen:
     )
 
 
-def _places(view: View) -> dict[Card, str]:
-    """`hand`, `other`, `up` (in the stock), `trick`, `played`, `away` or `unseen`."""
+def places_of(view: View) -> dict[Card, str]:
+    """Of each card: `hand`, `other`, `up` (in the stock), `trick`, `played`, `away` or `unseen`."""
     places = dict.fromkeys(view.rules.deck, "unseen")
     places |= dict.fromkeys([*view.played_by_me, *view.played_by_other], "played")
     places |= dict.fromkeys(view.laid_away, "away")
@@ -84,7 +77,7 @@ def _places(view: View) -> dict[Card, str]:
         last = list(view.tricks())[-1]
         places |= {card: "trick" for card in (last.led, last.followed) if card is not None}
     places |= dict.fromkeys(view.upcards, "up")
-    places |= dict.fromkeys(known_cards(view), "other")
+    places |= dict.fromkeys(view.theirs, "other")
     return places | dict.fromkeys(view.hand, "hand")
 
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from ..engine.cards import CARDS, CHOICE_WORDS, SUITS, Card, cards_of
+from ..engine.cards import SUITS, Card, action_word, cards_of
 from ..engine.game import Game
 from ..engine.records import GameRecord, MatchScore
 from ..engine.view import Trick, View
@@ -20,7 +20,6 @@ from . import words
 from .labels import say, you
 from .words import plain_text
 
-"""What stands for a card that was taken unseen."""
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "exchanged"}
 _LONGEST_TITLE = 200
 
@@ -150,14 +149,8 @@ def result_of(record: GameRecord) -> Result:
 
 
 def _match(score: MatchScore) -> MatchTold:
-    points = score.match.target is not None
-    return MatchTold(
-        kind="points" if points else "best",
-        n=score.match.target if points else score.match.best_of,
-        points=score.points,
-        hands_won=score.hands_won,
-        hand=score.hands + 1,
-    )
+    kind, n = words.kind_of(score.match)
+    return MatchTold(kind, n, score.points, score.hands_won, score.hands + 1)
 
 
 # -- steps
@@ -179,25 +172,25 @@ def _step(n: int, game: Game, action: int, before: Position, names: Sequence[str
         for each in stock[: len(stock) - len(game.stock)]
     ]
     drew.sort(key=lambda draw: draw.who != leader)
-    card = CHOICE_WORDS.get(action) or str(CARDS[action])
+    card = action_word(action)
     return Step(n, who, KINDS[phase], int(action), card, trick, prompt, text, won, drew, before)
 
 
 def _position(game: Game) -> Position:
-    left = len(game.stock)
-    trick, last_trick = on_the_table(game.view(0))
+    view = game.view(0)
+    trick, last_trick = on_the_table(view)
     return Position(
         turn=game.turn,
         hands=[_texts(hand) for hand in game.hands],
         known=[_texts(cards_of(cards)) for cards in game.record["known"][0].tolist()],
-        stock_left=left,
+        stock_left=view.stock_left,
         upcards=_texts(game.upcards),
         trump=None if game.trump is None else SUITS[game.trump],
         low=game.low,
         trick=trick,
         last_trick=last_trick,
         tricks=list(game.counting_tricks),
-        open=left == 0 and game.rules.open_endgame,
+        open=view.open,
         turned=None if game.turned is None else str(game.turned),
         exchanged=list(game.exchanged),
     )

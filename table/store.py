@@ -26,7 +26,7 @@ from .analysis import Analysis
 from .rating import Rating
 from .session import HUMAN, OPPONENT, PERSON, Session, score_of, winner_of
 from .strengths import strengths
-from .words import called, listed, match_words, title_of
+from .words import called, kind_of, listed, match_words, title_of
 
 FILE = "table.sqlite3"
 _VERSION = 4
@@ -480,9 +480,7 @@ def _keep_finished(
     if settings.match is None or not (session.over or given_up):
         return
     won = -1 if given_up else {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(session)]
-    target, best_of = settings.match.target, settings.match.best_of
-    kind = ("points", target) if target else ("best", best_of)
-    match = (*kind, session.hands_over, *session.game.points, won)
+    match = (*kind_of(settings.match), session.hands_over, *session.game.points, won)
     connection.execute(
         "INSERT OR IGNORE INTO matches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (name, person, now, *who, *match),

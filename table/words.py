@@ -248,7 +248,7 @@ def drawn(each: Card | None) -> str:
 def stock_is_gone(view: View, names: tuple[str, str]) -> str:
     """What changes when the last stock card is drawn."""
     told = [say("stock_gone.gone")]
-    if view.rules.open_endgame:
+    if view.open:
         told.append(say("stock_gone.open"))
     if view.rules.counts == "last":
         told.append(say("stock_gone.counts"))
@@ -265,6 +265,13 @@ def match_words(match: Match | None) -> str:
     if match.target:
         return say("match.points", n=match.target)
     return say("match.best", n=match.best_of)
+
+
+def kind_of(match: Match | None) -> tuple[str, int | None]:
+    """A match as messages tell it: `single`, `points` or `best`, and how many."""
+    if match is None:
+        return "single", None
+    return ("points", match.target) if match.target else ("best", match.best_of)
 
 
 def score(match: Match | None, points: Sequence[int], hands_won: Sequence[int]) -> str:

@@ -47,7 +47,7 @@ def scene_of(
 ) -> Scene:
     """The table as one seat sees it, that seat below; with `other_hand` the other's cards too."""
     items = felt(WIDTH, HEIGHT)
-    known = known_hand(view) if other_hand is None else other_hand
+    known = view.theirs if other_hand is None else other_hand
     hidden = view.other_cards - len(known)
     ends = _MARGIN, WIDTH - _MARGIN
     draw_row(items, sorted_hand(known, view.trump), hidden, *ends, _TOP)
@@ -57,13 +57,6 @@ def scene_of(
     _side(items, view)
     _captions(items, view, names)
     return Scene(WIDTH, HEIGHT, tuple(items), _title(view, names))
-
-
-def known_hand(view: View) -> list[Card]:
-    """The cards of the other hand that the seat can know: all of them in an open endgame."""
-    if view.stock_left == 0 and view.rules.open_endgame:
-        return [*view.known, *view.unseen]
-    return view.known
 
 
 # -- the middle

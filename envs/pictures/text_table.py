@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...engine.cards import SUIT_NAMES, SUIT_SYMBOLS, Card
 from ...engine.view import View
-from .scene import exchange_text, known_hand, result_text
+from .scene import exchange_text, result_text
 from .shapes import sorted_hand
 
 
@@ -17,7 +17,7 @@ def text_table(
     names: tuple[str, str] = ("you", "opponent"),
 ) -> str:
     """The table as one seat sees it, that seat below."""
-    known = known_hand(view) if other_hand is None else other_hand
+    known = view.theirs if other_hand is None else other_hand
     hidden = view.other_cards - len(known)
     width = max(map(len, names)) + 9
     lines = [

@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
-from ...engine.rules import Match
 from ...engine.view import View
 from .. import words
-from ..hints import known_cards
 from ..labels import capital, say, you
 from ..replay import KINDS, Played, on_the_table
 from ..session import OPPONENT, PERSON, HandResult, Session, winner_of
@@ -196,7 +194,7 @@ def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
         "hand": texts(view.hand),
         "hand_size_other": view.other_cards,
         "known_other": texts(view.known),
-        "open": view.stock_left == 0 and view.rules.open_endgame,
+        "open": view.open,
         "other_hand": None if other is None else texts(other),
         "stock_left": view.stock_left,
         "upcards": texts(view.upcards),
@@ -219,7 +217,7 @@ def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
 def said_of(view: View, names: tuple[str, str], score: str, prompt: str = "") -> Said:
     """A view in words, outside of any match."""
     prompt = prompt or words.prompt(view, names)
-    known = known_cards(view)
+    known = view.theirs
     return Said(
         match=score,
         stage=words.stage(view),
@@ -246,7 +244,7 @@ def _said(session: Session, view: View, around: Around, other: list[Card] | None
     elif session.over and settings.match is not None:
         prompt = say("terminal.match_over")
     theirs = session.view(OPPONENT) if settings.watched else None
-    known = known_cards(view) if other is None else other
+    known = view.theirs if other is None else other
     return Said(
         match=words.match_words(settings.match),
         stage=words.stage(view),
@@ -261,20 +259,12 @@ def _said(session: Session, view: View, around: Around, other: list[Card] | None
 def _other_hand(session: Session, view: View) -> list[Card] | None:
     if session.settings.watched or session.game.over:
         return session.game.hands[OPPONENT]
-    opened = view.stock_left == 0 and view.rules.open_endgame
-    return known_cards(view) if opened else None
-
-
-def kind_of(match: Match | None) -> tuple[str, int | None]:
-    """A match as messages tell it: `single`, `points` or `best`, and how many."""
-    if match is None:
-        return "single", None
-    return ("points", match.target) if match.target else ("best", match.best_of)
+    return view.theirs if view.open else None
 
 
 def match_state(session: Session) -> MatchState:
     """How the match stands."""
-    kind, n = kind_of(session.settings.match)
+    kind, n = words.kind_of(session.settings.match)
     return MatchState(
         kind=kind,
         n=n,

@@ -21,7 +21,7 @@ from ...engine.game import Game, IllegalAction
 from ...engine.view import View
 from .. import words
 from ..analysis import Analyst, Values, Worth
-from ..hints import known_cards, why
+from ..hints import why
 from ..labels import capital, say, you
 from ..puzzles import Puzzle, all_puzzles, before_decision, rating_of
 from ..replay import names_of
@@ -279,8 +279,7 @@ def _problem(task: Task) -> Problem:
 
 
 def _seen(view: View, names: tuple[str, str]) -> dict[str, Any]:
-    opened = view.stock_left == 0 and view.rules.open_endgame
-    return seen(view, said_of(view, names, ""), known_cards(view) if opened else None)
+    return seen(view, said_of(view, names, ""), view.theirs if view.open else None)
 
 
 def _answered(task: Task, action: int) -> Answered:

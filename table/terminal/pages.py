@@ -9,7 +9,7 @@ from ...engine.cards import SUIT_SYMBOLS, Card
 from ...engine.describe import chapters
 from ...engine.rules import Rules
 from ...engine.view import View
-from ..hints import known_cards
+from ..hints import places_of
 from ..labels import labels, say
 from ..session import Session
 from ..statistics import Statistics
@@ -45,30 +45,28 @@ def rules_page(rules: Rules, columns: int) -> Page:
 
 # -- the hand so far
 
+_MARKS = {
+    "hand": ("({})", "faint"),
+    "other": ("{}*", "gold"),
+    "up": ("^{}", "good"),
+    "away": ("×{}", "faint"),
+    "unseen": ("{}", "bold"),
+    "trick": ("·", "faint"),
+    "played": ("·", "faint"),
+}
+"""How a card is shown, by its place."""
+
 
 def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
     """Where every card is, suit by suit, as far as this seat can know."""
-    mine, faced = set(view.hand), set(view.upcards)
-    theirs, unseen, away = set(known_cards(view)), set(view.unseen), set(view.laid_away)
-    deck = in_order(view.rules.deck, view.trump)
+    places, deck = places_of(view), in_order(view.rules.deck, view.trump)
     lines: list[Line] = []
     for suit in dict.fromkeys(card.suit for card in deck):
         red = "red suit" if suit in (1, 2) else "bold"
         line: Line = [(f"{SUIT_SYMBOLS[suit]} ", red)]
         for card in (each for each in deck if each.suit == suit):
-            rank = card.symbol[:-1]
-            if card in mine:
-                line.append((f"{f'({rank})':>4}", "faint"))
-            elif card in theirs:
-                line.append((f"{rank + '*':>4}", "gold"))
-            elif card in faced:
-                line.append((f"{'^' + rank:>4}", "good"))
-            elif card in away:
-                line.append((f"{'×' + rank:>4}", "faint"))
-            elif card in unseen:
-                line.append((f"{rank:>4}", "bold"))
-            else:
-                line.append((f"{'·':>4}", "faint"))
+            mark, style = _MARKS[places[card]]
+            line.append((f"{mark.format(card.symbol[:-1]):>4}", style))
         lines += [line, []]
     legend = (
         ("  10 ", "bold", say("terminal.not_seen")),
@@ -78,7 +76,7 @@ def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
         ("  · ", "faint", say("terminal.played")),
         (" ×10 ", "faint", say("terminal.out_of_play")),
     )
-    for part in (legend[:2], legend[2:5], legend[5:] if away else ()):
+    for part in (legend[:2], legend[2:5], legend[5:] if view.laid_away else ()):
         lines.append(
             [piece for mark, style, about in part for piece in ((mark, style), (about, ""))]
         )
@@ -88,7 +86,7 @@ def seen_page(view: View, names: tuple[str, str], columns: int) -> Page:
 
 
 def _counts(view: View, names: tuple[str, str], columns: int) -> list[Line]:
-    known = in_order(known_cards(view), view.trump)
+    known = in_order(view.theirs, view.trump)
     other = names[1]
     lines: list[Line] = [[(say("terminal.holds", name=other, n=view.other_cards), "")]]
     if known:

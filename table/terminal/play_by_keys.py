@@ -15,7 +15,6 @@ from typing import Any
 from ...engine.cards import RANKS, TAKE_HIDDEN, Card
 from ...engine.game import IllegalAction
 from ...engine.view import View
-from ..hints import known_cards
 from ..labels import say
 from ..session import PERSON, Session
 from ..words import prompt, score
@@ -233,7 +232,7 @@ class Evening:
     def _show(self, message: Line, keys: Line | None = None) -> None:
         session, screen = self.session, self.screen
         view = session.view(PERSON)
-        other: Sequence[Card] = known_cards(view) if self._shows_known else ()
+        other: Sequence[Card] = view.theirs if self._shows_known else ()
         if session.settings.watched or session.game.over:
             other = session.game.hands[1 - PERSON]
         table = Table(

@@ -14,7 +14,6 @@ from ...engine.cards import CARDS_IN_ALL, CHOICE_WORDS, SUIT_SYMBOLS, Card, card
 from ...engine.game import IllegalAction
 from ...engine.view import View
 from ...engine.words import meant
-from ..hints import known_cards
 from ..labels import capital, labels, say
 from ..session import PERSON, Session
 from ..words import (
@@ -188,7 +187,7 @@ class LinesEvening:
         elif word == "hand":
             self._tell_table(view)
         elif word == "known":
-            known = in_order(known_cards(view), view.trump)
+            known = in_order(view.theirs, view.trump)
             asker.say(*(cards_in_lines(known, _WIDTH) if known else [say("terminal.none_yet")]))
         elif word in ("?", "help", "keys"):
             asker.say(say("terminal.how_to_type"))

@@ -11,7 +11,6 @@ from ...engine.game import Game
 from ...engine.records import GameRecord
 from .. import words
 from ..analysis import Analysis
-from ..hints import known_cards
 from ..labels import say
 from ..replay import names_of, result_of
 from .drawing import MOST_COLUMNS, Table, in_order, page
@@ -104,7 +103,7 @@ class _Stepping:
     def _table(self) -> Table:
         game = self._games[self._at]
         view = game.view(self._seat)
-        other = game.hands[1 - self._seat] if self._open else known_cards(view)
+        other = game.hands[1 - self._seat] if self._open else view.theirs
         hand = in_order(view.hand, view.trump)
         return Table(
             view=view,

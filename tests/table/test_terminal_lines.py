@@ -13,7 +13,6 @@ from terminal_user import FakeScreen, NoKeeper
 
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules, named_rules
-from german_whist.table.hints import known_cards
 from german_whist.table.session import Session, Settings
 from german_whist.table.store import Store
 from german_whist.table.terminal import replay_by_keys
@@ -184,7 +183,7 @@ def test_only_what_a_player_may_know_is_drawn():
         game.play(game.legal()[0])
     hidden = [*set(game.hands[1]) - set(game.view(0).known)]
     view = game.view(0)
-    table = Table(view, ("you", "they"), hand=view.hand, other_hand=known_cards(view))
+    table = Table(view, ("you", "they"), hand=view.hand, other_hand=view.theirs)
     ink = ink_for(sys.stdout, {})
     pages = [page(table, ink, 80, 24), seen_page(view, table.names, 80).lines]
     pages.append(tricks_page(view, table.names).lines)
