@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, TypeVar
 
-import msgspec
 from msgspec import Meta, Struct
 from starlette.requests import ClientDisconnect, Request
 
 from ...engine.cards import ACTIONS_IN_ALL
+from ...engine.checking import converted, read_json
 from ...engine.rules import Match
 from ..opponents import NotOffered, Opponents, rules_named
 from ..session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
@@ -36,6 +35,10 @@ class Refused(Exception):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+class Malformed(ValueError):
+    """A body that does not hold what is asked for."""
 
 
 # -- what is asked for
@@ -132,43 +135,8 @@ async def asked_in(request: Request, kind: type[Asked]) -> Asked:
     body = await body_of(request, BODY_LIMIT)
     if body and given != "application/json":
         raise Refused(415, f"the body is {given[:80]!r}: application/json is read here")
-    try:
-        told = msgspec.json.decode(body or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, f"the body is not JSON: {str(error)[:200]}") from None
-    if not isinstance(told, dict):
-        raise Refused(400, "the body has to be an object: names with values, in braces")
-    try:
-        return msgspec.convert(told, kind)
-    except msgspec.ValidationError as error:
-        raise Refused(400, in_words(str(error), cast("dict[str, Any]", told))) from None
-
-
-_KINDS = {
-    "int": "a whole number",
-    "str": "a text",
-    "bool": "true or false",
-    "object": "an object with its names",
-}
-
-
-def in_words(problem: str, told: Mapping[str, Any]) -> str:
-    """What msgspec finds wrong with a body, as a sentence that names the value and the remedy."""
-    problem, _, path = problem.partition(" - at `$")
-    name = path.strip(".`")
-    value: Any = told
-    for part in filter(None, name.split(".")):
-        value = value[part]
-    first, *_ = quoted = re.findall("`([^`]*)`", problem)
-    if "unknown field" in problem:
-        return f"{first[:60]!r} is not known {f'in {name}' if name else 'here'}"
-    if "missing required" in problem:
-        return f"{f'{name}.' if name else ''}{first} is left out: it is needed"
-    needed = " or ".join(_KINDS[each] for each in first.split(" | ") if each != "null")
-    if bound := re.search(r"([<>])= (-?\d+)", " ".join([problem, *quoted])):
-        needed += f" of at {'most' if bound[1] == '<' else 'least'} {bound[2]}"
-    shown = repr(value)
-    return f"{name} is {shown if len(shown) <= 60 else shown[:57] + '...'}: {needed} is needed"
+    told = read_json(body or b"{}", "the body", error=Malformed)
+    return converted(told, kind, "the body", error=Malformed)
 
 
 async def text_in(request: Request, limit: int) -> str:

@@ -38,7 +38,7 @@ from .finished_hands import FinishedHands, NoSuchHand
 from .live_table import LiveTable, OldMove, log
 from .live_tables import LiveTables, NoSuchTable, TooMany
 from .messages import TableState
-from .requests import PERSON_COOKIE, Refused, person_in
+from .requests import PERSON_COOKIE, Malformed, Refused, person_in
 from .saved_replay import embedded
 from .security import TOKEN_COOKIE, Door, Guard
 from .serve_hands import Hands
@@ -183,6 +183,7 @@ async def _broken(request: Request, error: Exception) -> Response:
 
 _REFUSALS: dict[Any, Any] = {
     Refused: _told,
+    Malformed: _refusal(400),
     NoSuchTable: _refusal(404),
     NoSuchHand: _refusal(404),
     OldMove: _refusal(409),
