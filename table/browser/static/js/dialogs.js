@@ -38,6 +38,15 @@ export function toast(text, kind = "refusal") {
   leaving = setTimeout(() => (place.className = `toast ${kind}`), 4200);
 }
 
+/** Does what may be refused; why it was is told in a toast. */
+export async function attempt(task) {
+  try {
+    await task();
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
 /** Told to screen readers when they have finished speaking. */
 export function announce(text) {
   if (!text) return;

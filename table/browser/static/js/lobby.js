@@ -1,7 +1,7 @@
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
 
 import { get, remove } from "./api.js";
-import { dialog, toast } from "./dialogs.js";
+import { attempt, dialog } from "./dialogs.js";
 import { h } from "./dom.js";
 import { face } from "./draw.js";
 import { icon } from "./icons.js";
@@ -182,11 +182,9 @@ export class LobbyPage {
     const wish = await dialog(say("lobby.give_up_title"), h("p", {}, say("lobby.give_up_about", { title })),
       [h("button", { value: "keep", class: "primary" }, say("lobby.keep")), h("button", { value: "forget" }, say("lobby.give_it_up"))]);
     if (wish !== "forget") return;
-    try {
+    await attempt(async () => {
       await remove(`/api/tables/${id}`);
       await this.showTables();
-    } catch (error) {
-      toast(error.message);
-    }
+    });
   }
 }

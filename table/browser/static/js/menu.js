@@ -1,7 +1,7 @@
 /* What the server offers: rule sets and players, asked for once. */
 
 import { get } from "./api.js";
-import { dialog, toast } from "./dialogs.js";
+import { attempt, dialog } from "./dialogs.js";
 import { h } from "./dom.js";
 import { say } from "./words.js";
 
@@ -32,14 +32,10 @@ export const isUsual = (agent) => FIRST.includes(agent.name);
 export const plays = (agent, rules) => !agent.plays || agent.plays.includes(rules);
 
 /** The rules of a set, in a dialog. */
-export async function openRules(name) {
-  try {
-    const rules = await get(`/api/rules/${encodeURIComponent(name)}`);
-    await dialog(rules.title ?? rules.name, h("div", { class: "rules-text" },
-      h("p", { class: "lead" }, rules.about),
-      rules.text.map(({ heading, paragraphs }) => [h("h3", {}, heading), paragraphs.map((text) => h("p", {}, text))])),
-    [h("button", { class: "primary", value: "close" }, say("site.close"))], { className: "reading" });
-  } catch (error) {
-    toast(error.message);
-  }
-}
+export const openRules = (name) => attempt(async () => {
+  const rules = await get(`/api/rules/${encodeURIComponent(name)}`);
+  await dialog(rules.title ?? rules.name, h("div", { class: "rules-text" },
+    h("p", { class: "lead" }, rules.about),
+    rules.text.map(({ heading, paragraphs }) => [h("h3", {}, heading), paragraphs.map((text) => h("p", {}, text))])),
+  [h("button", { class: "primary", value: "close" }, say("site.close"))], { className: "reading" });
+});

@@ -4,7 +4,7 @@
 import { get, post } from "./api.js";
 import { actionSymbol, cardOf, isCard, TAKE_HIDDEN, whyNot } from "./cards.js";
 import { cardText } from "./chip.js";
-import { announce, toast } from "./dialogs.js";
+import { announce, attempt, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { ExchangeBar } from "./exchange.js";
 import { Felt } from "./felt.js";
@@ -83,14 +83,12 @@ export class ProblemPage {
     if (this.playing) return;
     if (this.answered) return void this.playOut(action);
     if (!this.problem.legal.includes(action)) return void toast(whyNot(this.problem, action));
-    try {
+    await attempt(async () => {
       const found = await post(`${this.path}/answer`, { action });
       this.answered = found;
       this.tell(found, action);
       announce(found.verdict);
-    } catch (error) {
-      toast(error.message);
-    }
+    });
   }
 
   tell(found, action) {
@@ -114,7 +112,7 @@ export class ProblemPage {
   async playOut(action) {
     if (!this.problem.open || !this.problem.legal.includes(action)) return;
     this.playing = true;
-    try {
+    await attempt(async () => {
       const { text, steps } = await post(`${this.path}/line`, { action });
       const list = h("ol", { class: "line" });
       this.panel.replaceChildren(h("h2", {}, say("problem.after"), isCard(action) ? cardText(cardOf(action)) : actionSymbol(action)), list);
@@ -127,11 +125,8 @@ export class ProblemPage {
       this.panel.append(h("p", { role: "status" }, `${text}.`), h("div", { class: "problem-buttons" },
         h("button", { type: "button", class: "primary", onclick: () => this.next() }, say("problem.next")),
         h("button", { type: "button", onclick: () => this.back() }, say("problem.back"))));
-    } catch (error) {
-      toast(error.message);
-    } finally {
-      this.playing = false;
-    }
+    });
+    this.playing = false;
   }
 
   async back() {
@@ -140,12 +135,7 @@ export class ProblemPage {
   }
 
   async next() {
-    if (this.playing) return;
-    try {
-      await this.load(await this.source.next());
-    } catch (error) {
-      toast(error.message);
-    }
+    if (!this.playing) await attempt(async () => this.load(await this.source.next()));
   }
 
   async openMenu() {

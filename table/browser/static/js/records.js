@@ -1,7 +1,7 @@
 /* The page of finished hands: those played here, and record files that are opened. */
 
 import { get, post } from "./api.js";
-import { toast } from "./dialogs.js";
+import { attempt, toast } from "./dialogs.js";
 import { h } from "./dom.js";
 import { listed, say } from "./words.js";
 
@@ -71,12 +71,10 @@ export class RecordsPage {
       toast(say("records.too_large", { name: file.name, size: (file.size / 1048576).toFixed(1) }));
       return;
     }
-    try {
+    await attempt(async () => {
       opened = { name: file.name, ...(await post("/api/replays", await file.text())) };
       this.showFile();
-    } catch (error) {
-      toast(error.message);
-    }
+    });
   }
 
   showFile() {

@@ -1,7 +1,7 @@
 /* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
 
 import { get, post, Refused } from "./api.js";
-import { toast } from "./dialogs.js";
+import { attempt, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { icon, tool } from "./icons.js";
 import { ReplayView } from "./replay_view.js";
@@ -39,16 +39,14 @@ export class ReplayPage {
   }
 
   /* The link that is copied shows this hand, and no other, to whoever may reach the table. */
-  async share() {
-    try {
+  share() {
+    return attempt(async () => {
       const { replay: { id, hand } } = await post(`${this.path}/share`);
       const link = `${location.origin}/#/replay/${id}/${hand}/${this.view.at}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
       await navigator.clipboard?.writeText(link).catch(() => {}); // It can be read all the same.
       toast(say(here ? "replay.shared_here" : "replay.shared", { link }), "hint");
-    } catch (error) {
-      toast(error.message);
-    }
+    });
   }
 
   async analyse() {

@@ -2,7 +2,7 @@
 
 import { get, post, Refused, Unreachable } from "./api.js";
 import { actionName, cardOf, TAKE_HIDDEN, whyNot } from "./cards.js";
-import { announce, dialog, dialogOpen, toast } from "./dialogs.js";
+import { announce, attempt, dialog, dialogOpen, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { ExchangeBar } from "./exchange.js";
 import { Felt } from "./felt.js";
@@ -241,13 +241,7 @@ export class TablePage {
 
   /** Asks the server for something that is not a card. */
   act(path, body) {
-    return this.queue.push(async () => {
-      try {
-        await this.run(await post(`${this.path}/${path}`, body));
-      } catch (error) {
-        toast(error.message);
-      }
-    }).then(() => this.rested());
+    return this.queue.push(() => attempt(async () => this.run(await post(`${this.path}/${path}`, body)))).then(() => this.rested());
   }
 
   next() {
