@@ -28,12 +28,11 @@ from ..engine.files import written_whole
 from ..engine.rules import load_rules
 from . import pictures
 from .arena import evaluate
-from .claim import clear
 from .exploit import exploit
 from .presets import settings_from
 from .reading import Shelf, made
-from .run import FOLDER, STATE
-from .session import train, train_on
+from .run import FOLDER
+from .session import train_or_go_on
 from .settings import Checked, Count, Names, Settings, SettingsError, says
 
 Array = np.ndarray[Any, Any]
@@ -166,12 +165,7 @@ def run_benchmark(
 def _trained(wanted: Benchmark, cell: Cell, base: Path) -> None:
     """Train one, or go on with it, and measure all of its checkpoints."""
     folder = cell.folder(base)
-    if (folder / STATE).exists():
-        train_on(folder, quiet=True)
-    else:
-        if not checkpoints_in(folder / FOLDER):
-            clear(folder)
-        train(wanted.training(cell), folder=folder, quiet=True)
+    train_or_go_on(wanted.training(cell), folder, quiet=True)
     curves: dict[str, Curve] = {}
     for checkpoint in checkpoints_in(folder / FOLDER):
         for name, value in _figures(wanted, cell, checkpoint).items():

@@ -25,8 +25,7 @@ from . import pictures
 from .arena import Arena, evaluate
 from .checkpoint import Measured
 from .presets import settings_from
-from .run import STATE
-from .session import train, train_on
+from .session import train_or_go_on
 from .settings import Settings, SettingsError
 
 PLAN, RESULT, PAGE = "plan.json", "respond.json", "respond.html"
@@ -97,8 +96,7 @@ def respond(
         tell(why)
     curve: list[Measured] = []
     if wanted is not None:
-        run = folder / TRAINED
-        trained = train_on(run) if (run / STATE).exists() else train(wanted, folder=run)
+        trained = train_or_go_on(wanted, folder / TRAINED)
         players[TRAINED] = str(trained.checkpoint)
         curve = [each for each in trained.measured if each.opponent == plan.agent]
     tried = {}

@@ -33,7 +33,7 @@ from ..agents.naming import raised_at, told_error
 from ..engine.files import CanNotWrite, read_yaml_mapping, written_whole
 from .callbacks import Callback, EarlyStopping, named_callback
 from .checkpoint import Measured, RunState, load_state, save_state, write_player
-from .claim import Claim, claim_new, claim_numbered
+from .claim import Claim, claim_new, claim_numbered, clear
 from .init import beginning_of
 from .measuring import Found, Measuring, check_yardsticks, measure
 from .presets import changed_settings, command_of, settings_from
@@ -405,6 +405,17 @@ def resume(
     except BaseException:
         claim.release()
         raise
+
+
+def begun(folder: Path) -> bool:
+    """Whether there is a run to go on with; one that saved nothing is cleared away, to begin anew.
+
+    Refused while it is being trained.
+    """
+    if (folder / STATE).exists() or checkpoints_in(folder / FOLDER):
+        return True
+    clear(folder)
+    return False
 
 
 def settings_of(folder: Path) -> Settings:

@@ -12,14 +12,13 @@ from typing import Any
 
 import msgspec
 
-from ..agents.checkpoint import FOLDER, checkpoints_in
 from ..engine.files import written_whole
 from .arena.remote import LOCAL
-from .claim import claim_new, claim_numbered, clear
+from .claim import claim_new, claim_numbered
 from .compare import Comparison, compare
 from .presets import load_settings
 from .remote_runs import place_for_runs
-from .run import STATE
+from .run import begun
 from .separate_runs import side_by_side
 from .session import Wanted, resolved
 from .settings import SettingsError
@@ -91,10 +90,9 @@ def train_seeds_on(
     runs: list[Callable[[], int]] = []
     for name, seed in zip(names, seeds, strict=True):
         run = folder / f"{_SEED}{seed}"
-        if (run / STATE).exists() or checkpoints_in(run / FOLDER):
+        if begun(run):
             runs.append(partial(place.go_on, name, run, words))
         else:
-            clear(run)
             one = msgspec.structs.replace(new, seed=seed, threads=threads)
             runs.append(partial(place.train, name, one, run))
     return _compared(folder, names, side_by_side(place, runs))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from typing import IO, Protocol
 
 from ..engine.threads import usable_threads
 from .arena.workers import MOST_DEATHS
-from .run import STATE
+from .run import begun
 from .settings import Settings
 
 _PACKAGE = __name__.partition(".")[0]
@@ -112,10 +111,8 @@ class LocalRuns:
             if code >= 0 or self._ended:
                 return abs(code)
             self._say(f"{name}: its process was ended by signal {-code}")
-            if (folder / STATE).exists():
+            if begun(folder):
                 words = ["--resume", str(folder)]
-            elif words[0] != "--resume":
-                shutil.rmtree(folder, ignore_errors=True)
         self._say(f"{name}: is given up, since its process died {MOST_DEATHS} times in a row")
         return 1
 

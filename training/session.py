@@ -12,17 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from msgspec import Struct
-
 from .callbacks import Callback
 from .checkpoint import Measured
 from .display import Lines, display_for
-from .frames import frame_of
+from .frames import Told, frame_of
 from .measuring import strength_table
 from .presets import load_settings, settings_from, words_of
 from .ranks import RanksLost, ranks_here, tell_to_make, under_torchrun
-from .run import LOG, STATE, Maker, Run, Stopped, resume, settings_of, start
+from .run import LOG, STATE, Maker, Run, Stopped, begun, resume, settings_of, start
 from .settings import Settings
 from .stopping import Signals
 from .tables import REPORT
@@ -30,7 +27,7 @@ from .trainer import Trainer
 from .trainers import make_trainer
 
 
-class Trained(Struct, frozen=True, kw_only=True):
+class Trained(Told, frozen=True, kw_only=True):
     """What a training has come to."""
 
     folder: Path
@@ -42,11 +39,6 @@ class Trained(Struct, frozen=True, kw_only=True):
     measured: list[Measured]
     rows: list[dict[str, Any]]
     """What every iteration told, as in `progress.csv`."""
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        told: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
-        return told
 
     def frame(self) -> Any:
         """What every iteration told as a `pandas.DataFrame`."""
@@ -79,13 +71,13 @@ def train(
     """
     wanted, base = resolved(settings, changes, folder, name)
 
-    def begun(make: Maker) -> Run:
+    def ready(make: Maker) -> Run:
         # Whoever is started again by torchrun is told the same as before.
         if under_torchrun() and (base / STATE).exists() and settings_of(base) == wanted:
             return resume(base, make, callbacks=callbacks)
         return start(base, wanted, make, numbered=folder is None, callbacks=callbacks)
 
-    return _by_all(begun, quiet)
+    return _by_all(ready, quiet)
 
 
 def resolved(
@@ -117,7 +109,14 @@ def train_on(
     return _by_all(lambda make: resume(Path(folder), make, all_words, callbacks=callbacks), quiet)
 
 
-def _by_all(begun: Callable[[Maker], Run], quiet: bool) -> Trained:
+def train_or_go_on(settings: Settings, folder: Path, quiet: bool = False) -> Trained:
+    """Train in a folder, or go on with what was broken off there."""
+    if begun(folder):
+        return train_on(folder, quiet=quiet)
+    return train(settings, folder=folder, quiet=quiet)
+
+
+def _by_all(ready: Callable[[Maker], Run], quiet: bool) -> Trained:
     """Let a run go to its end on all ranks, of which the first has it and the others follow."""
     # Before torch loads: with the default, threads that wait spin, and on busy cores everything
     # becomes many times slower.
@@ -132,7 +131,7 @@ def _by_all(begun: Callable[[Maker], Run], quiet: bool) -> Trained:
         return make_trainer(settings, ranks)
 
     try:
-        trained = _shown(begun(make), quiet)
+        trained = _shown(ready(make), quiet)
         return trained
     finally:
         ranks.dismiss(trained)
