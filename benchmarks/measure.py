@@ -81,24 +81,13 @@ def machine() -> dict[str, object]:
     import numba
     import numpy
 
+    from german_whist.training.arena.machine import processor
+
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "system": platform.platform(),
         "python": sys.version.split()[0],
         "numpy": numpy.__version__,
         "numba": numba.__version__,
     }
-
-
-def _processor() -> str:
-    import platform
-
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from math import sqrt
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from ..engine.records import GameRecord
+from ..training.frames import Told, frame_of
 from .analysis import Analysis, AnalysisSettings, Decision, analyse
 from .replay import names_of
 
@@ -38,7 +38,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     """The share in per cent of decisions that mattered and were no mistakes."""
 
 
-class Accuracy(Struct, frozen=True, kw_only=True):
+class Accuracy(Told, frozen=True, kw_only=True):
     """What the decisions of all players cost."""
 
     unit: str
@@ -46,15 +46,8 @@ class Accuracy(Struct, frozen=True, kw_only=True):
     hands: int
     costs: list[Cost]
 
-    def to_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        told: dict[str, Any] = msgspec.to_builtins(self)
-        return told
-
     def frame(self) -> Any:
         """A row for each player, stage and trick, as a `pandas.DataFrame`."""
-        from ..training.frames import frame_of
-
         return frame_of(self.to_json()["costs"])
 
 

@@ -21,6 +21,7 @@ from msgspec import Struct
 from ..engine.files import read_yaml_mapping
 from . import pictures
 from .arena.intervals import quantile
+from .arena.texts import in_columns
 from .frames import frame_of
 from .measuring import ITSELF
 from .report import LEARNING
@@ -95,7 +96,7 @@ class Comparison(Struct, frozen=True, dict=True):
     def text(self) -> str:
         """What differs, and what came of it, in lines."""
         tables = [self._settings_table(), self._strength_table()]
-        return "\n\n".join(_as_text(*each) for each in tables if each[1])
+        return "\n\n".join("\n".join(in_columns(*each)) for each in tables if each[1])
 
     def page(self) -> str:
         """The same with curves, as a page of HTML."""
@@ -252,13 +253,3 @@ def rate_text(point: Point | None) -> str:
 
 def _shown(value: Any) -> str:
     return "–" if value is None else str(value)
-
-
-def _as_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    every = [header, *rows]
-    widths = [max(len(row[k]) for row in every) for k in range(len(header))]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]),
-                   *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))])
-        for row in every
-    )  # fmt: skip

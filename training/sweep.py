@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
 
 from ..engine.files import read_yaml_mapping, written_whole
 from ..engine.words import meant
 from .arena.remote import LOCAL, checked_place
-from .frames import frame_of
+from .frames import Told, frame_of
 from .presets import PRESETS, settings_from, words_of
 from .reading import made
 from .settings import (
@@ -89,7 +88,7 @@ class Sweep(Checked, frozen=True, kw_only=True):
     ] = ""
 
 
-class Swept(Struct, frozen=True, kw_only=True):
+class Swept(Told, frozen=True, kw_only=True):
     """What a sweep has come to."""
 
     folder: Path
@@ -99,11 +98,6 @@ class Swept(Struct, frozen=True, kw_only=True):
     """Their mean win rate."""
     trials: list[dict[str, Any]]
     """Every trial: its number, its state, its value and its settings."""
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        told: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
-        return told
 
     def frame(self) -> Any:
         """The trials as a `pandas.DataFrame`."""

@@ -54,45 +54,30 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME_OF = {
-    "load_agent": "agents.common_rules",
-    "observe": "agents.observing",
-    "PolicyAgent": "agents.policies",
-    "evaluate": "training.arena",
-    "ladder": "training.arena",
-    "compare": "training.compare",
-    "train": "training.session",
-    "train_seeds": "training.seeds",
-    "train_on": "training.session",
-    "KEEP": "engine.cards",
-    "TAKE_BLIND": "engine.cards",
-    "TAKE_HIDDEN": "engine.cards",
-    "Card": "engine.cards",
-    "card": "engine.cards",
-    "card_set": "engine.cards",
-    "cards": "engine.cards",
-    "cards_of": "engine.cards",
-    "text_of": "engine.cards",
-    "Game": "engine.game",
-    "IllegalAction": "engine.game",
-    "Games": "engine.games",
-    "Step": "engine.games",
-    "LAYOUT": "engine.layout",
-    "GameRecord": "engine.records",
-    "RecordError": "engine.records",
-    "append_records": "engine.records",
-    "read_records": "engine.records",
-    "record_of": "engine.records",
-    "write_records": "engine.records",
-    "Match": "engine.rules",
-    "Rules": "engine.rules",
-    "RulesError": "engine.rules",
-    "load_rules": "engine.rules",
-    "named_rules": "engine.rules",
-    "View": "engine.view",
-    "german_whist_three_v0": "envs",
-    "german_whist_v0": "envs",
+_HOMES = {
+    "agents.common_rules": ["load_agent"],
+    "agents.observing": ["observe"],
+    "agents.policies": ["PolicyAgent"],
+    "engine.cards": [
+        *("KEEP", "TAKE_BLIND", "TAKE_HIDDEN"),
+        *("Card", "card", "card_set", "cards", "cards_of", "text_of"),
+    ],
+    "engine.game": ["Game", "IllegalAction"],
+    "engine.games": ["Games", "Step"],
+    "engine.layout": ["LAYOUT"],
+    "engine.records": [
+        *("GameRecord", "RecordError", "record_of"),
+        *("append_records", "read_records", "write_records"),
+    ],
+    "engine.rules": ["Match", "Rules", "RulesError", "load_rules", "named_rules"],
+    "engine.view": ["View"],
+    "envs": ["german_whist_three_v0", "german_whist_v0"],
+    "training.arena": ["evaluate", "ladder"],
+    "training.compare": ["compare"],
+    "training.seeds": ["train_seeds"],
+    "training.session": ["train", "train_on"],
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME_OF)]
 

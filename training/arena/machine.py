@@ -17,7 +17,7 @@ def machine_text() -> str:
     """Processor, system, Python, and how many layers of the table of endings serve."""
     return ", ".join(
         (
-            f"{_processor()}, {os.cpu_count()} cores",
+            f"{processor()}, {os.cpu_count()} cores",
             platform.system(),
             f"Python {platform.python_version()}",
             f"NumPy {np.__version__}",
@@ -27,7 +27,8 @@ def machine_text() -> str:
     )
 
 
-def _processor() -> str:
+def processor() -> str:
+    """What it is called."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

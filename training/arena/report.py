@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .results import Ladder, Pairing, Result, figures_of
-from .texts import duration, milliseconds, percent, reach, signed
+from .texts import duration, in_columns, milliseconds, percent, reach, signed
 
 
 @dataclass(frozen=True)
@@ -184,14 +184,8 @@ def as_text(result: Result) -> str:
 
 
 def _text_table(table: Table) -> str:
-    rows = [table.header, *table.rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
-    lines = [table.title]
-    for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  " + "  ".join(cells).rstrip())
-    return "\n".join(lines)
+    lines = in_columns(table.header, table.rows)
+    return "\n".join([table.title, *(f"  {line.rstrip()}" for line in lines)])
 
 
 def as_markdown(result: Result, heading: str = "Ladder", about: str = "") -> str:

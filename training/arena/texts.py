@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from .intervals import Estimate
 
@@ -43,6 +44,15 @@ def milliseconds(value: float | None) -> str:
         if value >= limit:
             return f"{value:.{digits}f}"
     return f"{value:.4f}"
+
+
+def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table as lines, its first column to the left and the others to the right."""
+    every = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in every
+    ]
 
 
 def duration(seconds: float) -> str:
