@@ -367,6 +367,8 @@ def test_looking_before_a_reset_gets_a_sentence(module: Any) -> None:
         module.raw_env().last()
     with pytest.raises(AttributeError, match="cannot be accessed before reset"):
         module.env().last()
+    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+        module.raw_env().last(observe=False)
 
 
 def test_what_it_does_not_have_gets_a_sentence() -> None:
