@@ -26,20 +26,17 @@ The endgame is perfect where the cards are known. Other rule sets:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount, suit_set
 from ..engine.cards import TAKE_HIDDEN
-from ..engine.compiled import called, inlined, jit, warm_up
+from ..engine.compiled import called, inlined, jit
 from ..engine.play import Record, row, suit_of
-from ..engine.rules import Match
 from ..engine.state import CHOOSE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
-from .base import Agent, Array, no_rng, no_views
+from .base import Array
 from .counting_weights import FOLLOWING, LEADING
-from .endgame import EndgamePlayer
+from .endgame import RuledAgent
 from .threshold import threshold_action
 
 _TRUMP_BONUS = 13
@@ -317,24 +314,13 @@ def counting_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray) 
         actions[index] = counting_action(row(rules, 0), row(views, index))
 
 
-class CountingAgent(Agent):
+class CountingAgent(RuledAgent):
     """Counts what is out, where it may be, and what a trick is worth; perfect endgame."""
 
     name = "counting"
-    reads_tricks = False
-    many_at_once = True
 
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
-        super().__init__(rules, match=match)
-        self._endgame = EndgamePlayer(self.rules)
-        warm_up("counting player", "agents", lambda: CountingAgent.act(self, no_views(), no_rng()))
-
-    def act(self, views: Array, rng: Array) -> Array:
-        """The card with the highest score in each view."""
-        actions = np.empty(len(views), np.int64)
+    def _decide(self, views: Array, actions: Array) -> None:
         counting_actions(self.record, views, actions)
-        self._endgame.improve(views, actions)
-        return actions
 
 
 __all__ = ["CountingAgent", "counting_action", "counting_actions"]

@@ -19,10 +19,9 @@ from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import scratch_here
 from ..engine.endings import known_endings
 from ..engine.play import Record, row
-from ..engine.rules import Rules
+from ..engine.rules import Match, Rules
 from ..engine.state import CHOOSE, FOLLOW, HIGH, VIEW
-
-Array = np.ndarray[Any, Any]
+from .base import Agent, Array, no_rng, no_views
 
 
 @jit
@@ -103,6 +102,14 @@ class EndgamePlayer:
             actions = np.zeros(0, np.int64)
             warm_up(f"play of {kind}", "agents", lambda: self.improve(np.zeros(0, VIEW), actions))
 
+    def settle(self, views: Array, shares: Array) -> None:
+        """In rows of probabilities, give all to the best card in views of an open ending."""
+        best = np.full(len(views), -1)
+        self.improve(views, best)
+        solved = np.flatnonzero(best >= 0)
+        shares[solved] = 0
+        shares[solved, best[solved]] = 1
+
     def improve(self, views: Array, actions: Array) -> None:
         """Replace the actions of views in an open ending by best ones."""
         if not self.perfect:
@@ -112,3 +119,27 @@ class EndgamePlayer:
                 _improve_races(self._record, known, scratch_here(), views, actions)
             else:
                 _improve(self._record, known, scratch_here(), views, actions)
+
+
+class RuledAgent(Agent):
+    """Plays by a rule of its own, which `_decide` asks, and perfectly where that is defined."""
+
+    reads_tricks = False
+    many_at_once = True
+
+    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+        super().__init__(rules, match=match)
+        self._endgame = EndgamePlayer(self.rules)
+        kind = self.name.partition(":")[0]
+        warm_up(f"{kind} player", "agents", lambda: RuledAgent.act(self, no_views(), no_rng()))
+
+    def _decide(self, views: Array, actions: Array) -> None:
+        """Write what the rule plays in each view."""
+        raise NotImplementedError
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """What the rule plays in each view, and the best card in an open endgame."""
+        actions = np.empty(len(views), np.int64)
+        self._decide(views, actions)
+        self._endgame.improve(views, actions)
+        return actions

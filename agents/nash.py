@@ -76,11 +76,7 @@ class NashAgent(Agent):
         """`(n, actions)`: with what probability it plays each action."""
         found = np.zeros((len(views), self.rules.actions))
         write_shares(self.record, self._paths, self._cells, views, found)
-        best = np.full(len(views), -1)
-        self._endgame.improve(views, best)
-        solved = np.flatnonzero(best >= 0)
-        found[solved] = 0
-        found[solved, best[solved]] = 1
+        self._endgame.settle(views, found)
         return found
 
     def act(self, views: Array, rng: Array) -> Array:

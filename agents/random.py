@@ -83,9 +83,5 @@ class RandomExactAgent(RandomAgent):
     def probabilities(self, views: Array) -> Array:
         """The same in the foreplay; in an open endgame the best card alone."""
         found = super().probabilities(views)
-        best = np.full(len(views), -1)
-        self._endgame.improve(views, best)
-        solved = np.flatnonzero(best >= 0)
-        found[solved] = 0
-        found[solved, best[solved]] = 1
+        self._endgame.settle(views, found)
         return found

@@ -31,19 +31,16 @@ Other rule sets are read so:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, SUIT_BITS, bit, highest, lowest, popcount, suit_set
 from ..engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
-from ..engine.compiled import called, jit, warm_up
+from ..engine.compiled import called, jit
 from ..engine.play import Record, row, suit_of
-from ..engine.rules import Match
 from ..engine.state import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
-from .base import Agent, Array, no_rng, no_views
-from .endgame import EndgamePlayer
+from .base import Array
+from .endgame import RuledAgent
 
 _QUEEN = 10
 _EIGHT = 6
@@ -215,26 +212,13 @@ def threshold_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray)
         actions[index] = threshold_action(row(rules, 0), row(views, index))
 
 
-class ThresholdAgent(Agent):
+class ThresholdAgent(RuledAgent):
     """The classic rules of thumb, with a perfect endgame where that is defined."""
 
     name = "threshold"
-    reads_tricks = False
-    many_at_once = True
 
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
-        super().__init__(rules, match=match)
-        self._endgame = EndgamePlayer(self.rules)
-        warm_up(
-            "threshold player", "agents", lambda: ThresholdAgent.act(self, no_views(), no_rng())
-        )
-
-    def act(self, views: Array, rng: Array) -> Array:
-        """What the rules of thumb play in each view."""
-        actions = np.empty(len(views), np.int64)
+    def _decide(self, views: Array, actions: Array) -> None:
         threshold_actions(self.record, views, actions)
-        self._endgame.improve(views, actions)
-        return actions
 
 
 __all__ = ["ThresholdAgent", "rule_of_thumb", "threshold_action", "threshold_actions"]

@@ -39,13 +39,13 @@ import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, lowest, popcount, suit_set
 from ..engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
-from ..engine.compiled import jit, warm_up
+from ..engine.compiled import jit
 from ..engine.play import Record, row, suit_of
 from ..engine.rules import Match
 from ..engine.state import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
-from .base import Agent, Array, no_rng, no_views
-from .endgame import EndgamePlayer
+from .base import Array
+from .endgame import RuledAgent
 from .threshold import winners_over
 
 _TRICK = 6
@@ -149,27 +149,18 @@ def value_actions(rules: np.ndarray, views: np.ndarray, bonus: int, actions: np.
         actions[index] = value_action(row(rules, 0), row(views, index), bonus)
 
 
-class ValueAgent(Agent):
+class ValueAgent(RuledAgent):
     """Weighs the upcard against what winning it costs, with a perfect endgame."""
-
-    reads_tricks = False
-    many_at_once = True
 
     def __init__(
         self, rules: Any = "classic", bonus: int | str = 13, *, match: Match | None = None
     ):
-        super().__init__(rules, match=match)
         self.bonus = _checked_bonus(bonus)
         self.name = f"value:{self.bonus}"
-        self._endgame = EndgamePlayer(self.rules)
-        warm_up("value player", "agents", lambda: ValueAgent.act(self, no_views(), no_rng()))
+        super().__init__(rules, match=match)
 
-    def act(self, views: Array, rng: Array) -> Array:
-        """What the rule plays in each view."""
-        actions = np.empty(len(views), np.int64)
+    def _decide(self, views: Array, actions: Array) -> None:
         value_actions(self.record, views, self.bonus, actions)
-        self._endgame.improve(views, actions)
-        return actions
 
 
 def _checked_bonus(bonus: int | str) -> int:

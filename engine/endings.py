@@ -16,9 +16,20 @@ def known_endings(rules: Rules) -> list[Tables]:
     return [tables(rules.trumps == "upcard", low) for low in rules.lows]
 
 
+def why_not_exact(rules: Rules) -> str:
+    """Why a hand has no exact worth in tricks once its stock is gone; nothing if it has one."""
+    if not rules.open_endgame:
+        return "set cards aside, so the worth of an ending can not be known"
+    if rules.hand > MOST_CARDS:
+        return f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
+    if rules.race is not None:
+        return "are a race, whose ending is not worth what its tricks are"
+    return ""
+
+
 def has_exact_endings(rules: Rules) -> bool:
-    """Whether what is left of a hand has an exact worth: it is open, short enough, and no race."""
-    return rules.open_endgame and rules.race is None and rules.hand <= MOST_CARDS
+    """Whether a hand has an exact worth in tricks once its stock is gone."""
+    return not why_not_exact(rules)
 
 
 def best_tricks(games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 
-from .endgame.layout import MOST_CARDS
+from .endings import why_not_exact
 from .history import HISTORY_COLUMNS, history_rows
 from .layout import LAYOUTS, layout_of
 from .rules import Match, Pay, Rules, load_rules
@@ -189,13 +189,7 @@ def _no_foreplay(rules: Rules) -> str:
     """Why the foreplay of these rules can not end in an exact worth; nothing if it can."""
     if rules.foreplay_tricks == 0:
         return "have no stock, so there is no foreplay to end"
-    if not rules.open_endgame:
-        return "set cards aside, so the worth of an ending can not be known"
-    if rules.hand > MOST_CARDS:
-        return f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
-    if rules.race is not None:
-        return "are a race, whose ending is not worth what its tricks are"
-    return ""
+    return why_not_exact(rules)
 
 
 def _check_bounded(rules: Rules, reward: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...engine.bits import NO_CARDS, ONE, lowest, popcount
 from ...engine.compiled import inlined, jit
+from ...engine.endings import why_not_exact
 from ...engine.play import beats
 from ...engine.rules import Rules
 
@@ -91,12 +92,10 @@ def why_not(rules: Rules) -> str | None:
     """Why a rule set has no public tree of this kind, if so."""
     if rules.stock_cards == 0:
         return "have no stock, so nothing is hidden for long"
-    if rules.set_aside:
-        return "set cards aside, so the ending is not open"
     if rules.faced != "every" or rules.face_up != 1 or rules.choice:
         return "do not turn up one card for each trick and give it to the winner"
-    if rules.race is not None:
-        return "are a race, whose ending is not worth what its tricks are"
+    if why := why_not_exact(rules):
+        return why
     if rules.contract == "colour":
         return "are played high or low as the upcard has it"
     return None
