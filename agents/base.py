@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..engine.arrays import Array
 from ..engine.compiled import jit
 from ..engine.play import Record, row
 from ..engine.rules import Match, Rules, load_rules
@@ -23,7 +24,6 @@ from ..engine.streams import Key, key_of_bytes, secret_of_seed, siphash
 if TYPE_CHECKING:
     from .endgame import EndgamePlayer
 
-Array = np.ndarray[Any, Any]
 
 # Keeps the key of agents apart from others that come from the same seed.
 _PURPOSE = "agents"

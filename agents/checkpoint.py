@@ -21,6 +21,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from ..engine.arrays import Array
 from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
 from ..engine.layout import LAYOUT_VERSION
@@ -51,7 +52,6 @@ FOLDER = "checkpoints"
 REMEDY = "copy both files again from where they were made, or train anew"
 _OTHER_VERSION = "use the version that wrote it, or train anew"
 
-Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 
 

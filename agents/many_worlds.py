@@ -6,10 +6,9 @@ a stream of its own, so that it is the same wherever it is drawn. Nothing here a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..engine.arrays import Array
 from ..engine.compiled import jit
 from ..engine.endgame import Tables
 from ..engine.endgame.layout import pattern_of
@@ -24,8 +23,6 @@ from ..engine.view import View
 from ..engine.worlds import METHODS, PLAN, draw_world_in, plan_worlds, share_plan
 from .endings import is_ending
 from .rollouts import thumb_in_game
-
-Array = np.ndarray[Any, Any]
 
 
 def pays_in_worlds(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import Array
 from .cards import ACTIONS_IN_ALL, action_text
 from .endings import best_tricks, known_endings
 from .episodes import (
@@ -38,8 +39,6 @@ from .state import GAME, OVER, SEATS, TOOK_BLIND, VIEW
 from .threads import STEP
 from .view import View, write_views
 from .words import meant
-
-Array = np.ndarray[Any, Any]
 
 # What the `options` of a reset may hold, and what else those of a vector may.
 RESET_OPTIONS = ("deal", "dealer", "number")

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numba import config
 
+from .arrays import Array
 from .endgame import Tables
 from .threads import STEP
-
-Array = np.ndarray[Any, Any]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 _BLOCK = 128

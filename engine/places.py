@@ -13,13 +13,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .arrays import Array
 from .endgame import Tables
 from .layout import LONGEST_OBSERVATION
 from .state import GAME, VIEW
 from .threads import STEP, Threads
 from .worlds import SKETCH
-
-Array = np.ndarray[Any, Any]
 
 DEVICES = ("cpu", "cuda")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from .arrays import Array
 
 # One record for each game, by seats.
 RESULT = np.dtype(

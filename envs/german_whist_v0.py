@@ -115,6 +115,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.arrays import Array
 from ..engine.batch import Batch, actions_text, checked_action
 from ..engine.compiled import warm_up
 from ..engine.episodes import ENDED, ENDING, show_one, step_one
@@ -139,7 +140,6 @@ from .typed_aec import Observation, Wrapped
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Array = np.ndarray[Any, Any]
 
 AGENTS = ("player_0", "player_1")
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-Array = np.ndarray[Any, Any]
-Arrays = dict[str, Array]
+from ..engine.arrays import Array, Arrays
 
 
 def part_of(arrays: Mapping[str, Array], start: str) -> Arrays:

@@ -24,6 +24,7 @@ import numpy as np
 from ..agents.checkpoint import checkpoints_in
 from ..agents.registry import make_agent
 from ..agents.solved.tree import public_tree, why_not
+from ..engine.arrays import Array
 from ..engine.files import written_whole
 from ..engine.rules import load_rules
 from . import pictures
@@ -34,8 +35,6 @@ from .reading import Shelf, made
 from .run import FOLDER
 from .session import train_or_go_on
 from .settings import Checked, Count, Names, Settings, SettingsError, says
-
-Array = np.ndarray[Any, Any]
 
 BENCHMARKS = Shelf("benchmark", "a benchmark")
 """Those that come with the package."""

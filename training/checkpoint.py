@@ -20,12 +20,11 @@ from safetensors.numpy import save
 
 from ..agents.card import Card, Count, Measurement, NetworkCard, Origin
 from ..agents.checkpoint import CheckpointError, write_checkpoint
+from ..engine.arrays import Array
 from ..engine.checking import converted, read_json, shown
 from ..engine.files import written_whole
 from ..engine.layout import layout_of
 from .settings import Settings
-
-Array = np.ndarray[Any, Any]
 
 STATE_FORMAT = 3
 

@@ -28,8 +28,6 @@ from ..agents.checkpoint import (
 from ..engine.files import written_whole
 from ..engine.layout import layout_of
 
-Array = np.ndarray[Any, Any]
-
 OPSET = 17
 _TOLERANCE = 1e-4
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,12 +19,11 @@ import numpy as np
 from ..agents.card import Card, NetworkCard, Origin
 from ..agents.checkpoint import policy_alone, read_checkpoint
 from ..agents.shipped import CHAMPION, champion_for
+from ..engine.arrays import Array
 from ..engine.rule_features import rule_features
 from ..engine.rules import Rules
 from .presets import words_of
 from .settings import Settings, SettingsError
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

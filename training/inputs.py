@@ -8,16 +8,14 @@ places by a sum, is left out of the network and of the trainer's buffers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..agents.closing import SETS_IN_PLAY
+from ..engine.arrays import Array
 from ..engine.layout import EXCHANGE_LAYOUT
 from ..engine.options import Options
 from ..engine.rule_features import rule_features
-
-Array = np.ndarray[Any, Any]
 
 _SETS = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known")
 

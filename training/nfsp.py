@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from ..agents.card import Count, NetworkCard
 from ..agents.closing import gather
+from ..engine.arrays import Array
 from ..engine.checking import converted
 from ..engine.state import SEATS
 from ..envs import SelfPlayEnv
@@ -30,8 +31,6 @@ from .memory import Memory
 from .network import Network, weights_of
 from .ppo_settings import NFSPSettings
 from .trainer import Arrays, Trainer, torch_device
-
-Array = np.ndarray[Any, Any]
 
 _NOT_LEGAL = -1e9
 

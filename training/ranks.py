@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..engine.arrays import Array
 from ..engine.streams import secret_of_seed
 
-Array = np.ndarray[Any, Any]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 # What torchrun tells each process, and torch.distributed reads.

@@ -27,6 +27,7 @@ from ..agents.asking import Named
 from ..agents.base import Agent
 from ..agents.card import Count, NetworkCard
 from ..agents.registry import make_agent
+from ..engine.arrays import Array
 from ..engine.checking import converted
 from ..envs.sb3 import GermanWhistVecEnv
 from .arrays import of_optimizer, of_tensors, part_of, restore_module, restore_optimizer
@@ -36,8 +37,6 @@ from .ppo import Diverged
 from .ppo_settings import SB3Settings
 from .sb3_callbacks import Lasting
 from .trainer import Trainer, torch_device
-
-Array = np.ndarray[Any, Any]
 
 _TOLD = {
     "train/entropy_loss": "entropy",

@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..agents.card import NetworkCard
+from ..engine.arrays import Arrays
 from ..engine.device import NoDevice, check_device
 from ..engine.threads import usable_threads
 from .ranks import processes_here
 from .settings import Settings, SettingsError
 
 _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
-Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 class Trainer(ABC):

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..agents.asking import answer_of, tell_of_hands
 from ..agents.base import Agent, agent_key, decision_streams
+from ..engine.arrays import Array
 from ..engine.bits import ONE, lowest, popcount
 from ..engine.compiled import jit
 from ..engine.deals import all_deals, count_deals
@@ -22,8 +23,6 @@ from ..engine.rules import Rules
 from ..engine.state import GAME, OVER, VIEW
 from ..engine.streams import keyed
 from ..engine.view import write_view
-
-Array = np.ndarray[Any, Any]
 
 MOST_LEAVES = 4_000_000
 _NOBODY = -1

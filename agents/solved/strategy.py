@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Meta, Struct
 from safetensors.numpy import save
 
+from ...engine.arrays import Array
 from ...engine.checking import converted
 from ...engine.files import cache_folder, written_whole
 from ...engine.rules import Rules
@@ -32,8 +33,6 @@ FORMAT = 1
 SHIPPED = Path(__file__).parent
 MOST = 255
 """What stands for a probability of one."""
-
-Array = np.ndarray[Any, Any]
 
 
 class SolvedCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from ...engine.arrays import Array
 
 _Z = 1.959963984540054
 ELO_SCALE = 400 / math.log(10)

@@ -20,6 +20,7 @@ import numpy as np
 from ...agents.asking import claims_perfection, tell_of_hands
 from ...agents.base import Agent, checked_answer, copied
 from ...agents.naming import raised_at, told_error
+from ...engine.arrays import Array
 from ...engine.cards import TAKE_HIDDEN, action_text
 from ...engine.compiled import warm_up
 from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
@@ -33,8 +34,6 @@ from ...engine.streams import fresh_secret, key_of_bytes, siphash
 from . import kernels
 from .kernels import COURSE_ROWS, COURSE_TRICKS, MATCH_DEALS, SUMS, TOTALS
 from .luck import FIGURES, PARTS, Judge, add_luck, new_judge
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

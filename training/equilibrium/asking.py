@@ -11,13 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from ...agents.base import Agent
 from ...agents.solved.path import NO_CELL, Paths, write_cells
 from ...agents.solved.tree import answers, first_bit, lead_actions
+from ...engine.arrays import Array
 from ...engine.bits import ONE, bit, lowest, popcount, suit_set
 from ...engine.compiled import inlined, jit
 from ...engine.play import Record, beats, play, row, set_up, suit_of
@@ -26,7 +26,6 @@ from ...engine.state import GAME, NO_CARD, VIEW
 from ...engine.streams import keyed
 from ...engine.view import write_view
 
-Array = np.ndarray[Any, Any]
 Says = Callable[[Array], Array]
 """With what probability an agent plays each action in each of many views."""
 

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from ...agents.solved.strategy import SolvedCard, write_strategy
+from ...engine.arrays import Array
 from ...engine.files import written_whole
 from ...engine.rules import Rules, load_rules
 from .walk import LEARN, RESPOND
 from .walker import Responses, Walker
-
-Array = np.ndarray[Any, Any]
 
 STATE_VERSION = 1
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...agents.solved.tree import public_tree
+from ...engine.arrays import Array
 from ...engine.compiled import warm_up
 from ...engine.rules import Rules
 from ...engine.threads import usable_threads
 from .walk import PLAY, RESPOND, map_of, new_work, walk
-
-Array = np.ndarray[Any, Any]
 
 _NOWHERE = np.zeros(0, np.uint8)
 _NO_CELLS = np.zeros(0, np.float32)

@@ -8,8 +8,6 @@ worth on average over all that it can not see.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -18,10 +16,11 @@ from torch.nn import functional
 from ...agents.base import Agent
 from ...agents.endings import ending_worth
 from ...agents.layers import Layers
-from ...agents.network import PolicyNet, look
+from ...agents.network import PolicyNet
 from ...agents.replies import Desk, new_desk
 from ...agents.thinker import open_last_trick
 from ...agents.worth import INPUTS, MOST_PLACES, pays_of, write_game_places
+from ...engine.arrays import Array
 from ...engine.bits import NO_CARDS, ONE, lowest
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
@@ -30,10 +29,7 @@ from ...engine.layout import real_action
 from ...engine.play import legal, play, row, set_up, stock_left
 from ...engine.rules import Rules
 from ...engine.state import FOLLOW, GAME
-from ...engine.view import write_position
-from .hands import BF16_ONE, HAND, BatchLayers, Players, likeliest
-
-Array = np.ndarray[Any, Any]
+from .hands import BF16_ONE, HAND, BatchLayers, Players, likeliest, sees
 
 MOST_CARDS = 13
 _LEAST = np.float32(-6.5)
@@ -81,7 +77,6 @@ def show_replies(
 ) -> int:  # fmt: skip
     """What the other sees where it has to reply and has a choice; a card without one is played."""
     count = 0
-    view = row(desk.views, 0)
     for leaf in range(len(leaves)):
         game = row(leaves, leaf)
         if game.phase != FOLLOW:
@@ -90,13 +85,9 @@ def show_replies(
         if cards & (cards - ONE) == NO_CARDS:
             play(row(rules, 0), game, lowest(cards))
             continue
-        write_position(row(rules, 0), game, np.int64(game.turn), view)
-        placed[count] = look(
-            row(rules, 0), view, net.trumps_first, net.closed, orders[count], shown[count],
-            desk.observation,
-        )  # fmt: skip
-        for k in range(len(net.inputs)):
-            seen[count, k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
+        placed[count] = sees(
+            row(rules, 0), game, net, desk, seen[count], shown[count], orders[count]
+        )
         asked[count] = leaf
         count += 1
     return count
@@ -215,7 +206,7 @@ def write_decisions(
 
     `worths` are placed as its answers are, nan where no card can be played; returns how many.
     """
-    game, view = row(games, 0), row(desk.views, 0)
+    game = row(games, 0)
     order = np.empty(4, np.uint8)
     shown = np.empty(worths.shape[1], np.int64)
     count = 0
@@ -228,11 +219,7 @@ def write_decisions(
             for column in range(MOST_CARDS):
                 tried |= not np.isnan(each.worths[at][column])
             if tried:
-                write_position(row(rules, 0), game, np.int64(game.turn), view)
-                look(row(rules, 0), view, net.trumps_first, net.closed, order, shown,
-                     desk.observation)  # fmt: skip
-                for k in range(len(net.inputs)):
-                    seen[count, k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
+                sees(row(rules, 0), game, net, desk, seen[count], shown, order)
                 _place_worths(legal(row(rules, 0), game), each.worths[at], order, shown,
                               worths[count])  # fmt: skip
                 count += 1
@@ -280,36 +267,32 @@ class PolicyStudy:
 
     def loss(self, net: nn.Module, advised: Array) -> Tensor:
         """What the policy loses on average, and how far it has gone."""
-        gain, away = self._both(net, advised)
+        gain, away = _gained(*self._compared(net, advised))
         return -gain.mean() + self.pull * away.mean()
 
     @torch.no_grad()
     def errors(self, net: nn.Module, advised: Array) -> list[float]:
         """What it gains on the old policy, how far it has gone, and what its best cards gain."""
-        gain, away = self._both(net, advised)
-        return [float(gain.mean()), float(away.mean()), float(self._greedy(net, advised).mean())]
+        worths, old, new = self._compared(net, advised)
+        gain, away = _gained(worths, old, new)
+        rows = torch.arange(len(worths))
+        best = worths[rows, new.argmax(-1)] - worths[rows, old.argmax(-1)]
+        return [float(each.mean()) for each in (gain, away, best)]
 
-    def _logs(self, logits: Tensor, there: Tensor) -> Tensor:
-        return functional.log_softmax(logits.masked_fill(~there, -1e9), -1)
-
-    def _both(self, net: nn.Module, advised: Array) -> tuple[Tensor, Tensor]:
+    def _compared(self, net: nn.Module, advised: Array) -> tuple[Tensor, Tensor, Tensor]:
+        """Worths by place, and the logarithms of what the old policy and the new one would play."""
         seen, worths = self.read(advised)
-        there = ~worths.isnan()
-        old = self._logs(self.old.answers(seen), there)
         with torch.autocast("cpu", torch.bfloat16):
             logits = net(torch.from_numpy(seen).view(torch.bfloat16)).float()
-        new = self._logs(logits, there)
-        before = (old.exp() * worths.nan_to_num()).sum(-1, keepdim=True)
-        gain = (new.exp() * (worths - before).nan_to_num()).sum(-1)
-        away = (new.exp() * (new - old) * there).sum(-1)
-        return gain, away
+        old, new = (
+            functional.log_softmax(each.masked_fill(worths.isnan(), -1e9), -1)
+            for each in (self.old.answers(seen), logits)
+        )
+        return worths, old, new
 
-    def _greedy(self, net: nn.Module, advised: Array) -> Tensor:
-        seen, worths = self.read(advised)
-        there = ~worths.isnan()
-        rows = torch.arange(len(seen))
-        old = self._logs(self.old.answers(seen), there).argmax(-1)
-        with torch.autocast("cpu", torch.bfloat16):
-            logits = net(torch.from_numpy(seen).view(torch.bfloat16)).float()
-        new = self._logs(logits, there).argmax(-1)
-        return worths[rows, new] - worths[rows, old]
+
+def _gained(worths: Tensor, old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
+    """What the new policy gains on the old one, and how far it has gone from it."""
+    before = (old.exp() * worths.nan_to_num()).sum(-1, keepdim=True)
+    gain = (new.exp() * (worths - before).nan_to_num()).sum(-1)
+    return gain, (new.exp() * (new - old) * ~worths.isnan()).sum(-1)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.beliefs import INPUTS, MOST_KNOWN, write_known
+from ...engine.arrays import Array
 from ...engine.bits import ONE
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
@@ -18,8 +17,6 @@ from ...engine.rules import Rules
 from ...engine.state import GAME, VIEW
 from ...engine.view import write_view
 from .hands import BF16_ONE
-
-Array = np.ndarray[Any, Any]
 
 
 @jit

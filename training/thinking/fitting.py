@@ -23,11 +23,10 @@ from torch import Tensor, nn
 
 from ...agents.card import JudgeCard, Judges
 from ...agents.checkpoint import write_checkpoint
+from ...engine.arrays import Array
 from ...engine.files import written_whole
 from ...engine.rules import Rules
 from ..arrays import of_optimizer, of_tensors, restore_module, restore_optimizer
-
-Array = np.ndarray[Any, Any]
 
 STATE = ".state.safetensors"
 _TOGETHER = 4
@@ -74,14 +73,11 @@ def layers(inputs: int, widths: Sequence[int], outputs: int, seed: int) -> nn.Se
     return nn.Sequential(*parts, nn.Linear(sizes[-1], outputs))
 
 
-def hands_in(folders: Sequence[Path]) -> list[Path]:
-    """The files of hands in some folders."""
-    found = [path for folder in folders for path in sorted(folder.glob("*.npy"))]
+def hands_in(folder: Path) -> list[Path]:
+    """The files of hands in a folder."""
+    found = sorted(folder.glob("*.npy"))
     if not found:
-        raise ValueError(
-            f"there are no hands in {', '.join(map(str, folders))}: play some first, with "
-            "german-whist study hands"
-        )
+        raise ValueError(f"there are no hands in {folder}: the course is to have some played")
     return found
 
 

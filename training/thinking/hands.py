@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,19 +22,18 @@ from ...agents.base import Agent
 from ...agents.layers import Layers
 from ...agents.network import PolicyNet, look
 from ...agents.replies import Desk, new_desk
+from ...engine.arrays import Array
 from ...engine.bits import ONE, nth_lowest, popcount
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
 from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
 from ...engine.files import written_whole
 from ...engine.layout import real_action
-from ...engine.play import deal_numbered, legal, play, row
+from ...engine.play import Record, deal_numbered, legal, play, row
 from ...engine.rules import Rules
 from ...engine.state import GAME, VIEW
 from ...engine.streams import below, fraction, keyed
 from ...engine.view import write_position, write_views
-
-Array = np.ndarray[Any, Any]
 
 MOST_PLAYS = 26
 BF16_ONE = np.int16(0x3F80)
@@ -92,20 +90,29 @@ def deal_all(
 
 
 @jit
+def sees(
+    rules: Record, game: Record, net: PolicyNet, desk: Desk, seen: np.ndarray, shown: np.ndarray,
+    order: np.ndarray,
+) -> np.uint64:  # fmt: skip
+    """What the policy sees of a game, as ones in bfloat16; returns which places hold actions."""
+    view = row(desk.views, 0)
+    write_position(rules, game, np.int64(game.turn), view)
+    placed = look(rules, view, net.trumps_first, net.closed, order, shown, desk.observation)
+    for k in range(len(net.inputs)):
+        seen[k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
+    return placed
+
+
+@jit
 def show_all(
     rules: np.ndarray, games: np.ndarray, net: PolicyNet, desk: Desk, seen: np.ndarray,
     placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
 ) -> None:  # fmt: skip
     """What the policy sees in each game, and which actions stand where in its answer."""
     for index in range(len(games)):
-        game, view = row(games, index), row(desk.views, 0)
-        write_position(row(rules, 0), game, np.int64(game.turn), view)
-        placed[index] = look(
-            row(rules, 0), view, net.trumps_first, net.closed, orders[index], shown[index],
-            desk.observation,
-        )  # fmt: skip
-        for k in range(len(net.inputs)):
-            seen[index, k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
+        placed[index] = sees(
+            row(rules, 0), row(games, index), net, desk, seen[index], shown[index], orders[index]
+        )
 
 
 @jit

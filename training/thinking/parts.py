@@ -23,6 +23,7 @@ from ...agents.checkpoint import (
     rules_wanted,
     write_checkpoint,
 )
+from ...engine.arrays import Array
 from ..arena.remote import LOCAL, checked_place, pool_of
 from ..arena.workers import InOrder, WorkersLost, played_here
 from ..settings import SettingsError
@@ -34,8 +35,6 @@ from .fitting import Fit, Plan, Study, hands_in, layers, write_network
 from .hands import FilesLeft
 from .playing import Cast, HandsFile, Kind, cast_of, named
 from .worth import WorthStudy
-
-Array = np.ndarray[Any, Any]
 
 # Games in lockstep, and how many such rounds make a file.
 _PLAYED, _ADVISED, _ROUNDS = 4096, 1024, 16
@@ -140,7 +139,7 @@ class Parts:
     def _fit(
         self, name: str, study: Study, plan: Plan, hands: str, start: nn.Module | None = None
     ) -> None:
-        files = hands_in([self.folder / hands])
+        files = hands_in(self.folder / hands)
         checked = np.load(files[-1])[:_CHECKED]
         fit = Fit(study, plan, files[:-1] or files, start)
         target = self.folder / name

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -19,11 +19,11 @@ from ...agents.network import policy_net
 from ...agents.registry import make_agent
 from ...agents.shipped import champion_for
 from ...agents.worth import read_worth
+from ...engine.arrays import Array
 from .advice import Adviser
 from .course import Course
 from .hands import Players
 
-Array = np.ndarray[Any, Any]
 Kind = Literal["hands", "advised"]
 
 # Advice is played from deals that the fitted networks have not seen.

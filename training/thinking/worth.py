@@ -7,21 +7,18 @@ random ends the way there: what lies behind it says nothing of what lay before.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.worth import INPUTS, MOST_PLACES, OUTCOMES, write_game_places
+from ...engine.arrays import Array
 from ...engine.compiled import jit
 from ...engine.play import play, row, set_up
 from ...engine.rules import Rules
 from ...engine.state import GAME
 from .hands import BF16_ONE
-
-Array = np.ndarray[Any, Any]
 
 
 @jit
