@@ -17,7 +17,7 @@ from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
 from ...engine.view import View
 from .. import words
 from ..labels import capital, say, you
-from ..replay import KINDS, Played, on_the_table
+from ..replay import KINDS, MatchTold, Played, on_the_table
 from ..session import OPPONENT, PERSON, HandResult, Session, winner_of
 
 _HANDS_TOLD = 200
@@ -43,14 +43,9 @@ class HandTold(Struct):
     pay: tuple[int, ...]
 
 
-class MatchState(Struct):
+class MatchState(MatchTold):
     """How the match stands."""
 
-    kind: str
-    n: int | None
-    points: tuple[int, ...]
-    hands_won: tuple[int, ...]
-    hand: int
     hands: list[HandTold]
     over: bool
     winner: int | None
