@@ -36,8 +36,7 @@ from ..engine.state import CHOOSE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
 from .base import Array
 from .counting_weights import FOLLOWING, LEADING
-from .endgame import RuledAgent
-from .threshold import threshold_action
+from .threshold import RuledAgent, threshold_action
 
 _TRUMP_BONUS = 13
 

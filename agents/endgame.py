@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.arrays import Array
 from ..engine.bits import popcount
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit, warm_up
@@ -19,9 +20,8 @@ from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import scratch_here
 from ..engine.endings import known_endings
 from ..engine.play import Record, row
-from ..engine.rules import Match, Rules
+from ..engine.rules import Rules
 from ..engine.state import CHOOSE, FOLLOW, HIGH, VIEW
-from .base import Agent, Array, no_rng, no_views
 
 
 @jit
@@ -119,27 +119,3 @@ class EndgamePlayer:
                 _improve_races(self._record, known, scratch_here(), views, actions)
             else:
                 _improve(self._record, known, scratch_here(), views, actions)
-
-
-class RuledAgent(Agent):
-    """Plays by a rule of its own, which `_decide` asks, and perfectly where that is defined."""
-
-    reads_tricks = False
-    many_at_once = True
-
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
-        super().__init__(rules, match=match)
-        self._endgame = EndgamePlayer(self.rules)
-        kind = self.name.partition(":")[0]
-        warm_up(f"{kind} player", "agents", lambda: RuledAgent.act(self, no_views(), no_rng()))
-
-    def _decide(self, views: Array, actions: Array) -> None:
-        """Write what the rule plays in each view."""
-        raise NotImplementedError
-
-    def act(self, views: Array, rng: Array) -> Array:
-        """What the rule plays in each view, and the best card in an open endgame."""
-        actions = np.empty(len(views), np.int64)
-        self._decide(views, actions)
-        self._endgame.improve(views, actions)
-        return actions

@@ -31,16 +31,19 @@ Other rule sets are read so:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE, SUIT_BITS, bit, highest, lowest, popcount, suit_set
 from ..engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
-from ..engine.compiled import called, jit
+from ..engine.compiled import called, jit, warm_up
 from ..engine.play import Record, row, suit_of
+from ..engine.rules import Match
 from ..engine.state import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
-from .base import Array
-from .endgame import RuledAgent
+from .base import Agent, Array, no_rng, no_views
+from .endgame import EndgamePlayer
 
 _QUEEN = 10
 _EIGHT = 6
@@ -212,6 +215,30 @@ def threshold_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray)
         actions[index] = threshold_action(row(rules, 0), row(views, index))
 
 
+class RuledAgent(Agent):
+    """Plays by a rule of its own, which `_decide` asks, and perfectly where that is defined."""
+
+    reads_tricks = False
+    many_at_once = True
+
+    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+        super().__init__(rules, match=match)
+        self._endgame = EndgamePlayer(self.rules)
+        kind = self.name.partition(":")[0]
+        warm_up(f"{kind} player", "agents", lambda: RuledAgent.act(self, no_views(), no_rng()))
+
+    def _decide(self, views: Array, actions: Array) -> None:
+        """Write what the rule plays in each view."""
+        raise NotImplementedError
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """What the rule plays in each view, and the best card in an open endgame."""
+        actions = np.empty(len(views), np.int64)
+        self._decide(views, actions)
+        self._endgame.improve(views, actions)
+        return actions
+
+
 class ThresholdAgent(RuledAgent):
     """The classic rules of thumb, with a perfect endgame where that is defined."""
 
@@ -221,4 +248,4 @@ class ThresholdAgent(RuledAgent):
         threshold_actions(self.record, views, actions)
 
 
-__all__ = ["ThresholdAgent", "rule_of_thumb", "threshold_action", "threshold_actions"]
+__all__ = ["RuledAgent", "ThresholdAgent", "rule_of_thumb", "threshold_action", "threshold_actions"]

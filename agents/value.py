@@ -45,8 +45,7 @@ from ..engine.rules import Match
 from ..engine.state import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ..engine.view import legal_in_view
 from .base import Array
-from .endgame import RuledAgent
-from .threshold import winners_over
+from .threshold import RuledAgent, winners_over
 
 _TRICK = 6
 _MOST_BONUS = 1000
