@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.arrays import Array
+from ..engine.arrays import Array as Array
 from ..engine.compiled import jit
 from ..engine.play import Record, row
 from ..engine.rules import Match, Rules, load_rules

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array as Array
 from .cards import ACTIONS_IN_ALL, action_text
 from .endings import best_tricks, known_endings
 from .episodes import (

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..agents.card import NetworkCard
-from ..engine.arrays import Arrays
+from ..engine.arrays import Arrays as Arrays
 from ..engine.device import NoDevice, check_device
 from ..engine.threads import usable_threads
 from .ranks import processes_here

@@ -60,7 +60,7 @@ def test_a_training_that_was_stopped_says_that_the_same_command_goes_on(
     def stopped(*_: object, **__: object) -> None:
         raise Stopped("by SIGTERM", 143)
 
-    monkeypatch.setattr("german_whist.training.respond.train", stopped)
+    monkeypatch.setattr("german_whist.training.respond.train_or_go_on", stopped)
     assert main([*WORDS, "--out", str(tmp_path / "answer")]) == 143
     told = capsys.readouterr()
     assert f"found so far is in {tmp_path / 'answer'}; the same command goes on" in told.out
