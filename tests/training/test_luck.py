@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist import Match
+from german_whist import Game, Match
 from german_whist.agents import make_agent
 from german_whist.cli import main
+from german_whist.engine.endgame import new_scratch, tables
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena import evaluate
 from german_whist.training.arena import kernels as k
@@ -30,8 +31,8 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
     What a network of the full pack says of so small a deck is mostly wrong, which is no matter.
     """
     small, classic = load_rules("2x5-h2"), load_rules("classic")
-    networks, deal_half = of_luck.networks_for, k.deal_half
-    monkeypatch.setattr(of_luck, "networks_for", lambda _rules: networks(classic))
+    network, deal_half = of_luck.network_for, k.deal_half
+    monkeypatch.setattr(of_luck, "network_for", lambda _rules: network(classic))
 
     def every_order(rules: Any, games: Any, seed: Any, key: Any, start: Any, *others: Any) -> None:
         deal_half(rules, games, seed, key, start, *others)
@@ -51,6 +52,28 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
         assert np.abs(luck).max() < 240 / of_luck.PARTS
         seen += int(tally.moments[k.SCORE_LUCK, k.SCORE_LUCK] > 0)
     assert seen == 4
+
+
+@pytest.mark.parametrize("tricks", [1, 9, 10, 12])
+def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -> None:
+    """The full pack, by the network's word alone and after another trick."""
+    game = Game("classic", seed=tricks)
+    for _ in range(2 * tricks):
+        game.play(game.legal()[0])
+    at = 26 + 2 * tricks
+    unseen = game.record["deal"][0, at - 1 :].copy()
+    ways = [*permutations(range(len(unseen)), 2)]
+    games = np.repeat(game.record, len(ways))
+    loser = 1 - int(game.record["leader"][0])
+    for each, (drawn, up) in zip(games, ways, strict=True):
+        rest = [place for place in range(len(unseen)) if place not in (drawn, up)]
+        each["deal"][at - 1 :] = unseen[[drawn, up, *rest]]
+        each["hand"][loser] ^= np.uint64((1 << int(unseen[0])) ^ (1 << int(unseen[drawn])))
+    luck, count = np.zeros((len(ways), of_luck.FIGURES)), np.arange(len(ways))
+    judge = of_luck.new_judge(game.rules, tables(True, False), new_scratch())
+    of_luck.add_luck(game.rules.record(), games, np.zeros_like(count), count, judge, luck)
+    assert np.abs(luck.sum(axis=0)).max() < 1e-9 * len(ways)
+    assert (luck.std(axis=0) > 0).all()
 
 
 def test_the_interval_is_narrower_and_workers_change_nothing(
