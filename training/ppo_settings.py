@@ -92,9 +92,12 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     value_weight: _ValueWeight = 0.5
     most_gradient: _Gradient = 0.5
     critic_first: Annotated[
-        Share,
-        says("The share of the decisions, the first ones, that the critic alone learns from."),
-    ] = 0.0
+        float,
+        says(
+            "The share of the decisions, the first ones, that the critic alone learns from.",
+            ge=0, lt=1,
+        ),
+    ] = 0.0  # fmt: skip
     critic_rate: Annotated[
         AboveNothing, says("The learning rate of a critic with layers of its own, times the other.")
     ] = 1.0

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from german_whist.cli import main
 from german_whist.training.checkpoint import load_state
 from german_whist.training.presets import command_of, load_settings
 from german_whist.training.settings import SettingsError
-from german_whist.training.trainers import TRAINERS, trainer_kind
+from german_whist.training.trainers import TRAINERS, make_trainer, trainer_kind
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "algorithms.md"
 TRAINER = "trainer=reinforce:Reinforce"
@@ -75,6 +76,23 @@ def test_the_example_goes_on_to_the_same_weights(folder: Path) -> None:
     assert one.keys() == other.keys()
     assert all(np.array_equal(one[name], other[name]) for name in one)
     assert len(checkpoints_in(folder / "run" / "checkpoints")) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("hands", -1, "hands is -1"),
+        ("decisions", None, "decisions is None"),
+        ("policy.bias", np.full(52, np.nan), r"policy.bias has to be \(52,\) finite numbers"),
+        ("baseline", np.zeros(1), "baseline has to be"),
+    ],
+)
+def test_it_refuses_a_state_that_is_none(name: str, value: Any, told: str) -> None:
+    settings = load_settings(None, SMALL)
+    arrays, plain = make_trainer(settings).state()
+    (arrays if name in arrays else plain)[name] = value
+    with pytest.raises(ValueError, match=told):
+        make_trainer(settings).restore(arrays, plain)
 
 
 def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
