@@ -15,7 +15,7 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.cfr import CFR, CFRSettings, _walk_many
 from german_whist.training.equilibrium.walk import LEARN
-from german_whist.training.equilibrium.walker import Walker
+from german_whist.training.equilibrium.walker import Responses, Walker
 from german_whist.training.exploit import exploit
 
 DECK = "2x4-h2"
@@ -58,6 +58,59 @@ def test_regrets_of_drawn_hands_are_on_average_those_of_all(rules: dict[str, Any
     drawn *= 2 / hands  # each player walks in every second hand
     assert np.abs(exact).max() > 0.01
     assert np.linalg.norm(drawn - exact) < 0.1 * np.linalg.norm(exact)
+
+
+def by_open_spiel(game: Any, hands: int, seed: int) -> Responses:
+    """What best responses win from the average of OpenSpiel's external sampling, by its own."""
+    import pyspiel
+
+    solver = pyspiel.ExternalSamplingMCCFRSolver(game, seed, pyspiel.MCCFRAverageType.SIMPLE)
+    for _ in range(hands // 2):  # in an iteration each player walks once
+        solver.run_iteration()
+    root, policy, found = game.new_initial_state(), solver.average_policy(), np.zeros((2, 2))
+    deals = [root.child(action) for action, _ in root.chance_outcomes()]
+    half = len(deals) // 2  # seat 0 deals in the first half
+    for seat in range(2):
+        best = pyspiel.TabularBestResponse(game, seat, policy)
+        wins = np.array([best.value_from_state(each) for each in deals])
+        found[seat] = wins[:half].mean(), wins[half:].mean()
+    leading, dealing = found[[1, 0], [0, 1]].mean(), found[[0, 1], [0, 1]].mean()
+    assert (leading + dealing) / 2 == pytest.approx(pyspiel.exploitability(game, policy))
+    return Responses(leading, dealing)
+
+
+def by_ours(hands: int, seed: int) -> Responses:
+    """The same from the average of as many hands that all count alike."""
+    desk = CFR(CFRSettings(rules=TINY[0], reward="points", weighing=0.0, seed=seed)).desk
+    for number in range(hands):
+        _walk_many(desk, number, 1, 0.0, np.zeros(2))
+    return Walker(load_rules(TINY[0]), 1).responses(desk.sums)
+
+
+def test_it_comes_to_what_open_spiels_external_sampling_comes_to() -> None:
+    """The value lies between what best responses leave the leader, whoever was learnt with.
+
+    From as many hands ours is nearer to it: endings are exact and suits alike, so that it has
+    fewer decisions to learn.
+    """
+    pyspiel: Any = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
+    from open_spiel.python.algorithms.gambit import export_gambit
+
+    from german_whist.envs.open_spiel import open_spiel_game
+
+    game = pyspiel.load_efg_game(export_gambit(open_spiel_game(TINY[0])))
+    value, means = 1 / 30, {}  # as the linear programme of test_equilibrium tells
+    for hands in (2_000, 8_000):
+        theirs = [by_open_spiel(game, hands, seed) for seed in (1, 2, 3)]
+        ours = [by_ours(hands, seed) for seed in (1, 2, 3)]
+        for each in (*theirs, *ours):
+            assert -each.against_leader < value < each.against_dealer
+        told = [[each.exploitability for each in some] for some in (theirs, ours)]
+        assert max(told[1]) < min(told[0])
+        means[hands] = np.mean(told, axis=1)
+    # An error falls by half or more with four times the hands, as means of draws do.
+    assert (means[8_000] < means[2_000] / 2).all()
+    assert means[8_000].max() < 0.03
 
 
 def test_the_average_comes_to_the_equilibrium(tmp_path: Path) -> None:
