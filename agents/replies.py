@@ -19,6 +19,9 @@ from ..engine.view import write_position
 from .layers import Hidden, forward, new_hidden
 from .network import PolicyNet, look, ones_of
 
+PRIOR = 0.01
+"""What a search adds to a card's mean by each unit of the logarithm of its probability."""
+
 
 class Desk(NamedTuple):
     """What one thread needs to ask a policy."""

@@ -11,7 +11,8 @@ In each world every card is tried. The other then plays by its own policy, from 
 see, and the player itself by a policy of its own (`by`). In the games that a network of worth
 judges it says after the trick, or after so many (`ahead`), what the position pays; with
 `worth=none`, as elsewhere, the stock is played out. What is played is the card with the best
-mean. Whom it can answer, and what each is taken for, stands in `models`.
+mean, to which a little is added for cards that a network which plays for it likes. Whom it can
+answer, and what each is taken for, stands in `models`.
 
 It is there to find out how much a player can be beaten by (docs/exploitability.md); what it wins
 is a lower bound of that.
@@ -41,7 +42,7 @@ from .endings import ending_worth
 from .judges import judges
 from .layers import NO_LAYERS, Layers, Rows, new_rows, pass_rows
 from .models import LIKELIEST, Model, chance_of, model_of, played
-from .replies import Desk, new_desk
+from .replies import PRIOR, Desk, new_desk
 from .searching import SearchAgent, to_search
 from .shipped import WORTH
 from .worth import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
@@ -338,6 +339,15 @@ def _try_worlds(
 
 
 @jit
+def _score(minds: Minds, room: Room, card: int) -> float:
+    """What a card came to on average; to one that its own network likes a little is added."""
+    score = room.totals[card] / room.state[WORLDS]
+    if minds.own.kind >= LIKELIEST:
+        score += PRIOR * room.own_desk.logits[card]
+    return score
+
+
+@jit
 def responder_actions(
     rules: np.ndarray, known: Tables, views: np.ndarray, rng: np.ndarray, worlds: int,
     go_on: bool, minds: Minds, room: Room, actions: np.ndarray,
@@ -356,12 +366,12 @@ def responder_actions(
         if not go_on:
             _begin(first, view, room, stream)
         _try_worlds(first, known, view, minds, room, worlds, stream)
-        # Of equals the card that it would play by its own policy.
+        # Of equals the card that it would play by its own policy, which says what it likes.
         best = played(first, view, minds.own, room.own_desk, stream)
         while cards:
             card = lowest(cards)
             cards &= cards - ONE
-            if room.totals[card] > room.totals[best] + 1e-9:
+            if _score(minds, room, card) > _score(minds, room, best) + 1e-9:
                 best = card
         actions[index] = best
 

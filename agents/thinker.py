@@ -54,7 +54,7 @@ from .endings import ending_worth
 from .judges import judges
 from .layers import NO_LAYERS, Layers, Rows, new_rows, pass_rows
 from .network import NetworkAgent, PolicyNet, look, ones_of, policy_net
-from .replies import Desk, ask, new_desk
+from .replies import PRIOR, Desk, ask, new_desk
 from .searching import SearchAgent, to_search
 from .shipped import BELIEFS, WORTH, champion_for
 from .worth import (
@@ -70,8 +70,6 @@ VOIDS = "voids"
 """In the place of a network of beliefs: nothing is believed but what failures to follow show."""
 ROUND = 16
 """Worlds between two looks at which cards have fallen behind."""
-PRIOR = 0.01
-"""What a card gains by each unit of the logarithm of its probability."""
 CLEARLY = 2.5
 """A card is dropped that lies so many standard errors behind the best."""
 UNLIKELY = -9.0
