@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import multiprocessing
 import os
 import random
 import time
@@ -58,6 +59,7 @@ def run() -> list[Row]:
     rows.append(Row(name, _self_play_speed() / 1e6, "M/s"))
     rows += _sb3_rows()
     rows += _thread_rows()
+    rows.append(_processes_row())
     return rows
 
 
@@ -199,6 +201,38 @@ def _time_of_steps(env: Any, pick: _Picker) -> float:
         shown = env.step(actions)
         shortest = min(shortest, time.perf_counter() - start)
     return shortest
+
+
+def _processes_row() -> Row:
+    """What two processes that share nothing make of two cores: threads can make no more of them."""
+    one, two = 0.0, 0.0
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        for _ in range(ROUNDS):
+            one = max(one, *pool.map(_self_play_alone, range(1)))
+            two = max(two, sum(pool.map(_self_play_alone, range(2), chunksize=1)))
+    name = f"two processes with a self-play vector of {MANY} each, against one"
+    return Row(name, two / one, "times", note="what the machine has")
+
+
+_alone: list[Any] = []
+"""An environment, its picker and what it shows, made once in a process."""
+
+
+def _self_play_alone(_: int) -> float:
+    """Steps a second of one thread for a while."""
+    if not _alone:
+        env = SelfPlayEnv(MANY, threads=1)
+        _alone[:] = env, _Picker(MANY, 52), env.reset(seed=1)
+    env, pick, shown = _alone
+    spent, steps, until = 0.0, 0, time.perf_counter() + 4 * ROUND_SECONDS
+    while time.perf_counter() < until:
+        actions = pick(shown.masks)
+        start = time.perf_counter()
+        shown = env.step(actions)
+        spent += time.perf_counter() - start
+        steps += 1
+    _alone[2] = shown
+    return steps / spent
 
 
 def _sb3_rows() -> list[Row]:
