@@ -13,10 +13,11 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test browser cuda ray mutants train lint bench ladder strength interop docs site films clean links
+.PHONY: help test thorough browser cuda ray mutants train lint bench ladder strength interop docs site films clean links
 
 help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
+	@echo "make thorough run what make test leaves out: the site, types of examples, wheels, whole trainings"
 	@echo "make mutants change the sources in small ways, and see that tests notice (docs/tests.md)"
 	@echo "make train   train a player in some minutes, and measure it"
 	@echo "make lint    check style and types"
@@ -32,8 +33,14 @@ help:
 	@echo "make clean   remove .venv and what was built"
 
 # Where the environment asks that no bytecode be kept, each of many processes would make it anew.
+# A file stays in one process, and so does what its tests share.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) * 3 / 2 )) \
+    --dist loadfile --no-loadscope-reorder
 test: $(READY) browser
-	env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) * 3 / 2 )) --dist worksteal $(TESTS)
+	$(PYTEST) $(TESTS)
+
+thorough: $(READY) browser
+	$(PYTEST) -m thorough $(TESTS)
 
 # The tests of the page need a browser, which Debian's apt has, and axe-core, which npm has (the
 # environment brings node along). Where one can not be had, those tests say so and are skipped.

@@ -6,12 +6,14 @@ Processes that run tests side by side compile nothing twice, and do not wait for
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 # Before NumPy and torch load: where cores are busy, threads that wait for each other spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from german_whist.engine import places, threads
@@ -27,6 +29,23 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("whist")
+
+# The longest first, so that none of them begins when all others are done.
+LONG = (
+    *("test_browser", "test_browser_faults", "test_agreement", "test_respond", "test_server"),
+    *("test_browser_learning", "test_attention_training", "test_documentation", "test_pictures"),
+    *("test_arena", "test_thinking", "test_equilibrium", "test_ranks"),
+    *("test_luck", "test_responder", "test_benchmark", "test_base", "test_sb3_trainer"),
+    *("test_thinker", "test_champion", "test_batch", "test_disks", "test_guided"),
+    *("test_interpreted", "test_algorithms", "test_device_training", "test_device"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files begin first."""
+    place = {name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(Path(item.fspath).stem, len(LONG)))
+
 
 # Few games are shared out among threads as many are.
 threads.LEAST = 1

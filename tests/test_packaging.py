@@ -1,4 +1,7 @@
-"""The built wheel and sdist install elsewhere and play; edited sources are compiled anew."""
+"""The built wheel and sdist install elsewhere and play; edited sources are compiled anew.
+
+Of the thorough tests: `make thorough`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = shutil.ignore_patterns(
     *(".git", ".venv*", "build", "dist", "runs", "*.egg-info", "__pycache__", ".*_cache")

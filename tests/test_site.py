@@ -1,4 +1,7 @@
-"""The site builds strictly, needs nothing from elsewhere, and a fault in a page breaks it."""
+"""The site builds strictly, needs nothing from elsewhere, and a fault in a page breaks it.
+
+Of the thorough tests: `make thorough`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+pytestmark = pytest.mark.thorough
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 

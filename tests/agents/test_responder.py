@@ -14,7 +14,6 @@ from german_whist.agents.models import MODELS, model_of
 from german_whist.agents.responder import WORLDS, ResponderAgent, _score, imagine, new_room
 from german_whist.agents.threshold import threshold_action
 from german_whist.engine.bits import ONE
-from german_whist.engine.compiled import jit
 from german_whist.engine.deals import all_deals
 from german_whist.engine.play import legal, play, row, set_up
 from german_whist.engine.rules import load_rules
@@ -27,7 +26,6 @@ from support import KEY
 DECK = "2x4-h2"
 
 
-@jit
 def _fitting(
     rules: Any, deals: Any, dealer: int, view: Any, games: Any, views: Any, hands: Any
 ) -> None:
@@ -87,7 +85,7 @@ def test_worlds_come_as_often_as_the_play_of_the_other_makes_them_likely(deal: i
 def test_it_wins_most_of_what_can_be_won_and_no_more(name: str, least: float) -> None:
     exact = exploit(make_agent(name, "2x5-h3"), "2x5-h3").exploitability
     player = f"responder:32,against={name}"
-    won = evaluate(player, name, "2x5-h3", hands=3000, seed=3, key=KEY).pairings[0].points
+    won = evaluate(player, name, "2x5-h3", hands=1200, seed=3, key=KEY).pairings[0].points
     assert least * exact < won.value < exact + 1.5 * won.half_width
 
 

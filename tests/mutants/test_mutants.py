@@ -1,4 +1,7 @@
-"""The mutation runner tells a fault from a change that changes nothing, and survives mutants."""
+"""The mutation runner tells a fault from a change that changes nothing, and survives mutants.
+
+Of the thorough tests: `make thorough`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from mutations import Mutant, mutants_of, mutated_code
 from tried import Trial, Verdict, report, sample
 from workshop import ANEW, COMPILED, INTERPRETED, Workshop
 
+pytestmark = pytest.mark.thorough
 SUMS = '''
 """A room."""
 LIMIT = 3

@@ -216,8 +216,8 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(
         }).map((each) => each.textContent);
     }"""
     with visiting(server, browser, viewport={"width": width, "height": 1000}) as visit:
-        endings = [each for each in shipped() if each.kind == ENDGAME][:40:8]
-        tricks = [each for each in shipped() if each.kind == FOREPLAY][:30:10]
+        endings = [each for each in shipped() if each.kind == ENDGAME][:40:13]
+        tricks = [each for each in shipped() if each.kind == FOREPLAY][:30:15]
         for puzzle in (*endings, *tricks):
             visit.go(f"puzzle/{puzzle.id}")
             visit.page.locator(".felt[data-move=asked]").wait_for()

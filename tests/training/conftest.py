@@ -1,9 +1,11 @@
-"""What tests of trainings share: torch on one thread, and trainings that begin as forks."""
+"""What tests of trainings share: torch on one thread, and processes that begin as forks."""
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 import warm
@@ -27,3 +29,13 @@ def forked_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let trainings that are processes of their own, and what measures beside them, be forks."""
     for each in ("measuring", "separate_runs"):
         monkeypatch.setattr(f"german_whist.training.{each}.subprocess", warm)
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers be forks of a process that has imported what they need."""
+    known = "german_whist.training.benchmark", "german_whist.training.arena.workers"
+    multiprocessing.set_forkserver_preload([*known])
+    there = SimpleNamespace(get_context=lambda _: multiprocessing.get_context("forkserver"))
+    for each in known:
+        monkeypatch.setattr(f"{each}.multiprocessing", there)

@@ -78,6 +78,7 @@ def test_a_trial_of_those_who_are_perfect_changes_no_figure(rules: str) -> None:
         assert np.array_equal(getattr(exact, name), getattr(tried, name))
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("opponent", ["random-exact", "random"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_who_only_says_that_it_is_perfect_is_believed_no_more(opponent: str, workers: int) -> None:
@@ -132,6 +133,7 @@ def test_who_is_caught_late_leaves_each_record_once() -> None:
     assert not any("says that" in note for note in early.notes)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_who_slips_in_one_pairing_is_believed_in_none() -> None:
     careless, others = f"{PLAYERS}Careless", ["threshold", "random-exact"]
     options: dict[str, Any] = {"hands": 64, "seed": 5}
@@ -208,6 +210,7 @@ def test_workers_change_nothing() -> None:
     assert told(alone) == told(several)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_workers_do_not_change_the_order_of_records() -> None:
     written: list[list[str]] = []
     for workers in (1, 2):
@@ -221,6 +224,7 @@ def test_workers_do_not_change_the_order_of_records() -> None:
     assert len(written[0]) == 400
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
     options: dict[str, Any] = {"until": 0.03, "seed": 3}
     alone = evaluate("threshold", "random-exact", **options)
@@ -476,6 +480,7 @@ def test_the_deals_of_a_worker_that_died_are_played_again(
     assert told(found)["pairings"] == told(alone)["pairings"]
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_workers_that_always_die_end_the_run_with_a_sentence() -> None:
     found = evaluate(f"{PLAYERS}Doomed", "threshold", hands=16, workers=2)
     assert not found.complete

@@ -119,7 +119,7 @@ def test_the_player_plays_as_torch_does(rules: str, ranks: str) -> None:
 @pytest.mark.parametrize("name", named_rules())
 def test_it_trains_and_plays_by_every_rule_set(name: str) -> None:
     settings = PPOSettings(
-        **SMALL, rules=name, horizon=horizon_of(name), reward="points", pull=0.1,
+        **SMALL, rules=name, horizon=horizon_of(name), reward="points", pull=0.1, steps=12,
         pool_games=0.5, opponents=("random",),
     )  # fmt: skip
     trainer = PPO(settings)
@@ -142,7 +142,7 @@ def test_it_trains_and_plays_by_every_rule_set(name: str) -> None:
         {"critic": "own", "horizon": "hand", "steps": 7},
         {"critic": "shared", "precision": "mixed", "pull": 0.1, "pool_games": 0.5,
          "pool_every": 400},
-        {"horizon": "match", "reward": "points", "precision": "mixed"},
+        {"horizon": "match", "reward": "points", "precision": "mixed", "steps": 16},
     ],
 )  # fmt: skip
 def test_a_resumed_training_comes_to_the_same_weights(changes: dict[str, Any]) -> None:
@@ -171,6 +171,7 @@ def test_the_mixed_precision_comes_close_to_the_full() -> None:
         assert told[0][name] == pytest.approx(told[1][name], rel=0.05)
 
 
+@pytest.mark.thorough
 def test_self_play_learns_a_small_deck() -> None:
     words = (
         *("network=attention", "attention_heads=2", "attention_width=16", "layers=32"),

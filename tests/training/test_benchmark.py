@@ -56,6 +56,7 @@ def test_an_interval_is_over_seeds_and_games_are_never_drawn() -> None:
     assert 1 <= missed <= 18  # the bootstrap of few is a little too sure
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

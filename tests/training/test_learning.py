@@ -1,4 +1,7 @@
-"""Training works at all: on a deck so small that every way of playing it is walked."""
+"""Training works at all: on a deck so small that every way of playing it is walked.
+
+Of the thorough tests: `make thorough`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.presets import load_settings
 from german_whist.training.whole_views import Tree, best_response, strategy, value
+
+pytestmark = pytest.mark.thorough
 
 
 @cache

@@ -76,10 +76,11 @@ def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -
     assert (luck.std(axis=0) > 0).all()
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_the_interval_is_narrower_and_workers_change_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["evaluate", "champion-1", "--against", "counting", "--hands", "240", "--key", KEY]
+    words = ["evaluate", "champion-1", "--against", "counting", "--hands", "160", "--key", KEY]
     plain, less, more = (tmp_path / f"{name}.json" for name in ("plain", "less", "more"))
     assert main([*words, "--json", str(plain)]) == 0
     assert "as played" not in capsys.readouterr().out
@@ -96,7 +97,8 @@ def test_the_interval_is_narrower_and_workers_change_nothing(
     assert usual["as_played"] is None
     assert narrow["as_played"] == usual["win_rate"]
     assert narrow["stages"] == usual["stages"]
-    for figure, part in (("win_rate", 0.85), ("margin", 0.85), ("points", 0.85)):
+    # With less than half of the luck taken out these would be 0.80, 0.76 and 0.79.
+    for figure, part in (("win_rate", 0.76), ("margin", 0.62), ("points", 0.76)):
         wide, slim = (each[figure]["high"] - each[figure]["low"] for each in (usual, narrow))
         assert 0 < slim < part * wide, figure
         assert usual[figure]["low"] < narrow[figure]["value"] < usual[figure]["high"]

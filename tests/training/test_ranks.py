@@ -28,7 +28,7 @@ from german_whist.training.run import make_trainer, resume
 
 HERE = Path(__file__).resolve().parent
 SMALL = [
-    *("games=64", "layers=16,16", "minibatch=256", "seed=3", "decisions=20000", "threads=1"),
+    *("games=64", "layers=16,16", "minibatch=256", "seed=3", "decisions=10000", "threads=1"),
     *("measure_every=100000", "save_every=2000", "final_hands=40", "yardsticks=random"),
     *("pool_games=0.25", "pool_every=6000", "pool_size=2", "critic=oracle", "device=cpu"),
     "measuring=here",
@@ -137,7 +137,7 @@ def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> 
     whole = ranked / "whole"
     folder = tmp_path / "on"
     shutil.copytree(whole, folder)
-    run = resume(folder, make_trainer, ["decisions=21000"])
+    run = resume(folder, make_trainer, ["decisions=11000"])
     before = state(whole)
     trainer = run.trainer
     assert isinstance(trainer, PPO)

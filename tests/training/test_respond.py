@@ -16,8 +16,8 @@ from german_whist.training.respond import PAGE, PLAN, RESULT, TRAINED, Found, Pl
 from german_whist.training.stopping import Stopped
 
 DECK = "2x4-h2"
-WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "30_000",
-         "--hands", "2000", "--seed", "5")  # fmt: skip
+WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "15_000",
+         "--hands", "1000", "--seed", "5")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

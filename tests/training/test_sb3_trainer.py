@@ -88,6 +88,7 @@ def test_a_stopped_run_comes_to_the_same_weights(
     assert agent.name == str(tmp_path / "run")
 
 
+@pytest.mark.thorough
 def test_against_random_it_comes_close_to_the_best_response() -> None:
     wanted = settings(
         opponents=("random",), pool_every=10**9, swap_every=100_000, decisions=40_000,

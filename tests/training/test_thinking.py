@@ -73,9 +73,9 @@ def policy_for(rules: Rules, folder: Path) -> PolicyNet:
 
 
 def test_hands_are_legal_and_end_as_the_solver_says() -> None:
-    hands = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 16).play(5, 100, 0.3)
-    again = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 8).play(5, 108, 0.3)
-    np.testing.assert_array_equal(hands[8:], again)
+    hands = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 8).play(5, 100, 0.3)
+    again = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 4).play(5, 104, 0.3)
+    np.testing.assert_array_equal(hands[4:], again)
     assert hands["strayed"].any()
     for k, hand in enumerate(hands):
         game = Game("classic", seed=5, number=100 + k)
@@ -266,7 +266,7 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
     rows = new_rows(layers, 1, 100)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
     apart, flat = [], []
-    for hand in players.play(4, 0, 1.0)[:24]:
+    for hand in players.play(4, 0, 1.0)[:12]:
         view, wanted = posterior(TINY, hand, [int(card) for card in hand["plays"][:3]])
         rows.counts[0] = write_known(row(TINY.record(), 0), row(view, 0), order, at, rows.places[0])
         pass_rows(layers, rows, 1)
@@ -285,8 +285,8 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
 def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
-    advised = Adviser(CLASSIC, policy, worth, 8).advise(3, 0, 0.1)
-    plain = Players(CLASSIC, policy, 8).play(3, 0, 0.1)
+    advised = Adviser(CLASSIC, policy, worth, 6).advise(3, 0, 0.1)
+    plain = Players(CLASSIC, policy, 6).play(3, 0, 0.1)
     np.testing.assert_array_equal(advised["hand"], plain)
     told = 0
     for number, each in enumerate(advised):
@@ -350,6 +350,7 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
         study(tmp_path / "mine", load_course("quick", ["hands=64"]), lambda _: None)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
     course = load_course("quick", ["late=thinker:4", "late_tricks=1"])
     files = [HandsFile("hands", number, 16, 1) for number in range(2)]

@@ -1,0 +1,222 @@
+"""The examples of README and docs pass strict type checkers, and so does what the package gives.
+
+Of the thorough tests: `make thorough`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import german_whist
+from german_whist import agents, envs
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+from pages import module_of, program, programs  # noqa: E402
+
+sys.path.pop(0)
+
+pytestmark = pytest.mark.thorough
+
+
+def typed_programs() -> dict[Path, str]:
+    """Those of all pages but of other libraries', whose types are unknown."""
+    return {page: text for page, text in programs().items() if page.parent.name != "interop"}
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which checkers find the package under its import name, as when installed."""
+    folder = tmp_path_factory.mktemp("links")
+    links = folder / "german_whist"
+    links.mkdir()
+    for path in [*(ROOT / "src" / "german_whist").iterdir(), *ROOT.glob("*/__init__.py")]:
+        target = path.parent if path.name == "__init__.py" and path.parent.parent == ROOT else path
+        if target.name not in ("tests", "benchmarks", "__pycache__"):
+            (links / target.name).symlink_to(target)
+    return folder
+
+
+# What checkers have to know of what the package gives, and what they have to find wrong.
+TYPES = """
+import numpy as np
+import numpy.typing as npt
+from german_whist import Game, Games, GameRecord, View, german_whist_v0, read_records, record_of
+from german_whist.agents import Agent, make_agent
+from german_whist.envs import GermanWhistEnv, SelfPlayEnv
+from gymnasium import spaces
+from typing_extensions import assert_type
+
+assert_type(Game().turn, int | None)
+assert_type(Game().view(), View)
+assert_type(Game().legal(), list[int])
+assert_type(record_of(Game()), GameRecord)
+assert_type(Games().look().masks, npt.NDArray[np.int8])
+assert_type(Games().step(np.zeros(1024, int)).rewards, npt.NDArray[np.float32])
+assert_type(SelfPlayEnv().reset().seats, npt.NDArray[np.uint8])
+assert_type(make_agent("random"), Agent)
+assert_type(GermanWhistEnv().action_masks(), npt.NDArray[np.bool_])
+assert_type(GermanWhistEnv().view(), View)
+assert_type(read_records("hands.jsonl")[0], list[GameRecord])
+
+env = german_whist_v0.env()
+assert_type(env.last()[0], dict[str, npt.NDArray[np.int8]])
+assert_type(env.last()[1], float)
+assert_type(env.agent_selection, str)
+assert_type(env.rewards, dict[str, float])
+assert_type(env.observation_space("player_0"), spaces.Dict)
+assert_type(env.unwrapped.view("player_0"), View)
+assert_type(german_whist_v0.raw_env().observe("player_0"), dict[str, npt.NDArray[np.int8]])
+for agent in env.agent_iter():
+    assert_type(agent, str)
+"""
+WRONG = """
+```python
+from german_whist import Game, german_whist_v0
+
+game = Game("classic", sede=1)
+turn: str = game.turn
+env = german_whist_v0.env()
+env.reset(seed="1")
+observation, *_ = env.last()
+observation.nothing
+```
+"""
+
+
+class Checked(NamedTuple):
+    """What the two checkers say of all examples at once: lines of `file.py:line: words`."""
+
+    mypy: str
+    pyright: str
+
+
+@pytest.fixture(scope="module")
+def checked(
+    package: Path, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Checked:
+    folder = tmp_path_factory.mktemp("examples")
+    wrong, types = Path("wrong.md"), Path("types.md")
+    for page, text in {**typed_programs(), wrong: program(wrong, WRONG), types: TYPES}.items():
+        (folder / module_of(page)).write_text(text, encoding="utf-8")
+    assert pytestconfig.cache is not None
+    # What mypy knows of NumPy and others is kept from run to run.
+    mypy = complaints_of_mypy(folder, package, pytestconfig.cache.mkdir("mypy"))
+    return Checked(mypy, complaints_of_pyright(folder, package))
+
+
+# Large libraries in which mypy follows no names, which takes it twice as long as all the rest;
+# pyright knows the types of these, too.
+UNREAD = (
+    *("PIL", "coverage", "matplotlib", "numba", "onnx", "onnxruntime", "optuna", "pandas"),
+    *("pygame", "rich", "sqlalchemy", "torch"),
+)
+
+
+def complaints_of_mypy(folder: Path, package: Path, cache: Path) -> str:
+    settings = folder / "mypy.ini"
+    unread = ",".join(f"{name}.*" for name in UNREAD)
+    settings.write_text(f"[mypy]\n[mypy-{unread}]\nfollow_imports = skip\n", encoding="utf-8")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "mypy", "--strict", "--no-error-summary"),
+            f"--config-file={settings}",
+            # The package's own files are what an installed package is: typed, and not examined.
+            *("--follow-imports=silent", f"--cache-dir={cache}", "."),
+        ],
+        env={**os.environ, "MYPYPATH": str(package)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout
+
+
+def pyright(*arguments: str | Path, package: Path) -> dict[str, Any]:
+    """What pyright tells, with this Python's packages and the package under its import name."""
+    here = Path(sys.executable).parent
+    done = subprocess.run(
+        [sys.executable, "-m", "pyright", "--outputjson", *map(str, arguments)],
+        env={
+            **os.environ,
+            "PATH": os.pathsep.join([str(here), os.environ["PATH"]]),
+            "PYTHONPATH": str(package),
+            "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",
+        },
+        cwd=package,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("{"), done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def complaints_of_pyright(folder: Path, package: Path) -> str:
+    settings = folder / "pyrightconfig.json"
+    settings.write_text(
+        json.dumps({"typeCheckingMode": "strict", "extraPaths": [str(package)], "include": ["."]})
+    )
+    told = pyright("--project", settings, package=package)
+    assert told["summary"]["filesAnalyzed"] == len([*folder.glob("*.py")])
+    return "\n".join(
+        f"{Path(each['file']).name}:{each['range']['start']['line'] + 1}: {each['message']}"
+        for each in told["generalDiagnostics"]
+        # Libraries that leave types of their own unknown; the examples can not mend that.
+        if each.get("rule") != "reportUnknownMemberType"
+    )
+
+
+@pytest.mark.parametrize("checker", Checked._fields)
+@pytest.mark.parametrize("page", typed_programs(), ids=lambda page: page.name)
+def test_the_examples_of_a_page_pass_a_strict_checker(
+    page: Path, checker: str, checked: Checked
+) -> None:
+    said = re.findall(rf"^{module_of(page)}:.*", getattr(checked, checker), re.MULTILINE)
+    assert not said
+
+
+@pytest.mark.parametrize("checker", Checked._fields)
+def test_what_the_package_gives_has_its_type(checker: str, checked: Checked) -> None:
+    assert not re.findall(r"^page_types\.py:.*", getattr(checked, checker), re.MULTILINE)
+
+
+@pytest.mark.parametrize("checker", Checked._fields)
+def test_a_wrong_example_is_found_on_its_line(checker: str, checked: Checked) -> None:
+    said = getattr(checked, checker)
+    lines = {int(line) for line in re.findall(r"^page_wrong\.py:(\d+)", said, re.MULTILINE)}
+    assert {5, 6, 8, 10} <= lines
+
+
+def test_every_public_name_has_a_known_type(package: Path) -> None:
+    told = pyright("--verifytypes", "german_whist", "--ignoreexternal", package=package)
+    symbols = {each["name"]: each for each in told["typeCompleteness"]["symbols"]}
+    # PettingZoo has no types, so a class on top of one of its own is never known as a whole.
+    beyond = {"german_whist.german_whist_v0", "german_whist.envs.german_whist_v0"}
+    public = {
+        f"{module.__name__}.{name}" for module in (german_whist, agents, envs)
+        for name in module.__all__ if not name.startswith("_")
+    } - beyond  # fmt: skip
+    assert public <= symbols.keys()
+    members = {
+        name for name in symbols
+        if name.startswith(("german_whist.envs.german_whist_v0.raw_env.",
+                            "german_whist.envs.typed_aec.TypedAEC."))
+    }  # fmt: skip
+    assert members
+    unknown = {
+        name: [each["message"] for each in symbols[name]["diagnostics"]]
+        for name in sorted(public | members)
+        if not symbols[name]["isTypeKnown"]
+    }
+    assert not unknown
