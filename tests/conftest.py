@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 # Before NumPy and torch load: where cores are busy, threads that wait for each other spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
+import compile_once  # noqa: F401
 import pytest
 from hypothesis import HealthCheck, settings
 
 from german_whist.engine import places, threads
-from german_whist.engine.compiled import COMPILED, machine_code_folder
-from german_whist.engine.files import locked
 
 # A first call may compile; how long an example takes says nothing about it.
 settings.register_profile(
@@ -51,18 +49,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 threads.LEAST = 1
 # What they show lies in memory that was lent before, as what many games show does.
 places.LARGE = 1000
-
-if COMPILED:
-    from german_whist.engine.dispatch import Compiled
-
-    _LOCKS = machine_code_folder().parent / "locks"
-    _compile = Compiled.compile
-
-    def _alone(self: Any, sig: Any) -> Any:
-        """Let no other process compile the same meanwhile: it then finds what this one kept."""
-        function = self.py_func
-        name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
-        with locked(_LOCKS / name):
-            return _compile(self, sig)
-
-    Compiled.compile = _alone

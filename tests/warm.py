@@ -39,6 +39,7 @@ IMPORTED = (
     *("german_whist.training.ppo", "german_whist.table.session", "german_whist.table.store"),
     *("german_whist.table.browser.server", "german_whist.table.terminal.play_by_keys"),
     *("uvicorn", "rich.live", "rich.console"),
+    "torch._dynamo",  # as every optimizer does
 )
 # What is read when an interpreter or a library starts; a fork imitates what Python's streams read.
 READ_AT_START = ("NUMBA", "PYTHON", "OMP", "LC_", "LANG", "GERMAN_WHIST_CACHE")
@@ -270,7 +271,7 @@ def end(problem: BaseException | None) -> NoReturn:
 
 def load() -> None:
     """Import what commands import, and play what many of them play, for its machine code."""
-    for each in IMPORTED:
+    for each in ("compile_once", *IMPORTED):
         with suppress(ImportError):
             importlib.import_module(each)
     from german_whist.table.session import Session, Settings
