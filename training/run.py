@@ -410,11 +410,13 @@ def resume(
 def begun(folder: Path) -> bool:
     """Whether there is a run to go on with; one that saved nothing is cleared away, to begin anew.
 
-    Refused while it is being trained.
+    Refused while it is being trained. What no run has left stays, and no run begins there.
     """
     if (folder / STATE).exists() or checkpoints_in(folder / FOLDER):
         return True
-    clear(folder)
+    # Its settings are the first that a run writes, under a name with more around it until whole.
+    if any(folder.glob(f"*{SETTINGS}*")):
+        clear(folder)
     return False
 
 

@@ -13,6 +13,7 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.exploit import exploit
 from german_whist.training.respond import PAGE, PLAN, RESULT, TRAINED, Found, Plan, training
+from german_whist.training.run import begun
 from german_whist.training.stopping import Stopped
 
 DECK = "2x4-h2"
@@ -65,6 +66,27 @@ def test_a_training_that_was_stopped_says_that_the_same_command_goes_on(
     told = capsys.readouterr()
     assert f"found so far is in {tmp_path / 'answer'}; the same command goes on" in told.out
     assert "fault of the program" not in told.err
+
+
+def test_what_is_no_training_is_not_cleared_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / TRAINED / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("not to be lost")
+    assert main([*WORDS, "--out", str(tmp_path)]) == 2
+    assert f"{mine.parent} is not empty" in capsys.readouterr().err
+    assert mine.read_text() == "not to be lost"
+
+
+@pytest.mark.parametrize("left", ["settings.yaml", ".settings.yaml.7-0a1b2c3d"])
+def test_what_a_run_left_that_saved_nothing_is_cleared_away(tmp_path: Path, left: str) -> None:
+    run = tmp_path / "run"
+    assert not begun(run)
+    run.mkdir()
+    (run / left).touch()
+    assert not begun(run)
+    assert not run.exists()
 
 
 def test_another_plan_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
