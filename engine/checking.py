@@ -81,7 +81,7 @@ def _sentence(value: object, kind: Any, source: str, remedy: str, told: str) -> 
         if "missing" in text:
             return f"{source}: {of}has no {name!r}{_then(remedy)}"
         near = meant(name, _names(about), listed=False)
-        return f"{source}: {of}{name!r} is not known here{near or _then(remedy)}"
+        return f"{source}: {of}{shown(name)} is not known here{near or _then(remedy)}"
     if of_names or some:
         # msgspec does not say which of a mapping's names or values it speaks of.
         part, wanted = ("name", "key_type") if of_names else ("value", "value_type")
