@@ -228,6 +228,25 @@ def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
         Solver(TINY[0]).restore(path)
 
 
+def test_a_better_solution_is_never_replaced_by_a_worse_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither that of the package, nor one that was made here."""
+    monkeypatch.setattr("german_whist.commands.solve.solved_folder", lambda: tmp_path / "solved")
+    monkeypatch.setattr(
+        "german_whist.agents.solved.strategy.solved_folder", lambda: tmp_path / "solved"
+    )
+    assert main(["solve", "2x4-h2"]) == 0
+    assert "solved already, to an exploitability of 0.000006" in capsys.readouterr().out
+    mine = ["solve", "2x4-h2", "--folder", str(tmp_path / "mine"), "--target"]
+    for target, solves in (("0.01", True), ("0.02", False), ("0.003", True), ("0.01", False)):
+        before = {each: each.read_bytes() for each in tmp_path.rglob("*.*")}
+        assert main([*mine, target]) == 0
+        assert ("solved already" not in capsys.readouterr().out) == solves
+        assert (before != {each: each.read_bytes() for each in tmp_path.rglob("*.*")}) == solves
+    assert not (tmp_path / "solved").exists()
+
+
 def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     begun = solved("2x4-h2", 3)
     begun.save(tmp_path / "2x4-h2.state.npz")

@@ -2,7 +2,8 @@
 """Compute an equilibrium of a small deck: play that nobody wins against on average.
 
 Tells the exact exploitability as it falls, and the value of the game for the first leader.
-The same command goes on with what was broken off.
+The same command goes on with what was broken off. What is solved already, here or in the package,
+is kept where it reaches the target, and else only a better solution takes its place.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import math
 import time
 from pathlib import Path
 
-from ..agents.solved.strategy import solved_folder
+from ..agents.checkpoint import CheckpointError
+from ..agents.solved.strategy import SolvedCard, read_strategy, solved_folder
 from ..engine.files import check_writable
 from ..engine.progress import Progress
-from ..engine.rules import load_rules
+from ..engine.rules import Rules, load_rules
 
 _STEP = 1.3
 _SECONDS_UNSAVED = 300.0
@@ -55,6 +57,14 @@ def run(arguments: argparse.Namespace) -> int:
             "a name without / or \\"
         )
     folder: Path = arguments.folder or solved_folder()
+    name = "nash" if folder == solved_folder() else f"nash:{folder / rules.name}"
+    kept = _kept(rules, folder)
+    if kept is not None and kept.exploitability <= target:
+        print(
+            f"{rules.name} is solved already, to an exploitability of {kept.exploitability:.6f}, "
+            f"and --target is {target:g}: {name} plays it; a smaller --target solves it further"
+        )
+        return 0
     state = folder / f"{rules.name}.state.npz"
     began = saved = time.monotonic()
     check_writable(state)
@@ -94,7 +104,15 @@ def run(arguments: argparse.Namespace) -> int:
             raise
     solver.write(folder / rules.name, found)
     state.unlink(missing_ok=True)
-    name = "nash" if folder == solved_folder() else f"nash:{folder / rules.name}"
     print(f"{rules.name} is solved: {name} plays it, for instance in")
     print(f"german-whist evaluate {name} --against random-exact --rules {rules.name}")
     return 0
+
+
+def _kept(rules: Rules, folder: Path) -> SolvedCard | None:
+    """What is known of the solution that a new one would stand in for, if there is one."""
+    path = None if folder == solved_folder() else str(folder / rules.name)
+    try:
+        return read_strategy(rules, path).card
+    except CheckpointError:
+        return None
