@@ -30,8 +30,8 @@ class Cost(Struct, frozen=True, kw_only=True):
     """Those in which there was a choice."""
     cost: float
     """On average, in the unit of the analysis."""
-    half_width: float
-    """Of its 95 % interval over hands."""
+    half_width: float | None
+    """Of its 95 % interval over hands; none where it decided in one hand alone."""
     mistakes: int
     """Decisions that surely cost something."""
     accuracy: float | None
@@ -112,7 +112,7 @@ def _cost(
     mean = sum(each.cost for each in every) / len(every)
     # Decisions of one hand are not independent: the interval is that of a ratio over hands.
     apart = [sum(each.cost for each in some) - mean * len(some) for some, _ in hands]
-    count = len(hands)
+    count, alone = len(hands), sum(bool(some) for some, _ in hands) < 2
     reach = 1.96 * sqrt(count / max(1, count - 1) * sum(each**2 for each in apart)) / len(every)
     return Cost(
         player=player,
@@ -120,7 +120,7 @@ def _cost(
         trick=trick,
         decisions=len(every),
         cost=round(mean, 4),
-        half_width=round(reach, 4),
+        half_width=None if alone else round(reach, 4),
         mistakes=mistakes,
         accuracy=round(100 * (1 - mistakes / mattered), 1) if mattered else None,
     )

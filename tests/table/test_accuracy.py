@@ -69,6 +69,7 @@ def test_costs_are_those_of_the_hands_added_up(found: Accuracy, records: list[Ga
     assert (ada.decisions, ada.cost) == (len(every), pytest.approx(mean, abs=1e-4))
     apart = [sum(costs) - mean * len(costs) for costs in wanted.values()]
     error = math.sqrt(sum(each**2 for each in apart) * 6 / 5) / len(every)
+    assert ada.half_width is not None
     assert ada.half_width == pytest.approx(1.96 * error, abs=1e-3)
     tricks = [each for each in found.costs if each.player == "Ada" and each.stage == "endgame"][1:]
     assert sum(each.decisions for each in tricks) == ada.decisions
@@ -83,6 +84,19 @@ def test_who_plays_endings_perfectly_makes_no_mistakes_there(found: Accuracy) ->
     assert ada.mistakes > 0
     assert ada.accuracy is not None
     assert ada.accuracy < 100
+
+
+def test_a_single_hand_has_no_interval(
+    records: list[GameRecord], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "hands.jsonl"
+    write_records(path, records)
+    assert main(["analyse", str(path), "--hands", "1", "--search", "flat-mc:8"]) == 0
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert len(rows) == 4
+    assert all(" ± – " in row for row in rows)
+    (ada, bob) = (cost_of(accuracy(records[:1], QUICK), name, "endgame") for name in ("Ada", "Bob"))
+    assert (ada.half_width, bob.half_width) == (None, None)
 
 
 def test_the_command_tells_and_writes(

@@ -64,7 +64,8 @@ def as_text(found: Accuracy, tricks: bool) -> str:
         if each.trick is None or tricks:
             place = each.stage if each.trick is None else f"  trick {each.trick}"
             right = "–" if each.accuracy is None else f"{each.accuracy:.1f} %"
-            cost = f"{each.cost:.3f} ± {each.half_width:.3f}"
+            reach = "–" if each.half_width is None else f"{each.half_width:.3f}"
+            cost = f"{each.cost:.3f} ± {reach}"
             lines.append(f"{each.player:<{width}}{place:<10}{each.decisions:>10,}{cost:>17}"
                          f"{each.mistakes:>10,}{right:>10}")  # fmt: skip
     return "\n".join(lines)
