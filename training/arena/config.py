@@ -27,7 +27,9 @@ class LadderConfig(Checked, frozen=True, kw_only=True):
     best_of: Annotated[Count | None, says("Or matches of the best of so many hands.")] = None
     seed: Annotated[Whole | None, says("Of the deals.")] = None
     key: Annotated[str | None, says("Of all else that is drawn; without one a new secret.")] = None
-    anchor: Annotated[str | None, says("The player whose rating is set to 1000.")] = None
+    anchor: Annotated[
+        str | None, says("The player whose rating is set to 1000; without one the mean of all is.")
+    ] = None
     title: Annotated[str, says("Above the ladder.")] = "Ladder"
     about: Annotated[str, says("Below the title.")] = ""
 
