@@ -60,6 +60,7 @@ WRONG = {
     "replay": (
         *("", "missing", "folder", "empty", "''", "file --hand x", "file --list --analyse"),
         *("file --search x", "file --network x", "file --hand 1 --list"),
+        *(f"file --html {path}" for path in ("/", "folder", "''", "file/x")),
     ),
     "tablebase": (
         *("", "x", "build --cards 0", "build --cards 14", "build --cards -1", "build --cards x"),
@@ -69,6 +70,7 @@ WRONG = {
     "exploit": (
         *("", "random", "''", "missing", "random --rules quick", "champion"),
         *("random --rules missing.yaml", "random --rules quick --samples x"),
+        *("random --rules 2x4-h2 --samples 0", "random --rules 2x4-h2 --samples -1"),
         *("random --rules 2x6-h3", "threshold --rules classic", "nash --rules 2x8-h7"),
     ),
     "respond": (

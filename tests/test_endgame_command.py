@@ -52,7 +52,8 @@ def test_after_a_lead_the_other_is_to_move(capsys: pytest.CaptureFixture[str]) -
         (["AS KS", "QS", "--trump", "none"], "both need as many, from 1 to 13"),
         (["AS", "AS", "--trump", "none"], "AS is in two places"),
         (["AX", "QS", "--trump", "none"], "'AX' is not a card"),
-        (["AS", "QS", "--trump", "X"], "trump"),
+        (["AS", "QS", "--trump", "4"], "--trump is '4': it has to be C, D, H or S, or none"),
+        (["AS", "QS", "--trump", ""], "C, D, H or S, or none"),
         (["AS", "QS"], "--trump"),
     ],
 )

@@ -28,11 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Solve, and tell every card."""
     from ..engine import endgame
+    from ..engine.cards import SUITS
 
     hands = [arguments.leader, arguments.other]
-    trump: str | None = arguments.trump
-    trump = None if trump is not None and trump.lower() == "none" else trump
-    found = endgame.moves(hands, trump, 0, arguments.led, low=arguments.low)
+    trump: str = arguments.trump.upper()
+    if trump != "NONE" and trump not in [*SUITS]:
+        raise ValueError(f"--trump is {arguments.trump!r}: it has to be C, D, H or S, or none")
+    found = endgame.moves(
+        hands, None if trump == "NONE" else trump, 0, arguments.led, low=arguments.low
+    )
     best = min(found.values()) if arguments.low else max(found.values())
     total = max(len(hand.split()) for hand in hands)
     leads = arguments.led is None

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..engine.files import check_writable, written_whole
 from ..engine.progress import Progress
 from ..engine.records import GameRecord, read_records
 
@@ -56,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--search and --network belong to the analysis: add --analyse")
     if arguments.list and (arguments.analyse or arguments.html):
         raise ValueError("--list only lists the hands: choose one with --hand to see more of it")
+    if arguments.html is not None:
+        check_writable(arguments.html)
     records = good_records(arguments.file)
     if arguments.list:
         print("\n".join(_listed(records)))
@@ -66,7 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
     record, seat = records[number - 1], _SEATS[arguments.seat]
     analysis = _analysis(record, arguments) if arguments.analyse else None
     if arguments.html is not None:
-        from ..engine.files import written_whole
         from ..table.browser.saved_replay import page_of
 
         with written_whole(arguments.html, "w") as file:
