@@ -13,6 +13,7 @@ import io
 import os
 import select
 import sys
+import traceback
 import unicodedata
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -54,6 +55,12 @@ PLAIN = {
 def debugging() -> bool:
     """Whether tracebacks are wanted: `--debug` on the command line, or the variable `DEBUG`."""
     return bool(os.environ.get(DEBUG))
+
+
+def show_traceback() -> None:
+    """Tell where the error that is being handled was raised, if that is wanted."""
+    if debugging():
+        traceback.print_exc()
 
 
 def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:

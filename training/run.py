@@ -31,6 +31,7 @@ from ..agents.checkpoint import (
 )
 from ..agents.naming import raised_at, told_error
 from ..engine.files import CanNotWrite, read_yaml_mapping, written_whole
+from .asked import TrainerFault, asked, is_no_number, iterated, player_of, rehearse, state_of
 from .callbacks import Callback, EarlyStopping, named_callback
 from .checkpoint import Measured, RunState, load_state, save_state, write_player
 from .claim import Claim, claim_new, claim_numbered, clear
@@ -126,9 +127,12 @@ class Run:
                 return self._finished_before()
             with Signals() as signals:
                 return self._go(signals)
-        except (ArithmeticError, CanNotWrite, CallbackFailed, PlayerFault, RanksLost) as error:
-            status = UNSTABLE if isinstance(error, ArithmeticError) else 1
-            raise Stopped(f"{error}; {self._what_stays()}", status) from error
+        except (CanNotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
+            raise Stopped(f"{error}; {self._what_stays()}") from error
+        except ArithmeticError as error:
+            if not is_no_number(error):
+                raise
+            raise Stopped(f"{error}; {self._what_stays()}", UNSTABLE) from error
         except OSError as error:
             raise Stopped(
                 f"{error.strerror or error} ({error.filename}); {self._what_stays()}"
@@ -152,7 +156,7 @@ class Run:
             self._measure_what_was_left()
             self._train(began, signals)
             self.seconds = time.monotonic() - began
-            self.trainer.end()
+            asked(self.trainer, "end")
             # A measurement may take long: nothing that was learnt hangs on it.
             self.save()
             with self._cut_short_by(signals):
@@ -188,7 +192,7 @@ class Run:
                 self.say(f"ended after {trainer.decisions:,} decisions: {self._stopped_by}")
                 return
             before = trainer.decisions
-            told = trainer.iterate()
+            told = iterated(trainer)
             self.seconds = time.monotonic() - began
             if trainer.stopped:
                 self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
@@ -205,7 +209,7 @@ class Run:
     def _stop(self, signals: Signals) -> NoReturn:
         """Save, and say how to go on."""
         self.save()
-        self.trainer.end()
+        asked(self.trainer, "end")
         raise Stopped(
             f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
             f"train --resume {self.folder}",
@@ -219,7 +223,7 @@ class Run:
 
     def save_state(self) -> None:
         """Keep the whole state."""
-        arrays, plain = self.trainer.state()
+        arrays, plain = state_of(self.trainer)
         state = RunState(
             trainer=plain,
             seconds=self.seconds,
@@ -255,18 +259,19 @@ class Run:
 
     def _write_player(self) -> Path:
         self.due = True
+        weights, network = player_of(self.trainer, self.settings)
         path = write_player(
             self.folder / FOLDER / f"{self.trainer.decisions:012d}",
-            self.trainer.player(),
+            weights,
             self.settings,
-            self.trainer.network_card(),
+            network,
             decisions=self.trainer.decisions,
             hands=self.trainer.hands,
             minutes=round(self.seconds / 60, 2),
             commands=tuple(self.commands),
             init=self.init,
         )
-        self.trainer.write_beside(path)
+        asked(self.trainer, "write_beside", path)
         self._tell("on_checkpoint", path)
         return path
 
@@ -372,9 +377,10 @@ def start(
     trainer = make(settings)
     joined = _joined(trainer, settings, callbacks)
     check_yardsticks(settings)
+    rehearse(trainer, settings)
     beginning = beginning_of(settings, trainer.network_card()) if settings.init else None
     if beginning is not None:
-        trainer.begin_with(beginning.weights)
+        asked(trainer, "begin_with", beginning.weights)
     claim = claim_numbered(folder) if numbered else claim_new(folder)
     with written_whole(claim.folder / SETTINGS, "w") as file:
         file.write(settings.as_yaml())
@@ -450,12 +456,12 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterabl
         callbacks=_joined(trainer, settings, callbacks),
     )
     try:
-        run.trainer.restore(arrays, state.trainer)
+        asked(trainer, "restore", arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
             f"{state_path}: does not fit the run's settings ({told_error(error)}); begin another "
             f"run with its weights: init={folder}"
-        ) from None
+        ) from error
     # The budget may have been changed in the file.
     if run.finished and trainer.decisions < settings.decisions:
         run.finished = False

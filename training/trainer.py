@@ -50,8 +50,8 @@ class Trainer(ABC):
     def iterate(self) -> dict[str, float]:
         """Train a while, count `decisions` and `hands`, and tell what happened.
 
-        Nothing is told of an iteration that was cut short. A number that is none ends the run:
-        raise `ArithmeticError`.
+        Nothing is told of an iteration that was cut short. A figure that is no number ends the run;
+        one that is not told does where `ArithmeticError` is raised.
         """
 
     @abstractmethod

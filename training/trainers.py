@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..agents.naming import Registry, loaded
+from .asked import made_by
 from .ranks import ALONE, Ranks
 from .settings import Settings, SettingsError
 from .trainer import Trainer, missing
@@ -62,10 +63,10 @@ def make_trainer(settings: Settings, ranks: Ranks = ALONE) -> Trainer:
     """The trainer that some settings are for."""
     kind: Any = trainer_kind(settings.trainer)
     if ranks.alone:
-        return kind.made(settings)
+        return made_by(kind, settings)
     if not kind.several_ranks:
         raise SettingsError(
             f"trainer: {settings.trainer} trains in one process, and torchrun started "
             f"{ranks.world}: begin it without torchrun"
         )
-    return kind.made(settings, ranks)
+    return made_by(kind, settings, ranks)

@@ -14,14 +14,13 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from . import __version__
-from .engine.output import DEBUG, debugging, lasting_streams
+from .engine.output import DEBUG, lasting_streams, show_traceback
 from .engine.words import meant
 
 COMMANDS = {
@@ -176,11 +175,11 @@ def _carried_out(words: list[str], heard: list[int]) -> int:
         module, chosen = parsed(name, words[1:])
         return module.run(chosen) or 0
     except KeyboardInterrupt:
-        _show_traceback()
+        show_traceback()
         print("stopped", file=sys.stderr)
         return 128 + (heard[-1] if heard else signal.SIGINT)
     except Exception as error:
-        _show_traceback()
+        show_traceback()
         if heard:
             print(f"stopped ({error})", file=sys.stderr)
             return 128 + heard[-1]
@@ -200,11 +199,6 @@ def _sentence(error: Exception) -> str:
         return str(error)
     told = f"{type(error).__name__}: {error}".removesuffix(": ")
     return f"{told}; this is a fault of the program, and {_DEBUG_OPTION} shows where"
-
-
-def _show_traceback() -> None:
-    if debugging():
-        traceback.print_exc()
 
 
 @contextmanager

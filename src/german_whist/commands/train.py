@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..engine.output import show_traceback
 from ..engine.words import meant
 from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
 from ..training.ranks import check_alone, leads_here
@@ -102,6 +103,7 @@ def _followed() -> int:
     try:
         follow()
     except Stopped as stopped:
+        show_traceback()
         return stopped.status
     return 0
 
@@ -148,6 +150,7 @@ def _told(trained: Callable[[], Trained | Comparison]) -> int:
         print(stopped)
         return stopped.status
     except Stopped as stopped:
+        show_traceback()
         return stopped.status
     return 0
 

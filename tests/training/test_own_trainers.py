@@ -1,0 +1,114 @@
+"""What a trainer of somebody's own does wrong is told by its name, its method and the place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from german_whist.cli import main
+
+BASE = """
+import numpy as np
+from german_whist.agents.card import NetworkCard
+from german_whist.training.settings import Settings
+from german_whist.training.trainer import Trainer
+
+class Made(Settings, frozen=True, kw_only=True):
+    trainer: str = "own:Own"
+
+class Quiet(Trainer):
+    settings_kind = Made
+    def iterate(self):
+        self.decisions += 50
+        self.hands += 2
+        return {"paid": 0.25}
+    def player(self):
+        return {"policy.weight": np.zeros((52, 1)), "policy.bias": np.zeros(52)}
+    def network_card(self):
+        return NetworkCard(kind="mlp", inputs=(0,), layers=())
+    def state(self):
+        return self.player(), {"decisions": self.decisions, "hands": self.hands}
+    def restore(self, arrays, plain):
+        self.decisions, self.hands = plain["decisions"], plain["hands"]
+
+class Own(Quiet):
+"""
+SMALL = ["trainer=own:Own", "decisions=100", "yardsticks=", "final_hands=2", "rules=small-last"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    sys.modules.pop("own", None)
+
+
+def train(folder: Path, body: str, *words: str) -> int:
+    indented = "".join(f"    {line}\n" for line in body.splitlines())
+    (folder / "own.py").write_text(BASE + indented, encoding="utf-8")
+    return main(["train", *SMALL, *words])
+
+
+MAKE = "def __init__(self, settings):\n"
+CARD = "def network_card(self): return"
+ITERATE = "def iterate(self):"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f"{ITERATE}\n    1 / 0", "own:Own raised ZeroDivisionError: division by zero (own.py:27)"),
+        (f"{ITERATE} return [0.5]", "iterate of the trainer own:Own returned a list: it has to be"),
+        (f"{ITERATE} pass", "iterate of the trainer own:Own returned None: it has to be a"),
+        (f"{ITERATE} return {{'paid': 'x'}}", "returned a str as 'paid': it has to be a mapping"),
+        (f"{MAKE}    raise KeyError('x')", "raised KeyError: 'x' (own.py:27) in __init__"),
+        (f"{MAKE}    pass", "own:Own counts no decisions: its __init__ has to call super()"),
+        (f"{CARD} dict(kind='mlp')", "network_card of the trainer own:Own returned a dict: it"),
+        (f"{CARD} NetworkCard(kind='mlp', inputs=(0, 1), layers=(8,))",
+         "player() and network_card() of the trainer own:Own differ: hidden.0.weight is missing "
+         "in the one, and (8, 2) by the other; hidden.0.bias"),
+        ("def player(self): return {'policy.weight': [1.0]}",
+         "player of the trainer own:Own returned a list as 'policy.weight': it has to be NumPy"),
+        ("def state(self): return {}", "state of the trainer own:Own returned a dict: it has to"),
+        ("def state(self): return {}, {'self': self}",
+         "returned an Own as 'self', which JSON does not hold: it has to be arrays by name"),
+        ("import abc\n@abc.abstractmethod\ndef begin(self): ...", "trainer: own:Own lacks begin:"),
+    ],
+)  # fmt: skip
+def test_a_fault_names_the_trainer_the_method_and_what_is_wanted(
+    folder: Path, capsys: pytest.CaptureFixture[str], body: str, told: str
+) -> None:
+    assert train(folder, body) in (1, 2)
+    seen = capsys.readouterr()
+    assert told in seen.out + seen.err
+    assert "fault of the program" not in seen.err
+    assert "iterate" in body or not (folder / "runs").exists()
+
+
+def test_debug_shows_where_a_training_was_ended(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(folder, f"{ITERATE}\n    1 / 0", "--debug") == 1
+    assert 'own.py", line 27, in iterate' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f"{ITERATE}\n    raise ArithmeticError('lost')", "lost; there is no checkpoint"),
+        (f"{ITERATE}\n    super().iterate()\n    return {{'paid': np.nan}}",
+         "paid became nan after 50 decisions; there is no checkpoint"),
+        ("def player(self): return {name: each + self.decisions * np.inf for name, each in "
+         "super().player().items()} if self.decisions else super().player()",
+         "policy.weight became none after 100 decisions; there is no checkpoint"),
+    ],
+)  # fmt: skip
+def test_a_number_that_is_none_ends_the_run(
+    folder: Path, capsys: pytest.CaptureFixture[str], body: str, told: str
+) -> None:
+    assert train(folder, body) == 3
+    assert told in capsys.readouterr().out
