@@ -194,7 +194,8 @@ def told_by_card(path: Path) -> Any:
         data = place.read_bytes()
     except OSError as error:
         raise CheckpointError(
-            f"{path}: its card {place.name} can not be read ({error.strerror or error})"
+            f"{path}: its card {place.name} can not be read ({error.strerror or error}); copy it "
+            f"to lie beside {path.name}, as where both were written"
         ) from None
     return read_json(data, place, REMEDY, CheckpointError)
 

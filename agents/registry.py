@@ -190,7 +190,10 @@ def _made(
     else:
         made = _called(factory, text, rules, parameters, match, usage)
     if not isinstance(made, Agent):
-        raise ValueError(f"{text} makes {a_kind_of(made)}, which is not an Agent")
+        raise ValueError(
+            f"{text} makes {a_kind_of(made)}, which is not an Agent: make its class a "
+            "subclass of german_whist.agents.Agent"
+        )
     if made.rules != rules:
         raise CannotPlay(f"{text} plays {made.rules.name} and not {rules.name}")
     return made
@@ -255,6 +258,13 @@ def _misfit(
 
 
 def _unknown(text: str, name: str, known: list[str]) -> str:
+    if not text.rpartition("=")[2].strip():
+        which = (
+            f"{text!r} names no player: nothing follows its ="
+            if text
+            else "the name of a player is empty"
+        )
+        return f"{which}; name a player, as threshold, or the path of a checkpoint"
     path = Path(text.split(",")[0])
     if name.endswith(".py") and Path(name).is_file():
         wanted = text.partition(":")[2] or "object"

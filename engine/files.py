@@ -148,11 +148,23 @@ class _OnceLoader(yaml.SafeLoader):
     """YAML as `safe_load` reads it, but no name may stand twice in a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in cast(list[tuple[yaml.ScalarNode, yaml.Node]], node.value)]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.YAMLError(f"{name!r} stands there twice")
+        names: list[Any] = []
+        for key, _ in cast(list[tuple[yaml.ScalarNode, yaml.Node]], node.value):
+            if key.value in names:
+                raise yaml.MarkedYAMLError(
+                    problem=f"{key.value!r} stands there twice", problem_mark=key.start_mark
+                )
+            names.append(key.value)
         return super().construct_mapping(node, deep)
+
+
+def _no_yaml(path: Path, error: Exception) -> str:
+    """What is wrong, and in which line if that is known."""
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    if mark is None:
+        return f"{path}: is not valid YAML: {str(error).splitlines()[0]}"
+    problem = cast(yaml.MarkedYAMLError, error).problem
+    return f"{path}: line {mark.line + 1} is not valid YAML: {problem}"
 
 
 def read_yaml_mapping(path: Path) -> dict[str, Any]:
@@ -164,8 +176,7 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError(f"{path}: is nested too deeply") from error
     except (yaml.YAMLError, ValueError) as error:  # a date or a number that can not be
-        where = " ".join(str(error).split())
-        raise ValueError(f"{path}: is not valid YAML: {where}") from error
+        raise ValueError(_no_yaml(path, error)) from error
     if not isinstance(content, dict):
         raise ValueError(f"{path}: expected lines of 'name: value', found {_kind(content)}")
     mapping = cast("dict[Any, Any]", content)

@@ -16,7 +16,7 @@ from safetensors.numpy import save
 from ...engine.arrays import Array
 from ...engine.checking import converted
 from ...engine.files import cache_folder, written_whole
-from ...engine.rules import Rules
+from ...engine.rules import Rules, solved_rules
 from ..card import WeightsFile
 from ..checkpoint import (
     CARD,
@@ -86,10 +86,12 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
         found = folder / f"{rules.name}{WEIGHTS}"
         if found.with_suffix(CARD).exists():
             return found
-    raise CheckpointError(
-        f"{rules.name} is not solved here: `german-whist solve {rules.name}` solves it, if it is "
-        "small enough"
-    )
+    remedy = (
+        f"`german-whist solve {rules.name}` solves it" if rules.name in solved_rules() else
+        "name a small deck, as by --rules 2x4-h2; `german-whist rules` lists those that "
+        "`german-whist solve` solves"
+    )  # fmt: skip
+    raise CheckpointError(f"{rules.name} is not solved here: {remedy}")
 
 
 def read_strategy(rules: Rules, path: str | None = None) -> Strategy:

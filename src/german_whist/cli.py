@@ -58,6 +58,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(**options)
         self.parts: Any = None
         self.register("type", int, _whole_number)
+        self.register("type", float, _number)
         self.add_argument(
             _DEBUG_OPTION, action="store_true", help="show a traceback of what goes wrong"
         )
@@ -73,6 +74,10 @@ class _Parser(argparse.ArgumentParser):
     def add_subparsers(self, **options: Any) -> Any:
         self.parts = super().add_subparsers(**options)
         return self.parts
+
+    def knows(self, word: str) -> bool:
+        """Whether a word is one of its options, or the beginning of one."""
+        return any(each.startswith(word.partition("=")[0]) for each in self.options)
 
     @property
     def options(self) -> list[str]:
@@ -91,6 +96,13 @@ def _whole_number(text: str) -> int:
     raise argparse.ArgumentTypeError(
         f"{text[:_MOST_DIGITS] + '...'!r} is not a whole number of at most {_MOST_DIGITS} digits"
     )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number, such as 0.01") from None
 
 
 def _overview() -> argparse.ArgumentParser:
@@ -129,6 +141,12 @@ def _parsed(parser: _Parser, words: list[str], module: ModuleType) -> argparse.N
         found, left = parser.parse_known_intermixed_args(words)
     except TypeError:
         found, left = parser.parse_known_args(words)
+    except ValueError:
+        # What is missing is often there, and misspelt.
+        for word in words:
+            if word.startswith("--") and not parser.knows(word):
+                raise ValueError(_too_much(word, words, parser, module)) from None
+        raise
     if left:
         raise ValueError(_too_much(left[0], words, parser, module))
     return found

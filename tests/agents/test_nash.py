@@ -87,8 +87,10 @@ def test_shipped_decks_are_played_and_others_refused() -> None:
             game.play(action)
     assert NashAgent.plays(load_rules("2x4-h2"))
     assert not NashAgent.plays(load_rules("classic"))
-    with pytest.raises(CannotPlay, match="german-whist solve classic"):
+    with pytest.raises(CannotPlay, match=r"--rules 2x4-h2; .*german-whist rules. lists"):
         make_agent("nash", "classic")
+    with pytest.raises(CannotPlay, match="german-whist solve 2x8-h6` solves it"):
+        make_agent("nash", "2x8-h6")
     with pytest.raises(CannotPlay, match="race"):
         make_agent("nash", "race-7")
 

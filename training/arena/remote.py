@@ -20,6 +20,7 @@ from .machine import package_version
 from .workers import MOST_DEATHS, Maker, Player, Pool, R, T, TaskSource, WorkersLost
 
 LOCAL, RAY = "local", "ray"
+MOST_WORKERS = 4096
 _LONGEST_START = 300.0
 
 
@@ -221,6 +222,11 @@ class Place(TypedDict):
 def place_of(arguments: argparse.Namespace) -> Place:
     """What was given to the options of `add_place_options`."""
     on, workers = checked_place(arguments.on), arguments.workers
+    if not 0 <= workers <= MOST_WORKERS:
+        raise ValueError(
+            f"--workers is {workers}: it has to be from 1 to {MOST_WORKERS}, or 0 for one on each "
+            "core"
+        )
     if workers == 0:
         workers = os.cpu_count() or 1 if on == LOCAL else cores_of_cluster(on)
     return Place(workers=workers, on=on)

@@ -34,7 +34,7 @@ from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
 from . import kernels as k
 from .luck import check_luck
 from .play import Chunk, Setting, Tally
-from .remote import LOCAL, checked_place, pool_of
+from .remote import LOCAL, MOST_WORKERS, checked_place, pool_of
 from .results import (
     Ladder,
     Pairing,
@@ -155,7 +155,7 @@ class Arena:
         )  # fmt: skip
         if without_luck:
             check_luck(self.setting.rules, match)
-        self.workers = _whole(workers, "workers", 1, 4096)
+        self.workers = _whole(workers, "workers", 1, MOST_WORKERS)
         self.on = checked_place(on)
         if until is not None and not 0 < until < 0.5:
             raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")

@@ -27,6 +27,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.runs:
         raise ValueError("name runs, as in `compare runs/quick-1 runs/quick-2`")
+    for run in arguments.runs:
+        if not run.rpartition("=")[2].strip() and not Path(run or "=").exists():
+            raise ValueError(
+                f"{run!r} names no run: {'nothing follows its =' if run else 'it is empty'}; give "
+                "a run's folder, as in `compare mine=runs/quick-1`"
+            )
     wanted: list[Path] = [*filter(None, [arguments.html, arguments.json])]
     for path in wanted:
         check_writable(path)
