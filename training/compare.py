@@ -223,7 +223,7 @@ def _measured(folder: Path) -> dict[str, list[Point]]:
 def _learnt(folder: Path) -> dict[str, list[Point]]:
     rows = pictures.thinned(_rows(folder / TABLE))
     return {
-        name: [Point(float(row["decisions"]), float(row[name]), 0.0) for row in rows]
+        name: [Point(float(row["decisions"]), float(row[name]), 0.0) for row in rows if row[name]]
         for name, _ in LEARNING if rows and name in rows[0]
     }  # fmt: skip
 

@@ -85,12 +85,21 @@ class Lines(Callback):
 def progress_line(run: Watched, told: Mapping[str, float], pace: Pace) -> str:
     """Where a run is, in one line."""
     done = run.trainer.decisions
-    speed = told.get("speed", 0.0)
+    speed = f"{told['speed']:,.0f}/s" if "speed" in told else ""
     left = pace.left(run.settings.decisions)
+    figure = "".join(f" {name} {value}" for name, value in _figures(told)[:1])
     return (
-        f"{done:>13,} decisions {run.trainer.hands:>11,} hands {speed:>8,.0f}/s "
-        f"{f'{left:>8} left,' if left else '':14} entropy {told.get('entropy', 0):.3f}"
-    )
+        f"{done:>13,} decisions {run.trainer.hands:>11,} hands {speed:>10} "
+        f"{f'{left:>8} left,' if left else '':14}{figure}"
+    ).rstrip(" ,")
+
+
+def _figures(told: Mapping[str, float]) -> list[tuple[str, str]]:
+    """The figures of an iteration that are shown: those that are known, else the trainer's own."""
+    known = [name for name in ("entropy", "explained", "divergence") if name in told]
+    if known:
+        return [(name, f"{told[name]:.3f}") for name in known]
+    return [(name, f"{value:.4g}") for name, value in told.items() if name != "speed"][:3]
 
 
 class LiveDisplay(Lines):
@@ -124,7 +133,6 @@ def _panel(run: Watched, told: Mapping[str, float], pace: Pace) -> Any:
     from rich.table import Table
 
     done, budget = run.trainer.decisions, run.settings.decisions
-    speed = told.get("speed", 0.0)
     left = pace.left(budget)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim")
@@ -132,11 +140,11 @@ def _panel(run: Watched, told: Mapping[str, float], pace: Pace) -> Any:
     grid.add_row("decisions", f"{done:,} of {budget:,}")
     grid.add_row("", ProgressBar(total=budget, completed=min(done, budget), width=36))
     grid.add_row("hands", f"{run.trainer.hands:,}")
-    grid.add_row("a second", f"{speed:,.0f} decisions")
+    if "speed" in told:
+        grid.add_row("a second", f"{told['speed']:,.0f} decisions")
     grid.add_row("time", duration(run.seconds) + (f", {left} left" if left else ""))
-    for name in ("entropy", "explained", "divergence"):
-        if name in told:
-            grid.add_row(name, f"{told[name]:.3f}")
+    for name, value in _figures(told):
+        grid.add_row(escape(name), value)
     latest = {curve_of(each.title): each for each in run.measured}
     for each in latest.values():
         rate, reach = 100 * each.win_rate, 100 * each.half_width

@@ -210,14 +210,11 @@ class PPO(Trainer):
     def iterate(self) -> dict[str, float]:
         """Play, learn, and tell what happened."""
         before, steps = self.decisions, self._steps_now()
-        began = time.perf_counter()
         played = self._play(steps)
         acted = time.perf_counter()
         told = self._learn(steps, before / self.settings.decisions)
-        ended = time.perf_counter()
-        self.seconds.learning += ended - acted
+        self.seconds.learning += time.perf_counter() - acted
         told |= played
-        told["speed"] = self._learnt / (ended - began)
         self.decisions += self._learnt
         self._check(told)
         self._join_pool(before)

@@ -39,8 +39,9 @@ def write_report(
     if rows:
         parts.append("<h2>Learning</h2><section class='side'>")
         for key, about in LEARNING:
-            if key in rows[0]:
-                points = pictures.thinned([(row["decisions"], row[key]) for row in rows])
+            found = [(row["decisions"], row[key]) for row in rows if key in row]
+            if found:
+                points = pictures.thinned(found)
                 line = {key: pictures.Curve(points)}
                 picture = pictures.curves(line, "decisions", key, 480, 240)
                 parts.append(pictures.figure(picture, escape(about)))

@@ -191,13 +191,14 @@ class Run:
             if self._stopped_by is not None:
                 self.say(f"ended after {trainer.decisions:,} decisions: {self._stopped_by}")
                 return
-            before = trainer.decisions
+            before, since = trainer.decisions, time.monotonic()
             told = iterated(trainer)
             self.seconds = time.monotonic() - began
             if trainer.stopped:
                 self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
                 return
             now = trainer.decisions
+            told.setdefault("speed", (now - before) / max(time.monotonic() - since, 1e-9))
             self.due = _passed(before, now, settings.measure_every) and now < settings.decisions
             self._note(told)
             self._tell("on_iteration", told)

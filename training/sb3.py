@@ -9,7 +9,6 @@ unpickles nothing.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -177,7 +176,6 @@ class SB3Trainer(Trainer):
         """Collect a rollout and learn from it, as SB3 does; a callback may cut it short."""
         steps = self._steps_now()
         self._choose_opponent()
-        began = time.perf_counter()
         before = self.model.num_timesteps
         self._learn(steps)
         taken = self.model.num_timesteps - before
@@ -193,10 +191,6 @@ class SB3Trainer(Trainer):
         self.model.logger.dump(self.model.num_timesteps)
         told["entropy"] = -told["entropy"]
         told["learning_rate"] = self._rate()
-        told["speed"] = taken / (time.perf_counter() - began)
-        for name, value in told.items():
-            if not math.isfinite(value):
-                raise Diverged(f"{name} became {value} after {self.decisions:,} decisions")
         if not self._sound():
             raise Diverged(f"weights became none after {self.decisions:,} decisions")
         return told

@@ -54,7 +54,8 @@ class Page(Tables):
 
 def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    names = dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     with written_whole(path, "w") as file:

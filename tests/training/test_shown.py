@@ -97,7 +97,9 @@ def test_a_line_tells_how_far_how_fast_and_how_long() -> None:
     brief.note(0.0, 0)
     brief.note(0.25, 50)
     assert brief.left(12_050) == "1:00"
-    assert progress_line(a_run(), {}, Pace()).endswith("        0/s                entropy 0.000")
+    assert progress_line(a_run(), {}, Pace()) == "       50,000 decisions       1,923 hands"
+    own = {"paid": 0.25, "speed": 12.0}
+    assert progress_line(a_run(), own, Pace()).split("hands")[1].split() == ["12/s", "paid", "0.25"]
 
 
 @pytest.fixture
