@@ -34,8 +34,28 @@ def load_settings(wanted: str | Path | None, words: Iterable[str] = ()) -> Setti
     """
     if wanted is None:
         return _with_words({}, words, "settings")
+    if Path(wanted).suffix == ".py":
+        raise SettingsError(
+            f"{str(wanted)!r} is no preset: a trainer of your own is named by its module and its "
+            f"class, as in trainer={Path(wanted).stem}:MyTrainer"
+        )
     values, source = PRESETS.values(wanted)
-    return _with_words(values, words, source)
+    typed = [*words]
+    try:
+        return _with_words(values, typed, source)
+    except SettingsError as error:
+        usual = values.get("trainer", _USUAL)
+        other = read_words(typed).get("trainer", usual)
+        if other == usual:
+            raise
+        try:
+            _with_words({}, typed, "")
+        except SettingsError:
+            raise error from None
+        raise SettingsError(
+            f"{source} is for the trainer {usual}, and its settings do not fit trainer={other}: "
+            f"leave out {wanted}"
+        ) from None
 
 
 def _with_words(values: Mapping[str, Any], words: Iterable[str], source: str) -> Settings:

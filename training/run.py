@@ -31,6 +31,7 @@ from ..agents.checkpoint import (
 )
 from ..agents.naming import raised_at, told_error
 from ..engine.files import CanNotWrite, read_yaml_mapping, written_whole
+from ..engine.words import meant
 from .asked import TrainerFault, asked, is_no_number, iterated, player_of, rehearse, state_of
 from .callbacks import Callback, EarlyStopping, named_callback
 from .checkpoint import Measured, RunState, load_state, save_state, write_player
@@ -404,6 +405,10 @@ def resume(
     `words` change settings from here on; what shapes the network and the games stays.
     """
     path = folder / SETTINGS
+    if not folder.exists():
+        beside = {each.parent.name for each in folder.parent.glob("*/*.yaml")}
+        near = meant(folder.name, beside, listed=False)
+        raise ValueError(f"{folder}: there is no such folder to go on in{near}")
     if not path.exists():
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
     claim = Claim(folder)

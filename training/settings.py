@@ -94,7 +94,8 @@ class Settings(Checked, frozen=True, kw_only=True):
         str,
         says(
             "`foreplay` pays an ending's exact value as it begins; `hand` plays it out; `auto` is "
-            "`foreplay` where endings are exact."
+            "`foreplay` where endings are exact; `match` plays matches to 25 points, and counts "
+            "each as a hand."
         ),
     ] = "foreplay"
     layout: Annotated[str, says("How suits are shown: `trump-first`, or `raw`.")] = "trump-first"

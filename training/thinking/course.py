@@ -78,6 +78,14 @@ def _course_from(values: Mapping[str, Any], source: str) -> Course:
     return made(Course, values, source, "a setting of a study")
 
 
+def check_workers(workers: int) -> None:
+    """Refuse a number of workers that is none."""
+    if workers < 0:
+        raise ValueError(
+            f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
+        )
+
+
 def keep_settings(folder: Path, course: Course) -> None:
     """Write the settings of a folder, or refuse those that are not the folder's own."""
     path = folder / SETTINGS

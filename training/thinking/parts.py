@@ -30,7 +30,7 @@ from ..settings import SettingsError
 from ..stopping import Stopped
 from .advice import PolicyStudy
 from .beliefs import BeliefStudy
-from .course import Course, keep_settings
+from .course import Course, check_workers, keep_settings
 from .fitting import Fit, Plan, Study, hands_in, layers, write_network
 from .hands import FilesLeft
 from .playing import Cast, HandsFile, Kind, cast_of, named
@@ -50,6 +50,7 @@ def study(
     Hands are played by so many `workers`: processes here, or `on` a cluster of Ray.
     """
     rules_wanted(course.rules)
+    check_workers(workers)
     keep_settings(folder, course)
     parts = Parts(folder, course, tell, workers, checked_place(on))
     parts.play_hands()

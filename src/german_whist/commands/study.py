@@ -15,7 +15,7 @@ from pathlib import Path
 from ..training.arena.remote import add_place_options, place_of
 from ..training.reading import listed
 from ..training.settings import as_help
-from ..training.thinking.course import COURSES, load_course
+from ..training.thinking.course import COURSES, check_workers, load_course
 from ..training.trainer import missing
 
 
@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.course is None:
         raise ValueError("name a course, as in `study quick`; --list tells which there are")
+    check_workers(arguments.workers)
     course = load_course(arguments.course, arguments.words)
     if arguments.show:
         print(as_help(course), end="")

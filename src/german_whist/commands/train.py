@@ -70,6 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
         if given:
             idle = f"--{given[0]}"
             raise ValueError(f"--resume goes on in the run's own folder: leave out {idle}")
+        for word in words:
+            if word.partition("=")[0] == "seeds":
+                raise ValueError(
+                    f"--resume goes on with the seeds that there are: leave out {word}"
+                )
         return _resumed(arguments.resume, words, arguments.on)
     if preset is None and not words:
         raise ValueError("name a preset, as in `train quick`; --list tells which there are")
