@@ -20,6 +20,7 @@ from ..engine.play import Record
 from ..engine.rules import Rules
 from ..engine.streams import below, fraction
 from ..engine.view import legal_in_view
+from ..engine.words import meant
 from .base import CannotPlay
 from .checkpoint import checkpoint_for, is_checkpoint, read_checkpoint
 from .counting import counting_action
@@ -74,8 +75,8 @@ def model_of(text: str, rules: Rules) -> Model:
         path, kind, slip = text, LIKELIEST, _SURE
     else:
         raise CannotPlay(
-            f"{text!r} can not be imagined: name one of {', '.join(MODELS)}, or the path of a "
-            "checkpoint that plays like it"
+            f"{text!r} can not be imagined"
+            + meant(name, MODELS, more="and the path of a checkpoint that plays like it")
         )
     return Model(kind, slip, policy_net(checkpoint_for(read_checkpoint(path), rules)))
 

@@ -62,6 +62,10 @@ WRONG = {
         *("file --search x", "file --network x", "file --hand 1 --list"),
         *(f"file --html {path}" for path in ("/", "folder", "''", "file/x")),
     ),
+    "puzzles": (
+        *("", "x", "grade --out nofile.jsonl", "make --endgames 0 --foreplay 0", "make --seed -1"),
+        *("make --endgames -1", "make --foreplay x", "make --rules x"),
+    ),
     "tablebase": (
         *("", "x", "build --cards 0", "build --cards 14", "build --cards -1", "build --cards x"),
         *("build --threads 0", f"build --threads {10**12}", "verify --cards 0"),

@@ -120,8 +120,13 @@ def _players(plan: Plan, rules: Rules) -> tuple[dict[str, str], str]:
     try:
         make_agent(search, rules)
     except CannotPlay as error:
+        if plan.model != plan.agent:
+            raise SettingsError(f"--model: {error}") from None
         if not plan.decisions:
-            raise SettingsError(f"{error}: give --decisions, and a network is trained") from None
+            raise SettingsError(
+                "give --decisions, with which a network is trained, since no search answers "
+                f"{plan.agent}: {error}"
+            ) from None
         return {}, f"no search: {error}"
     return {"search": search}, ""
 
@@ -132,10 +137,23 @@ def _keep_plan(plan: Plan, folder: Path) -> None:
     told = msgspec.json.format(msgspec.json.encode(plan), indent=1)
     if kept.exists() and kept.read_bytes() != told:
         raise SettingsError(
-            f"{folder} answers another player, or at another expense: name another folder by --out"
+            f"{folder} was begun otherwise{_differing(kept, plan)}: name another folder by "
+            "--out, or give what it was begun with"
         )
     with written_whole(kept) as file:
         file.write(told)
+
+
+def _differing(kept: Path, plan: Plan) -> str:
+    """What differs from a plan that was kept, as far as that can be read."""
+    try:
+        before = msgspec.to_builtins(msgspec.json.decode(kept.read_bytes(), type=Plan))
+    except msgspec.DecodeError:
+        return ""
+    now = msgspec.to_builtins(plan)
+    told = [f"{name} {before[name]!r} and not {now[name]!r}"
+            for name in now if before[name] != now[name]]  # fmt: skip
+    return f", with {', '.join(told)}"
 
 
 def _measured(plan: Plan, rules: Rules, path: Path, player: str, number: int) -> Won:

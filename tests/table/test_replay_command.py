@@ -47,6 +47,19 @@ def test_it_lists_the_hands(path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "ann and bob" in lines[0]
 
 
+def test_of_many_broken_lines_some_are_told_and_the_others_counted(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = path.read_bytes()
+    path.write_bytes(good + b"\xff\n" * 2000)
+    out, err = told(capsys, path, "--list")
+    assert len(out.splitlines()) == 3
+    assert len(err.splitlines()) == 6
+    assert err.endswith(f"{path}: 1,995 more are left out\n")
+    path.write_bytes(b"\xff\n" * 2000)
+    assert told(capsys, path, status=2)[1].endswith("`evaluate --records` or the table wrote\n")
+
+
 def test_it_prints_every_card_of_a_hand(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, rules in enumerate(("classic", "draft", "race-7"), 1):
         out = told(capsys, path, "--hand", number)[0]

@@ -92,7 +92,8 @@ def test_what_a_run_left_that_saved_nothing_is_cleared_away(tmp_path: Path, left
 def test_another_plan_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (folder / PLAN).read_bytes()
     assert main([*WORDS[:-1], "6", "--out", str(folder)]) == 2
-    assert "--out" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "begun otherwise, with seed 5 and not 6: name another folder by --out" in told
     assert (folder / PLAN).read_bytes() == before
 
 
@@ -112,3 +113,8 @@ def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixt
     words = ["respond", "random", "--rules", "race-9", "--decisions", "0", "--out", str(tmp_path)]
     assert main(words) == 2
     assert "give --decisions" in capsys.readouterr().err
+    # Nor is a network trained in the place of a search whose model was misspelt.
+    assert main(["respond", "threshold", "--model", "thresh", "--out", str(tmp_path / "new")]) == 2
+    told = capsys.readouterr().err
+    assert "--model: 'thresh' can not be imagined; did you mean 'threshold'?\n" in told
+    assert not (tmp_path / "new").exists()

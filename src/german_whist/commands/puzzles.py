@@ -42,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("endgames", "foreplay", "seed"):
         if getattr(arguments, name) < 0:
             raise ValueError(f"--{name} is {getattr(arguments, name)}: it has to be 0 or more")
+    if arguments.what == "make" and not arguments.endgames + arguments.foreplay:
+        raise ValueError("--endgames and --foreplay are 0 both: nothing is made; give one of them")
     if arguments.rules not in named_rules():
         raise ValueError(
             f"{arguments.rules!r} is no named rule set; there are {', '.join(named_rules())}"
@@ -59,6 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
         remedy = "name another rule set" if len(lacks) == 2 else f"give --{min(lacks)} 0"
         raise ValueError(f"{rules.name} has no {' and no '.join(lacks.values())}: {remedy}")
     out: Path = arguments.out or data_folder() / FILE
+    if arguments.what == "grade" and not out.exists():
+        raise ValueError(
+            f"{out}: there is no such file: name one by --out, or `puzzles make` first"
+        )
     before = read_puzzles(out.read_bytes()) if out.exists() else []
     if arguments.what == "grade":
         _write(out, map(graded, before))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SEATS = {"0": 0, "1": 1, "both": None}
 _LONGEST_REASON = 300
+_MOST_PROBLEMS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,11 +99,16 @@ def good_records(path: Path) -> list[GameRecord]:
         found = read_records(path)
     except OSError as error:
         raise ValueError(f"{path} can not be read: {error.strerror or error}") from None
-    for problem in found.problems:
+    for problem in found.problems[:_MOST_PROBLEMS]:
         reason = plain_text(problem.reason, _LONGEST_REASON)
         print(f"{path}, line {problem.line} is left out: {reason}", file=sys.stderr)
+    if more := len(found.problems[_MOST_PROBLEMS:]):
+        print(f"{path}: {more:,} more are left out", file=sys.stderr)
     if not found.records:
-        raise ValueError(f"{path} holds no hand that can be shown")
+        raise ValueError(
+            f"{path} holds no hand that can be shown: name a file that `evaluate --records` or the "
+            "table wrote"
+        )
     return found.records
 
 
