@@ -240,6 +240,10 @@ def test_a_signal_that_a_compiler_swallows_ends_a_command_all_the_same(
         (["compare", ""], "'' names no run: it is empty"),
         (["evaluate", "random", "--against", "random", "--workers", "-1"], "4096, or 0 for one"),
         (["solve", "2x4-h2", "--target", "abc"], "--target: 'abc' is not a number"),
+        (
+            ["ladder", "random", "threshold", "--workers", "-1"],
+            "--workers is -1: it has to be from 1",
+        ),
         (["rules", "--yml"], "there is no option --yml; did you mean '--yaml'?"),
         (["tablebase", "build", "--crads", "3"], "there is no option --crads; did you mean"),
         (["tablebase", "biuld"], "'biuld' is not known; did you mean 'build'?"),

@@ -229,11 +229,14 @@ def test_modules_of_the_current_folder_are_found(
         "from german_whist.agents.random import RandomAgent as Mine\n"
     )
     (tmp_path / "broken_here.py").write_text("def\n")
+    (tmp_path / "other_here.py").write_text("class Not:\n    def __init__(self, *_, match): ...\n")
     monkeypatch.setattr("sys.path", [each for each in sys.path if each])
     monkeypatch.chdir(tmp_path)
     assert make_agent("players_here:Mine").name == "players_here:Mine"
     with pytest.raises(ValueError, match="module broken_here can not be imported: SyntaxError"):
         make_agent("broken_here:Mine")
+    with pytest.raises(ValueError, match=r"makes a Not.*subclass of german_whist\.agents\.Agent"):
+        make_agent("other_here:Not")
     with pytest.raises(ValueError, match=r"named as a module.* as players_here:Mine"):
         make_agent("players_here.py:Mine")
 
