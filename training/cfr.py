@@ -85,11 +85,9 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
             ("init", "layout", "precision"),
             "cfr learns a table, which begins with nothing; leave it out",
         )
-        if self.device == "cuda" or self.threads > 1:
-            yield Idle(
-                ("device", "threads"),
-                "cfr walks on one thread of the processor; leave it out",
-            )
+        # Threads are given to every trainer where several runs share the cores.
+        if self.device == "cuda":
+            yield Idle(("device",), "cfr walks on the processor; leave it out")
 
 
 # -- one hand

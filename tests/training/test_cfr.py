@@ -220,8 +220,7 @@ def test_a_state_that_is_none_is_refused(name: str, value: Any, told: str) -> No
         (["weighing=3"], "weighing is 3.0: it has to be a number of at least 0 and at most 2"),
         (["init=champion"], "init is 'champion' and has no effect: cfr learns a table"),
         (["precision=mixed"], "precision is 'mixed' and has no effect"),
-        (["device=cuda"], "device is 'cuda' and has no effect: cfr walks on one thread"),
-        (["threads=2"], "threads is 2 and has no effect: cfr walks on one thread"),
+        (["device=cuda"], "device is 'cuda' and has no effect: cfr walks on the processor"),
         (["layers=[64]"], "'layers' is not a setting of the cfr trainer"),
     ],
 )
