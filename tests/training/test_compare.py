@@ -209,7 +209,7 @@ def test_seeds_that_saved_nothing_begin_unless_somebody_trains_them(
     claim = Claim(tmp_path / "seed-1")
     assert main(words) == 2
     claim.release()
-    assert "seed-1 is being trained by process" in capsys.readouterr().err
+    assert "seed-1 is being trained by process" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
