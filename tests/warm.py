@@ -148,6 +148,7 @@ def place() -> tuple[str, socket.socket]:
                 )  # fmt: skip
             lease.connect(address)
         lease.sendall(LEASE)
+    atexit.register(lease.close)
     return address, lease
 
 
