@@ -6,6 +6,7 @@ that there is one batch, wherever its games are.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -125,15 +126,17 @@ class Host(Threads):
 
     def empty(self, shape: Any, kind: Any) -> Array:
         """Room that nobody holds."""
-        memory = np.empty(shape, kind)
-        if memory.nbytes < LARGE:
-            return memory
+        kind = np.dtype(kind)
+        size = math.prod(shape) if isinstance(shape, tuple) else shape
+        if size * kind.itemsize < LARGE:
+            return np.empty(shape, kind)
         for _ in range(len(self._returned)):
-            former = self._returned.popleft()
-            if (former.shape, former.dtype) == (memory.shape, memory.dtype):
-                memory = former
+            memory = self._returned.popleft()
+            if (memory.shape, memory.dtype) == (shape, kind):
                 break
-            self._returned.append(former)
+            self._returned.append(memory)
+        else:
+            memory = np.empty(shape, kind)
         return np.asarray(_Lent(memory, self._returned))
 
     def keep(self, array: Array) -> Array:

@@ -7,9 +7,11 @@ copied, and works in a forked child, which inherits no threads.
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple
 
 STEP = 50
 """About how many nanoseconds a step of a game takes, what it shows included."""
@@ -24,12 +26,39 @@ def usable_threads() -> int:
     return os.cpu_count() or 1
 
 
+class _Part(NamedTuple):
+    """A part of the games for another thread, and where it tells what came of them."""
+
+    kernel: Callable[..., int]
+    arguments: tuple[Any, ...]
+    told: SimpleQueue[int | BaseException]
+
+
+def _serve(asked: SimpleQueue[_Part | None]) -> None:
+    """Do what is asked, until nothing is."""
+    while (part := asked.get()) is not None:
+        kernel, arguments, told = part
+        found: int | BaseException
+        try:
+            found = kernel(*arguments)
+        except BaseException as fault:
+            found = fault
+        # Nothing is held any more when the caller goes on.
+        del part, arguments
+        told.put(found)
+
+
+def _dismiss(asked: SimpleQueue[_Part | None], count: int) -> None:
+    for _ in range(count):
+        asked.put(None)
+
+
 class Threads:
     """So many threads, the calling one among them."""
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._pool: ThreadPoolExecutor | None = None
+        self._asked: SimpleQueue[_Part | None] = SimpleQueue()
         self._made_in = 0
 
     def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
@@ -42,19 +71,28 @@ class Threads:
         if parts <= 1:
             return kernel(*arguments, 0, 0, size)
         ends = [size * part // parts for part in range(parts + 1)]
+        asked = self._others()
+        # Its own for each run: one that is interrupted leaves words behind that nobody waits for.
+        told: SimpleQueue[int | BaseException] = SimpleQueue()
+        for part in range(1, parts):
+            asked.put(_Part(kernel, (*arguments, part, ends[part], ends[part + 1]), told))
         # The calling thread takes the first part itself: handing work over costs time.
-        waiting = [
-            self._others().submit(kernel, *arguments, part, ends[part], ends[part + 1])
-            for part in range(1, parts)
-        ]
         found = kernel(*arguments, 0, 0, ends[1])
-        return found + sum(each.result() for each in waiting)
+        for _ in range(1, parts):
+            each = told.get()
+            if isinstance(each, BaseException):
+                raise each
+            found += each
+        return found
 
-    def _others(self) -> ThreadPoolExecutor:
-        if self._pool is None or self._made_in != os.getpid():
-            self._pool = ThreadPoolExecutor(self.count - 1)
-            self._made_in = os.getpid()
-        return self._pool
+    def _others(self) -> SimpleQueue[_Part | None]:
+        """Where the other threads are asked, which a forked child has none of."""
+        if self._made_in != os.getpid():
+            self._made_in, self._asked = os.getpid(), SimpleQueue()
+            for _ in range(1, self.count):
+                Thread(target=_serve, args=(self._asked,), daemon=True).start()
+            weakref.finalize(self, _dismiss, self._asked, self.count - 1)
+        return self._asked
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.count,)
