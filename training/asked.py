@@ -59,6 +59,7 @@ def asked(trainer: Trainer, method: str, *given: Any) -> Any:
 
 def iterated(trainer: Trainer) -> dict[str, float]:
     """The figures of an iteration; one that is no number ends the run."""
+    before = trainer.decisions
     told = asked(trainer, "iterate")
     if not isinstance(told, Mapping):
         raise _answered(trainer, "iterate", told, _FIGURES)
@@ -73,6 +74,11 @@ def iterated(trainer: Trainer) -> dict[str, float]:
             raise ArithmeticError(
                 f"{name} became {figures[name]} after {trainer.decisions:,} decisions"
             )
+    if trainer.decisions <= before:
+        raise TrainerFault(
+            f"iterate of the trainer {_name(type(trainer))} left self.decisions at {before:,}: it "
+            "has to add how many it has learnt from, by which a run comes to its end"
+        )
     return figures
 
 
