@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..engine.bits import NO_CARDS, lowest, popcount
+from ..engine.bits import NO_CARDS, ONE, lowest, popcount
 from ..engine.compiled import jit
 from ..engine.endgame import Tables
+from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endings import known_endings
 from ..engine.play import Record, row
 from ..engine.rules import Match
@@ -65,6 +66,22 @@ def nothing_to_search(rules: np.ndarray, views: np.ndarray) -> bool:
     """Whether a view has one legal action, or one that the exact endgame finds."""
     first, view = row(rules, 0), row(views, 0)
     return is_open(first, view) or popcount(legal_in_view(first, view)) < 2
+
+
+@jit
+def write_advice(
+    rules: np.ndarray, views: np.ndarray, totals: np.ndarray, tried: int, samples: int,
+    worths: np.ndarray,
+) -> None:  # fmt: skip
+    """What each legal action that was tried came to on average, where there was a search."""
+    if nothing_to_search(rules, views):
+        return
+    cards, place = legal_in_view(row(rules, 0), row(views, 0)), 0
+    while cards:
+        if (tried >> place) & 1:
+            worths[place] = totals[lowest(cards)] / samples
+        cards &= cards - ONE
+        place += 1
 
 
 @jit
@@ -173,6 +190,10 @@ class SearchAgent(Agent):
         """Whether more samples would not change what is played."""
         return False
 
+    def _tried(self, room: Any) -> int:
+        """Which of the legal actions, the lowest first, met all worlds, as a set."""
+        return -1
+
     def _totals(self, room: Any) -> Array:
         """What each action came to in all worlds since the search began."""
         return room.totals
@@ -202,6 +223,29 @@ class SearchAgent(Agent):
             self._search(known, views, streams, each, batch > 0, room, played)
             sums[batch + 1] = self._totals(room)[actions]
         return Estimates(tuple(actions), np.diff(sums, axis=0) / each, each * count)
+
+    def advise(self, views: Array, rng: Array) -> tuple[Array, Array]:
+        """What is played in each view, and what each legal action came to, the lowest first.
+
+        Where there was nothing to search that is nan.
+        """
+        actions, streams = np.full(len(views), -1, np.int64), rng.copy()
+        worths = np.full((len(views), MOST_CARDS), np.nan, np.float32)
+        room = self._room()
+        for index in range(len(views)):
+            one = slice(index, index + 1)
+            for known in self._known:
+                if views["low"][index] == known.low:
+                    self._search(
+                        known, views[one], streams[one], self.budget.samples, False, room,
+                        actions[one],
+                    )  # fmt: skip
+            write_advice(
+                self.record, views[one], self._totals(room), self._tried(room),
+                self.budget.samples, worths[index],
+            )  # fmt: skip
+        self._endgame.improve(views, actions)
+        return actions, worths
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""

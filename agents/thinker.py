@@ -579,11 +579,13 @@ def _search(
     stream: np.ndarray,
 ) -> None:  # fmt: skip
     """Try the cards in question in so many worlds, or until one is left."""
-    while worlds > 0 and not _is_clear(room):
+    while worlds > 0:
+        if room.state[WORLDS] and not room.state[THOROUGH]:
+            _drop(room)
+        if _is_clear(room):
+            break
         _round(rules, known, view, minds, room, min(ROUND, worlds), stream)
         worlds -= ROUND
-        if not room.state[THOROUGH]:
-            _drop(room)
 
 
 @jit
@@ -713,6 +715,10 @@ class ThinkerAgent(SearchAgent):
 
     def _thorough_room(self) -> Thoughts:
         return new_thoughts(self.minds, thorough=True)
+
+    def _tried(self, room: Thoughts) -> int:
+        # Those that fell behind were dropped before a round, so the others met its worlds too.
+        return int(room.state[ACTIVE])
 
     def _settled(self, room: Thoughts) -> bool:
         """All is known at the last trick for the stock, and where one card is left."""

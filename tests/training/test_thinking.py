@@ -18,9 +18,10 @@ from german_whist.agents.beliefs import read_beliefs, write_known  # noqa: E402
 from german_whist.agents.card import Card, NetworkCard  # noqa: E402
 from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint  # noqa: E402
 from german_whist.agents.layers import new_rows, pass_rows  # noqa: E402
-from german_whist.agents.network import PolicyNet, policy_net  # noqa: E402
+from german_whist.agents.network import NetworkAgent, PolicyNet, policy_net  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
 from german_whist.agents.shipped import CLASSIC_WEIGHTS  # noqa: E402
+from german_whist.agents.thinker import UNLIKELY  # noqa: E402
 from german_whist.agents.worth import OUTCOMES, read_worth  # noqa: E402
 from german_whist.cli import main  # noqa: E402
 from german_whist.engine.compiled import jit  # noqa: E402
@@ -90,7 +91,7 @@ def test_the_last_tricks_are_played_by_whom_they_are_left_to() -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     alone = Players(CLASSIC, policy, 16).play(5, 0, 0.0)
     thinker = make_agent("thinker:8")
-    hands = Players(CLASSIC, policy, 16, thinker, 2).play(5, 0, 0.0)
+    hands = Players(CLASSIC, policy, 16, thinker.act, 2).play(5, 0, 0.0)
     np.testing.assert_array_equal(hands["plays"][:, :22], alone["plays"][:, :22])
     assert (hands["plays"][:, 22:] != alone["plays"][:, 22:]).any()
     exact = 0
@@ -310,6 +311,44 @@ def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
     assert told > 8
 
 
+def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
+    policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
+    worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
+    thinker = make_agent("thinker:8")
+    alone = Adviser(CLASSIC, policy, worth, 12).advise(3, 0, 0.0)
+    adviser = Adviser(CLASSIC, policy, worth, 12, thinker, 2)
+    advised = adviser.advise(3, 0, 0.0)
+    np.testing.assert_array_equal(advised["worths"], adviser.advise(3, 0, 0.0)["worths"])
+    np.testing.assert_array_equal(advised["worths"][:, :22], alone["worths"][:, :22])
+    hands = Players(CLASSIC, policy, 12, thinker.act, 2).play(3, 0, 0.0)
+    np.testing.assert_array_equal(advised["hand"], hands)
+    network, told, ruled_out = make_agent("champion-1"), 0, 0
+    assert isinstance(network, NetworkAgent)
+    for k, each in enumerate(advised):
+        game = Game("classic", seed=3, number=k)
+        for at, card in enumerate(each["hand"]["plays"][:26]):
+            view, worths = game.view(game.turn or 0), each["worths"][at]
+            tried = np.flatnonzero(~np.isnan(worths))
+            found = thinker.estimates(view)
+            if found is None:
+                assert not len(tried)
+            elif at >= 24:
+                # At the last trick every world is tried: the means are the same in any stream.
+                assert worths[tried] == pytest.approx(found.means[tried], abs=1e-6)
+                assert len(tried) == len(view.legal())
+                told += len(tried)
+            elif at >= 22:
+                # All that the policy does not rule out met all worlds, the bad ones too.
+                shares = network.likelihoods(np.array(view.record, VIEW))[0][view.legal()]
+                likely = np.flatnonzero(np.log(shares / shares.max()) > UNLIKELY)
+                if len(likely) > 1:
+                    np.testing.assert_array_equal(tried, likely)
+                ruled_out += len(shares) - len(tried)
+            game.play(int(card))
+    assert told > 24
+    assert ruled_out
+
+
 def test_a_policy_that_takes_advice_gains_by_it(tmp_path: Path) -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
@@ -348,6 +387,23 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     assert (tmp_path / "mine" / "policy.safetensors").read_bytes() == before
     with pytest.raises(ValueError, match="was begun with hands 128"):
         study(tmp_path / "mine", load_course("quick", ["hands=64"]), lambda _: None)
+
+
+def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Path) -> None:
+    words = [
+        *("hands=0", "advised=8", "late=thinker:2", "late_tricks=13", "worth_layers=[8]"),
+        "belief_layers=[8]",
+    ]
+    lines: list[str] = []
+    study(tmp_path / "round", load_course("quick", words), lines.append)
+    assert not (tmp_path / "round" / "hands").exists()
+    assert lines[0] == "advised: 1 of 1 files of 8 hands"
+    assert {line.partition(":")[0] for line in lines[1:]} == {"worth", "beliefs", "policy"}
+    for name in ("worth", "beliefs", "policy"):
+        assert (tmp_path / "round" / f"{name}.safetensors").exists()
+    told = len(lines)
+    study(tmp_path / "round", load_course("quick", words), lines.append)
+    assert len(lines) == told
 
 
 @pytest.mark.usefixtures("forked_workers")

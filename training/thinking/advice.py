@@ -3,7 +3,8 @@
 At each decision of a hand every legal card is tried in the deal as it is: the other replies by
 the policy, and what follows is judged by a network of worth, or exactly where the ending is
 near. A single deal tells little, but a policy that learns from many is told what a card is
-worth on average over all that it can not see.
+worth on average over all that it can not see. Where a search plays, its estimates are the
+advice: means over many worlds, which scatter less.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ...agents.endings import ending_worth
 from ...agents.layers import Layers
 from ...agents.network import PolicyNet
 from ...agents.replies import Desk, new_desk
+from ...agents.searching import SearchAgent
 from ...agents.thinker import open_last_trick
 from ...agents.worth import INPUTS, MOST_PLACES, pays_of, write_game_places
 from ...engine.arrays import Array
@@ -25,17 +27,15 @@ from ...engine.bits import NO_CARDS, ONE, lowest
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
 from ...engine.endgame import Scratch, Tables
+from ...engine.endgame.layout import MOST_CARDS
 from ...engine.layout import real_action
 from ...engine.play import legal, play, row, set_up, stock_left
 from ...engine.rules import Rules
 from ...engine.state import FOLLOW, GAME
-from .hands import BF16_ONE, HAND, BatchLayers, Players, likeliest, sees
+from .hands import ADVISED, BF16_ONE, BatchLayers, Players, likeliest, sees
 
-MOST_CARDS = 13
 _LEAST = np.float32(-6.5)
 """A card is tried unless its logit lies so far below the best one's."""
-ADVISED = np.dtype([("hand", HAND), ("worths", "f4", (26, MOST_CARDS))])
-"""A hand, and at each decision what each legal card came to, the lowest first; nan for none."""
 
 
 @jit
@@ -142,7 +142,10 @@ class Adviser:
         late: Agent | None = None, tricks: int = 0,
     ) -> None:  # fmt: skip
         """The last `tricks` for the stock are played by the agent `late`, if there is one."""
-        self.players = Players(rules, policy, count, late, tricks)
+        self._search = late if isinstance(late, SearchAgent) and late.budget.samples else None
+        self._overheard: list[Array] = []
+        acts = late and late.act if self._search is None else self._overhear
+        self.players = Players(rules, policy, count, acts, tricks)
         self.worth = BatchLayers(worth)
         self.pays = torch.from_numpy(pays_of(rules))
         self.most = float(rules.most_pay)
@@ -165,12 +168,22 @@ class Adviser:
         advised["worths"] = np.nan
 
         def look_on(at: int, logits: Array) -> None:
-            worths = self._worths(players.games, logits)
-            count = len(worths)
-            advised["worths"][self.owners[:count], at, self.columns[:count]] = worths
+            if self._search is None or at < players.from_play:
+                worths = self._worths(players.games, logits)
+                count = len(worths)
+                advised["worths"][self.owners[:count], at, self.columns[:count]] = worths
 
+        self._overheard.clear()
         advised["hand"] = players.play(seed, first, astray, look_on)
+        for at, worths in enumerate(self._overheard, players.from_play):
+            advised["worths"][:, at] = worths
         return advised
+
+    def _overhear(self, views: Array, rng: Array) -> Array:
+        assert self._search is not None
+        actions, worths = self._search.advise(views, rng)
+        self._overheard.append(worths)
+        return actions
 
     def _worths(self, games: Array, logits: Array) -> Array:
         players, rules = self.players, self.players.rules

@@ -16,7 +16,7 @@ from ...engine.play import play, row, set_up
 from ...engine.rules import Rules
 from ...engine.state import GAME, VIEW
 from ...engine.view import write_view
-from .hands import BF16_ONE
+from .hands import BF16_ONE, without_advice
 
 
 @jit
@@ -74,6 +74,7 @@ class BeliefStudy:
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
         """Inputs, cards held by the other, and cards unseen; good until the next call."""
+        hands = without_advice(hands)
         if len(self._room[0]) != len(hands):
             self._room = self._space(len(hands))
         room = np.zeros(1, GAME), np.zeros(1, VIEW), self.places

@@ -42,11 +42,17 @@ class Course(Checked, frozen=True, kw_only=True):
         str, says("The checkpoint that plays and is to be improved; empty for the champion.")
     ] = ""
     seed: Annotated[Whole, says("Of everything that is drawn.")] = 1
-    hands: Annotated[Whole, says("Hands of self-play.")] = 4_000_000
+    hands: Annotated[
+        Whole,
+        says("Hands of self-play; 0 for none but those with advice, which all then learn from."),
+    ] = 4_000_000
     astray: Annotated[Share, says("How often a card is played at random.")] = 0.06
     late: Annotated[
         str,
-        says("Who plays the last tricks for the stock, as `thinker:8`; empty for the policy."),
+        says(
+            "Who plays the last tricks for the stock, as `thinker:8`; empty for the policy. What a "
+            "search of so many worlds finds there is the advice."
+        ),
     ] = ""
     late_tricks: Annotated[Whole, says("How many tricks those are.")] = 4
     worth: Annotated[str, says("A network of worth to go on from; empty for a new one.")] = ""

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...agents.base import Agent
 from ...agents.layers import Layers
 from ...agents.network import PolicyNet, look
 from ...agents.replies import Desk, new_desk
@@ -27,6 +26,7 @@ from ...engine.bits import ONE, nth_lowest, popcount
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
 from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
+from ...engine.endgame.layout import MOST_CARDS
 from ...engine.files import written_whole
 from ...engine.layout import real_action
 from ...engine.play import Record, deal_numbered, legal, play, row
@@ -35,6 +35,8 @@ from ...engine.state import GAME, VIEW
 from ...engine.streams import below, fraction, keyed
 from ...engine.view import write_position, write_views
 
+Acts = Callable[[Array, Array], Array]
+"""A player's actions for views, from streams of chance."""
 MOST_PLAYS = 26
 BF16_ONE = np.int16(0x3F80)
 """The bits of one in bfloat16, which NumPy does not have."""
@@ -49,7 +51,15 @@ HAND = np.dtype(
     ]
 )
 
+ADVISED = np.dtype([("hand", HAND), ("worths", "f4", (MOST_PLAYS, MOST_CARDS))])
+"""A hand, and at each decision what each legal card came to, the lowest first; nan for none."""
+
 _STRAYS = np.uint64(0x5712A7)
+
+
+def without_advice(hands: Array) -> Array:
+    """Hands, whether there is advice beside them or not."""
+    return np.ascontiguousarray(hands["hand"]) if hands.dtype == ADVISED else hands
 
 
 class BatchLayers:
@@ -175,10 +185,10 @@ class Players:
         rules: Rules,
         policy: PolicyNet,
         count: int,
-        late: Agent | None = None,
+        late: Acts | None = None,
         tricks: int = 0,
     ) -> None:
-        """The last `tricks` for the stock are played by the agent `late`, if there is one."""
+        """The last `tricks` for the stock are played by `late`, if it is given."""
         self.rules = rules.record()
         self.late, self.from_play = late, rules.stock_cards - 2 * tricks
         self.views = np.zeros(count if late else 0, VIEW)
@@ -218,10 +228,10 @@ class Players:
         end_all(self.known, self.scratch, games, hands)
         return hands
 
-    def _late_cards(self, late: Agent, at: int) -> Array:
+    def _late_cards(self, late: Acts, at: int) -> Array:
         write_views(self.rules, self.games, self.games["turn"].astype(np.uint8), self.views)
         apart(self.streams, at, self.thoughts)
-        return late.act(self.views, self.thoughts)
+        return late(self.views, self.thoughts)
 
 
 class FilesLeft:

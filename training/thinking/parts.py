@@ -23,6 +23,7 @@ from ...agents.checkpoint import (
     rules_wanted,
     write_checkpoint,
 )
+from ...agents.shipped import WORTH
 from ...engine.arrays import Array
 from ..arena.remote import LOCAL, checked_place, pool_of
 from ..arena.workers import InOrder, WorkersLost, played_here
@@ -53,7 +54,10 @@ def study(
     check_workers(workers)
     keep_settings(folder, course)
     parts = Parts(folder, course, tell, workers, checked_place(on))
-    parts.play_hands()
+    if course.hands:
+        parts.play_hands()
+    else:
+        parts.play_advised()
     parts.fit_worth()
     parts.fit_beliefs()
     parts.play_advised()
@@ -69,18 +73,20 @@ class Parts:
     ) -> None:  # fmt: skip
         self.folder, self.course, self.tell = folder, course, tell
         self.workers, self.on = workers, on
-        self.cast = Cast(course, str(folder / "worth"))
+        self._hands: Kind = "hands" if course.hands else "advised"
+        self._judge = str(folder / "worth") if course.hands else course.worth or str(WORTH)
+        self.cast = Cast(course, self._judge)
         self.rules, self.checkpoint = self.cast.rules, self.cast.checkpoint
 
     def play_hands(self) -> None:
         """Hands of self-play, for the networks of worth and of beliefs."""
-        self._write("hands", self.course.hands, _PLAYED, "")
+        self._write("hands", self.course.hands, _PLAYED)
 
     def play_advised(self) -> None:
         """Hands with advice, for the policy."""
-        self._write("advised", self.course.advised, _ADVISED, str(self.folder / "worth"))
+        self._write("advised", self.course.advised, _ADVISED)
 
-    def _write(self, kind: Kind, hands: int, together: int, worth: str) -> None:
+    def _write(self, kind: Kind, hands: int, together: int) -> None:
         count = min(together, max(1, hands))
         rounds = min(_ROUNDS, math.ceil(hands / count))
         chunks = math.ceil(hands / (count * rounds))
@@ -89,7 +95,7 @@ class Parts:
         if not numbers:
             return
         files = InOrder(HandsFile(kind, number, count, rounds) for number in numbers)
-        with self._played(files, worth) as played:
+        with self._played(files) as played:
             for file, each in played:
                 left.write(file.number, each)
                 self.tell(
@@ -97,13 +103,11 @@ class Parts:
                 )
 
     @contextmanager
-    def _played(
-        self, files: InOrder[HandsFile], worth: str
-    ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
+    def _played(self, files: InOrder[HandsFile]) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
         if self.workers == 1 and self.on == LOCAL:
             yield played_here(self.cast, files)
             return
-        make, given = partial(cast_of, self.course), named(self.course, worth)
+        make, given = partial(cast_of, self.course), named(self.course, self._judge)
         try:
             with pool_of(make, given, self.workers, self.on) as pool:
                 yield pool.played(files)
@@ -118,7 +122,7 @@ class Parts:
         plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
                     seed=course.seed)  # fmt: skip
         study = WorthStudy(self.rules, course.trace)
-        self._fit("worth", study, plan, "hands", judge_layers(course.worth, study, plan))
+        self._fit("worth", study, plan, self._hands, judge_layers(course.worth, study, plan))
 
     def fit_beliefs(self) -> None:
         """The network of beliefs."""
@@ -126,7 +130,7 @@ class Parts:
         plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
                     seed=course.seed)  # fmt: skip
         study = BeliefStudy(self.rules)
-        self._fit("beliefs", study, plan, "hands", judge_layers(course.beliefs, study, plan))
+        self._fit("beliefs", study, plan, self._hands, judge_layers(course.beliefs, study, plan))
 
     def fit_policy(self) -> None:
         """A policy that has taken the advice."""

@@ -72,7 +72,8 @@ class Cast:
         return np.concatenate([play(first + k * count) for k in range(file.rounds)])
 
     def _plain(self, count: int) -> Callable[[int], Array]:
-        players = Players(self.rules, self.policy, count, *self._late)
+        late, tricks = self._late
+        players = Players(self.rules, self.policy, count, late and late.act, tricks)
         return lambda first: players.play(self.course.seed, first, self.course.astray)
 
     def _advised(self, count: int) -> Callable[[int], Array]:

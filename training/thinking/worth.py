@@ -18,7 +18,7 @@ from ...engine.compiled import jit
 from ...engine.play import play, row, set_up
 from ...engine.rules import Rules
 from ...engine.state import GAME
-from .hands import BF16_ONE
+from .hands import BF16_ONE, without_advice
 
 
 @jit
@@ -83,6 +83,7 @@ class WorthStudy:
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Positions, leaders, tricks of seat 0 and strayed tricks; good until the next call."""
+        hands = without_advice(hands)
         if len(self._room) != len(hands):
             self._room = np.zeros((len(hands), self.tricks, INPUTS), np.int16)
         leaders = np.zeros((len(hands), self.tricks + 1), np.int64)
