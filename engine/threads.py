@@ -48,6 +48,12 @@ def _serve(asked: SimpleQueue[_Part | None]) -> None:
         told.put(found)
 
 
+def _raised(found: int | BaseException) -> int:
+    if isinstance(found, BaseException):
+        raise found
+    return found
+
+
 def _dismiss(asked: SimpleQueue[_Part | None], count: int) -> None:
     for _ in range(count):
         asked.put(None)
@@ -78,12 +84,7 @@ class Threads:
             asked.put(_Part(kernel, (*arguments, part, ends[part], ends[part + 1]), told))
         # The calling thread takes the first part itself: handing work over costs time.
         found = kernel(*arguments, 0, 0, ends[1])
-        for _ in range(1, parts):
-            each = told.get()
-            if isinstance(each, BaseException):
-                raise each
-            found += each
-        return found
+        return found + sum(_raised(told.get()) for _ in range(1, parts))
 
     def _others(self) -> SimpleQueue[_Part | None]:
         """Where the other threads are asked, which a forked child has none of."""
