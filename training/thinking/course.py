@@ -44,7 +44,10 @@ class Course(Checked, frozen=True, kw_only=True):
     seed: Annotated[Whole, says("Of everything that is drawn.")] = 1
     hands: Annotated[
         Whole,
-        says("Hands of self-play; 0 for none but those with advice, which all then learn from."),
+        says(
+            "Hands of self-play; 0 for none but those with advice, which all then learn from, on "
+            "from the package's networks where no others are named."
+        ),
     ] = 4_000_000
     astray: Annotated[Share, says("How often a card is played at random.")] = 0.06
     late: Annotated[

@@ -23,7 +23,7 @@ from ...agents.checkpoint import (
     rules_wanted,
     write_checkpoint,
 )
-from ...agents.shipped import WORTH
+from ...agents.shipped import BELIEFS, WORTH
 from ...engine.arrays import Array
 from ..arena.remote import LOCAL, checked_place, pool_of
 from ..arena.workers import InOrder, WorkersLost, played_here
@@ -74,9 +74,13 @@ class Parts:
         self.folder, self.course, self.tell = folder, course, tell
         self.workers, self.on = workers, on
         self._hands: Kind = "hands" if course.hands else "advised"
-        self._judge = str(folder / "worth") if course.hands else course.worth or str(WORTH)
+        self._judge = str(folder / "worth") if course.hands else self._before(course.worth, WORTH)
         self.cast = Cast(course, self._judge)
         self.rules, self.checkpoint = self.cast.rules, self.cast.checkpoint
+
+    def _before(self, named: str, shipped: Path) -> str:
+        """The network to go on from, the package's own where no hands are played for another."""
+        return named or ("" if self.course.hands else str(shipped))
 
     def play_hands(self) -> None:
         """Hands of self-play, for the networks of worth and of beliefs."""
@@ -122,7 +126,13 @@ class Parts:
         plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
                     seed=course.seed)  # fmt: skip
         study = WorthStudy(self.rules, course.trace)
-        self._fit("worth", study, plan, self._hands, judge_layers(course.worth, study, plan))
+        self._fit(
+            "worth",
+            study,
+            plan,
+            self._hands,
+            judge_layers(self._before(course.worth, WORTH), study, plan),
+        )
 
     def fit_beliefs(self) -> None:
         """The network of beliefs."""
@@ -130,12 +140,18 @@ class Parts:
         plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
                     seed=course.seed)  # fmt: skip
         study = BeliefStudy(self.rules)
-        self._fit("beliefs", study, plan, self._hands, judge_layers(course.beliefs, study, plan))
+        self._fit(
+            "beliefs",
+            study,
+            plan,
+            self._hands,
+            judge_layers(self._before(course.beliefs, BELIEFS), study, plan),
+        )
 
     def fit_policy(self) -> None:
         """A policy that has taken the advice."""
         course, card = self.course, self.checkpoint.card
-        plan = Plan(tuple(card.network.layers), course.policy_epochs, 256,
+        plan = Plan(tuple(card.network.layers), course.policy_epochs, 128,
                     course.policy_rate, 0.998, course.seed)  # fmt: skip
         study = PolicyStudy(self.rules, self.cast.policy, course.pull)
         start = policy_layers(self.checkpoint, study, plan)
