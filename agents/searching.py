@@ -73,8 +73,8 @@ def write_advice(
     rules: np.ndarray, views: np.ndarray, totals: np.ndarray, tried: int, samples: int,
     worths: np.ndarray,
 ) -> None:  # fmt: skip
-    """What each legal action that was tried came to on average, where there was a search."""
-    if nothing_to_search(rules, views):
+    """What each legal action that was tried came to on average, where two or more were."""
+    if nothing_to_search(rules, views) or popcount(np.uint64(tried)) < 2:
         return
     cards, place = legal_in_view(row(rules, 0), row(views, 0)), 0
     while cards:
@@ -186,6 +186,10 @@ class SearchAgent(Agent):
         """The same for a search that has to tell of every action, in all worlds."""
         return self._room()
 
+    def _advising_room(self) -> Any:
+        """The same for one that has to tell of the actions that it tries, in all worlds."""
+        return self._thorough_room()
+
     def _settled(self, room: Any) -> bool:
         """Whether more samples would not change what is played."""
         return False
@@ -227,11 +231,11 @@ class SearchAgent(Agent):
     def advise(self, views: Array, rng: Array) -> tuple[Array, Array]:
         """What is played in each view, and what each legal action came to, the lowest first.
 
-        Where there was nothing to search that is nan.
+        It is nan where an action was not tried, and where there was nothing to search.
         """
         actions, streams = np.full(len(views), -1, np.int64), rng.copy()
         worths = np.full((len(views), MOST_CARDS), np.nan, np.float32)
-        room = self._room()
+        room = self._advising_room()
         for index in range(len(views)):
             one = slice(index, index + 1)
             for known in self._known:

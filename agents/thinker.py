@@ -129,10 +129,12 @@ class Thoughts(NamedTuple):
 
 
 COUNT, WORLDS, ACTIVE, THOROUGH = 0, 1, 2, 3
-"""What the state holds; 1 in the last place keeps every card in question."""
+"""What the state holds; the last place says what becomes of cards that do not look good."""
+DROPS, KEEPS, TRIES_ALL = 0, 1, 2
+"""They are dropped; they are kept, but for those that the policy rules out; all are tried."""
 
 
-def new_thoughts(minds: Minds, thorough: bool = False) -> Thoughts:
+def new_thoughts(minds: Minds, thorough: int = DROPS) -> Thoughts:
     """Room to think in."""
     rows = ROUND * MOST_CARDS
     return Thoughts(
@@ -363,7 +365,7 @@ def _begin(rules: Record, view: Record, minds: Minds, room: Thoughts, stream: np
         at = room.state[COUNT]
         room.cards[at] = card
         room.priors[at] = np.float64(room.desk.logits[card] - top)
-        if room.state[THOROUGH] or view.stock_left == 2 or room.priors[at] > UNLIKELY:
+        if room.state[THOROUGH] == TRIES_ALL or view.stock_left == 2 or room.priors[at] > UNLIKELY:
             room.state[ACTIVE] |= 1 << at
         total += np.exp(room.priors[at])
         room.state[COUNT] = at + 1
@@ -580,7 +582,7 @@ def _search(
 ) -> None:  # fmt: skip
     """Try the cards in question in so many worlds, or until one is left."""
     while worlds > 0:
-        if room.state[WORLDS] and not room.state[THOROUGH]:
+        if room.state[WORLDS] and room.state[THOROUGH] == DROPS:
             _drop(room)
         if _is_clear(room):
             break
@@ -710,14 +712,27 @@ class ThinkerAgent(SearchAgent):
         late = is_late(views, self._last)
         return shared_out(late, super().act, self._before.act, views, rng)
 
+    def advise(self, views: Array, rng: Array) -> tuple[Array, Array]:
+        """The best card found for each view, and what each came to where it thinks."""
+        if self._before is None:
+            return super().advise(views, rng)
+        late = is_late(views, self._last)
+        actions = np.empty(len(views), np.int64)
+        worths = np.full((len(views), MOST_CARDS), np.nan, np.float32)
+        actions[late], worths[late] = super().advise(views[late], rng[late])
+        actions[~late] = self._before.act(views[~late], rng[~late])
+        return actions, worths
+
     def _room(self) -> Thoughts:
         return new_thoughts(self.minds)
 
     def _thorough_room(self) -> Thoughts:
-        return new_thoughts(self.minds, thorough=True)
+        return new_thoughts(self.minds, TRIES_ALL)
+
+    def _advising_room(self) -> Thoughts:
+        return new_thoughts(self.minds, KEEPS)
 
     def _tried(self, room: Thoughts) -> int:
-        # Those that fell behind were dropped before a round, so the others met its worlds too.
         return int(room.state[ACTIVE])
 
     def _settled(self, room: Thoughts) -> bool:

@@ -7,6 +7,7 @@ copied, and works in a forked child, which inherits no threads.
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -46,6 +47,7 @@ def _serve(asked: SimpleQueue[_Part | None]) -> None:
         # Nothing is held any more when the caller goes on.
         del part, arguments
         told.put(found)
+        del found
 
 
 def _raised(found: int | BaseException) -> int:
@@ -74,7 +76,8 @@ class Threads:
         about how many nanoseconds it takes for a game: little work stays on the calling thread.
         """
         parts = min(self.count, size, size * each // LEAST)
-        if parts <= 1:
+        # While the interpreter ends, other threads wait for it and come to nothing any more.
+        if parts <= 1 or sys.is_finalizing():
             return kernel(*arguments, 0, 0, size)
         ends = [size * part // parts for part in range(parts + 1)]
         asked = self._others()
@@ -82,17 +85,25 @@ class Threads:
         told: SimpleQueue[int | BaseException] = SimpleQueue()
         for part in range(1, parts):
             asked.put(_Part(kernel, (*arguments, part, ends[part], ends[part + 1]), told))
-        # The calling thread takes the first part itself: handing work over costs time.
-        found = kernel(*arguments, 0, 0, ends[1])
-        return found + sum(_raised(told.get()) for _ in range(1, parts))
+        others: list[int | BaseException] = []
+        try:
+            # The calling thread takes the first part itself: handing work over costs time.
+            found = kernel(*arguments, 0, 0, ends[1])
+        finally:
+            # A fault is told when nobody writes to the arrays any more.
+            while len(others) < parts - 1:
+                others.append(told.get())
+        return found + sum(map(_raised, others))
 
     def _others(self) -> SimpleQueue[_Part | None]:
         """Where the other threads are asked, which a forked child has none of."""
         if self._made_in != os.getpid():
-            self._made_in, self._asked = os.getpid(), SimpleQueue()
+            asked: SimpleQueue[_Part | None] = SimpleQueue()
+            # Not at the interpreter's end: what steps then still waits for them.
+            weakref.finalize(self, _dismiss, asked, self.count - 1).atexit = False
             for _ in range(1, self.count):
-                Thread(target=_serve, args=(self._asked,), daemon=True).start()
-            weakref.finalize(self, _dismiss, self._asked, self.count - 1)
+                Thread(target=_serve, args=(asked,), daemon=True).start()
+            self._asked, self._made_in = asked, os.getpid()
         return self._asked
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -25,6 +25,8 @@ from .trainer import Arrays, Trainer
 
 _OWN = f"{__name__.partition('.')[0]}."
 _FIGURES = "a mapping of figures by name, as in {'entropy': 0.5}"
+_MOST_IDLE = 1000
+"""Few games may have no decision of the learner's for a while."""
 _STATE = "arrays by name, and a mapping of plain values: (arrays, plain)"
 
 
@@ -59,7 +61,6 @@ def asked(trainer: Trainer, method: str, *given: Any) -> Any:
 
 def iterated(trainer: Trainer) -> dict[str, float]:
     """The figures of an iteration; one that is no number ends the run."""
-    before = trainer.decisions
     told = asked(trainer, "iterate")
     if not isinstance(told, Mapping):
         raise _answered(trainer, "iterate", told, _FIGURES)
@@ -74,12 +75,17 @@ def iterated(trainer: Trainer) -> dict[str, float]:
             raise ArithmeticError(
                 f"{name} became {figures[name]} after {trainer.decisions:,} decisions"
             )
-    if trainer.decisions <= before:
-        raise TrainerFault(
-            f"iterate of the trainer {_name(type(trainer))} left self.decisions at {before:,}: it "
-            "has to add how many it has learnt from, by which a run comes to its end"
-        )
     return figures
+
+
+def check_counting(trainer: Trainer, idle: int) -> None:
+    """Refuse to go on after so many iterations in a row by which no decisions were counted."""
+    if idle >= _MOST_IDLE:
+        raise TrainerFault(
+            f"iterate of the trainer {_name(type(trainer))} left self.decisions at "
+            f"{trainer.decisions:,} for {idle} times: it has to add how many it has learnt from, "
+            "by which a run comes to its end"
+        )
 
 
 def player_of(trainer: Trainer, settings: Settings) -> tuple[Arrays, NetworkCard]:

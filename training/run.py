@@ -32,7 +32,16 @@ from ..agents.checkpoint import (
 from ..agents.naming import raised_at, told_error
 from ..engine.files import CanNotWrite, read_yaml_mapping, written_whole
 from ..engine.words import meant
-from .asked import TrainerFault, asked, is_no_number, iterated, player_of, rehearse, state_of
+from .asked import (
+    TrainerFault,
+    asked,
+    check_counting,
+    is_no_number,
+    iterated,
+    player_of,
+    rehearse,
+    state_of,
+)
 from .callbacks import Callback, EarlyStopping, named_callback
 from .checkpoint import Measured, RunState, load_state, save_state, write_player
 from .claim import Claim, claim_new, claim_numbered, clear
@@ -177,7 +186,7 @@ class Run:
         return path
 
     def _train(self, began: float, signals: Signals) -> None:
-        settings, trainer = self.settings, self.trainer
+        settings, trainer, idle = self.settings, self.trainer, 0
         while True:
             for path, found in self._measuring.finished():
                 self._take_in(path, found)
@@ -199,6 +208,8 @@ class Run:
                 self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
                 return
             now = trainer.decisions
+            idle = 0 if now > before else idle + 1
+            check_counting(trainer, idle)
             told.setdefault("speed", (now - before) / max(time.monotonic() - since, 1e-9))
             self.due = _passed(before, now, settings.measure_every) and now < settings.decisions
             self._note(told)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -65,6 +67,75 @@ def test_a_fault_of_any_part_is_raised_and_the_next_run_is_whole(faulty: int) ->
         assert pool.run(9, count, seen, each=MUCH) == 9
 
 
+def test_a_fault_is_told_when_nobody_works_any_more() -> None:
+    pool, ended = Threads(2), threading.Event()
+
+    def fail(part: int, start: int, stop: int) -> int:
+        if part == 0:
+            raise ZeroDivisionError
+        time.sleep(0.2)
+        ended.set()
+        return 0
+
+    with pytest.raises(ZeroDivisionError):
+        pool.run(2, fail, each=MUCH)
+    assert ended.is_set()
+
+
+def test_threads_that_could_not_start_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, seen = Threads(2), np.zeros(4, np.int64)
+
+    def none(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", none)
+        with pytest.raises(RuntimeError, match="can't start"):
+            pool.run(4, count, seen, each=MUCH)
+    assert pool.run(4, count, seen, each=MUCH) == 4
+
+
+AT_THE_END = """
+import atexit, os
+def count(part, start, stop):
+    return stop - start
+class Last:
+    def step(self, write=os.write, count=count):
+        write(1, b"%d " % self.pool.run(4, count, each=10**9))
+    __del__ = step
+last = Last()
+atexit.register(last.step)
+from german_whist.engine.threads import Threads
+last.pool = Threads(2)
+{first}
+del last
+"""
+
+
+@pytest.mark.parametrize(("first", "told"), [("", ["4", "4"]), ("last.step()", ["4", "4", "4"])])
+def test_steps_while_the_interpreter_ends_come_to_an_end(first: str, told: list[str]) -> None:
+    program = AT_THE_END.format(first=first)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          timeout=60, check=True)  # fmt: skip
+    assert done.stdout.split() == told
+
+
+def test_a_step_while_modules_are_taken_down_stays_on_its_thread() -> None:
+    program = """
+import os
+from german_whist.engine.threads import Threads
+class Last:
+    def __init__(self, pool):
+        self.pool = pool
+    def __del__(self, write=os.write):
+        write(1, b"%d" % self.pool.run(4, lambda part, start, stop: stop - start, each=10**9))
+last = Last(Threads(2))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          timeout=60, check=True)  # fmt: skip
+    assert (done.stdout, done.stderr) == ("4", "")
+
+
 def test_nothing_is_held_after_a_run() -> None:
     pool = Threads(2)
     for _ in range(50):
@@ -103,7 +174,7 @@ def test_threads_end_with_what_owned_them() -> None:
         assert not each.is_alive()
 
 
-def test_they_can_be_pickled_also_while_they_run() -> None:
+def test_they_can_be_pickled_once_they_have_run() -> None:
     pool, seen = Threads(2), np.zeros(4, np.int64)
     pool.run(4, count, seen, each=MUCH)
     again = pickle.loads(pickle.dumps(pool))

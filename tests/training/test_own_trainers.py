@@ -65,7 +65,7 @@ ITERATE = "def iterate(self):"
         (f"{ITERATE} return [0.5]", "iterate of the trainer own:Own returned a list: it has to be"),
         (f"{ITERATE} pass", "iterate of the trainer own:Own returned None: it has to be a"),
         (f"{ITERATE} return {{'paid': 'x'}}", "returned a str as 'paid': it has to be a mapping"),
-        (f"{ITERATE} return {{'paid': 0.5}}", "own:Own left self.decisions at 0: it has to add"),
+        (f"{ITERATE} return {{'paid': 0.5}}", "own:Own left self.decisions at 0 for 1000 times:"),
         (f"{MAKE}    raise KeyError('x')", "raised KeyError: 'x' (own.py:27) in __init__"),
         (f"{MAKE}    pass", "own:Own counts no decisions: its __init__ has to call super()"),
         (f"{CARD} dict(kind='mlp')", "network_card of the trainer own:Own returned a dict: it"),

@@ -20,6 +20,7 @@ from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint  # 
 from german_whist.agents.layers import new_rows, pass_rows  # noqa: E402
 from german_whist.agents.network import NetworkAgent, PolicyNet, policy_net  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
+from german_whist.agents.searching import SearchAgent  # noqa: E402
 from german_whist.agents.shipped import CLASSIC_WEIGHTS  # noqa: E402
 from german_whist.agents.thinker import UNLIKELY  # noqa: E402
 from german_whist.agents.worth import OUTCOMES, read_worth  # noqa: E402
@@ -29,7 +30,7 @@ from german_whist.engine.endgame import value  # noqa: E402
 from german_whist.engine.play import legal, play, row, set_up  # noqa: E402
 from german_whist.engine.rules import Rules, load_rules  # noqa: E402
 from german_whist.engine.state import GAME, VIEW  # noqa: E402
-from german_whist.engine.view import write_views  # noqa: E402
+from german_whist.engine.view import View, write_views  # noqa: E402
 from german_whist.training.arena.remote import pool_of  # noqa: E402
 from german_whist.training.arena.workers import InOrder, WorkersLost, played_here  # noqa: E402
 from german_whist.training.settings import SettingsError  # noqa: E402
@@ -311,6 +312,14 @@ def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
     assert told > 8
 
 
+def likely_cards(view: View) -> np.ndarray:
+    """The places of the legal cards that the champion's network does not rule out."""
+    network = make_agent("champion-1")
+    assert isinstance(network, NetworkAgent)
+    shares = network.likelihoods(np.array(view.record, VIEW))[0][view.legal()]
+    return np.flatnonzero(np.log(shares / shares.max()) > UNLIKELY)
+
+
 def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
@@ -322,8 +331,7 @@ def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
     np.testing.assert_array_equal(advised["worths"][:, :22], alone["worths"][:, :22])
     hands = Players(CLASSIC, policy, 12, thinker.act, 2).play(3, 0, 0.0)
     np.testing.assert_array_equal(advised["hand"], hands)
-    network, told, ruled_out = make_agent("champion-1"), 0, 0
-    assert isinstance(network, NetworkAgent)
+    told = ruled_out = 0
     for k, each in enumerate(advised):
         game = Game("classic", seed=3, number=k)
         for at, card in enumerate(each["hand"]["plays"][:26]):
@@ -339,11 +347,10 @@ def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
                 told += len(tried)
             elif at >= 22:
                 # All that the policy does not rule out met all worlds, the bad ones too.
-                shares = network.likelihoods(np.array(view.record, VIEW))[0][view.legal()]
-                likely = np.flatnonzero(np.log(shares / shares.max()) > UNLIKELY)
+                likely = likely_cards(view)
                 if len(likely) > 1:
                     np.testing.assert_array_equal(tried, likely)
-                ruled_out += len(shares) - len(tried)
+                ruled_out += len(view.legal()) - len(tried)
             game.play(int(card))
     assert told > 24
     assert ruled_out
@@ -404,6 +411,51 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
     told = len(lines)
     study(tmp_path / "round", load_course("round", words), lines.append)
     assert len(lines) == told
+
+
+def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(
+    tmp_path: Path,
+) -> None:
+    lines: list[str] = []
+    for word, told in (
+        ("worth_layers=[9]", "is a network of worth with layers"),
+        ("belief_layers=[9]", "is a network of beliefs with layers"),
+    ):
+        with pytest.raises(SettingsError, match=told):
+            study(tmp_path / "round", load_course("round", [word]), lines.append)
+    assert not lines
+    assert not (tmp_path / "round").exists()
+
+
+def test_a_player_of_the_last_tricks_is_named_with_its_networks() -> None:
+    course = load_course("round", [f"late=thinker:2,policy={CLASSIC_WEIGHTS},last=1"])
+    assert course.late == f"thinker:2,policy={CLASSIC_WEIGHTS},last=1"
+
+
+@pytest.mark.parametrize(("last", "worlds"), [("", 48), (",last=2", 8)])
+def test_a_search_tells_of_all_that_it_tries_in_all_worlds(last: str, worlds: int) -> None:
+    thinker = make_agent(f"thinker:{worlds}{last}")
+    assert isinstance(thinker, SearchAgent)
+    games = [Game("classic", seed=4, number=k) for k in range(6)]
+    lone = several = 0
+    while any(game.view(0).stock_left for game in games):
+        for k, game in enumerate(games):
+            view = game.view(game.turn or 0)
+            views, rng = np.array(view.record, VIEW), np.array([k], np.uint64)
+            actions, worths = thinker.advise(views, rng)
+            tried = np.flatnonzero(~np.isnan(worths[0]))
+            if last and view.stock_left > 4:
+                assert not len(tried)
+                assert actions[0] == thinker.act(views, rng)[0]
+            elif view.stock_left > 2:
+                # Those that fall behind as well, which the search itself would drop.
+                likely = likely_cards(view)
+                assert [*tried] == ([*likely] if len(likely) > 1 else [])
+                lone += len(likely) == 1
+                several += len(likely) > 1
+            game.play(int(actions[0]))
+    assert lone
+    assert several
 
 
 @pytest.mark.usefixtures("forked_workers")

@@ -168,15 +168,15 @@ class Adviser:
         advised["worths"] = np.nan
 
         def look_on(at: int, logits: Array) -> None:
-            if self._search is None or at < players.from_play:
-                worths = self._worths(players.games, logits)
-                count = len(worths)
-                advised["worths"][self.owners[:count], at, self.columns[:count]] = worths
+            worths = self._worths(players.games, logits)
+            count = len(worths)
+            advised["worths"][self.owners[:count], at, self.columns[:count]] = worths
 
         self._overheard.clear()
         advised["hand"] = players.play(seed, first, astray, look_on)
         for at, worths in enumerate(self._overheard, players.from_play):
-            advised["worths"][:, at] = worths
+            found = np.isfinite(worths).any(axis=1)
+            advised["worths"][found, at] = worths[found]
         return advised
 
     def _overhear(self, views: Array, rng: Array) -> Array:

@@ -17,6 +17,7 @@ from ..reading import Shelf, made, made_with_words
 from ..settings import (
     AboveNothing,
     Checked,
+    Count,
     SettingsError,
     Share,
     Whole,
@@ -69,7 +70,7 @@ class Course(Checked, frozen=True, kw_only=True):
     belief_layers: _Layers = (256, 128)
     belief_epochs: _Epochs = 0.4
     belief_rate: _Rate = 0.002
-    advised: Annotated[Whole, says("Hands with advice.")] = 1_000_000
+    advised: Annotated[Count, says("Hands with advice.")] = 1_000_000
     policy_epochs: _Epochs = 2.0
     policy_rate: _Rate = 0.0003
     pull: Annotated[
@@ -84,6 +85,10 @@ def load_course(wanted: str, words: Iterable[str] = ()) -> Course:
 
 
 def _course_from(values: Mapping[str, Any], source: str) -> Course:
+    late = values.get("late")
+    if isinstance(late, list):
+        # Words of the command line are split at commas, which are part of a player's name.
+        values = {**values, "late": ",".join(map(str, late))}
     return made(Course, values, source, "a setting of a study")
 
 

@@ -52,8 +52,8 @@ def study(
     """
     rules_wanted(course.rules)
     check_workers(workers)
-    keep_settings(folder, course)
     parts = Parts(folder, course, tell, workers, checked_place(on))
+    keep_settings(folder, course)
     if course.hands:
         parts.play_hands()
     else:
@@ -77,6 +77,17 @@ class Parts:
         self._judge = str(folder / "worth") if course.hands else self._before(course.worth, WORTH)
         self.cast = Cast(course, self._judge)
         self.rules, self.checkpoint = self.cast.rules, self.cast.checkpoint
+        # What is wrong with a network to go on from is told before hours of hands.
+        worth = WorthStudy(self.rules, course.trace)
+        plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
+                    seed=course.seed)  # fmt: skip
+        start = judge_layers(self._before(course.worth, WORTH), worth, plan)
+        self._worth = worth, plan, start
+        beliefs = BeliefStudy(self.rules)
+        plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
+                    seed=course.seed)  # fmt: skip
+        start = judge_layers(self._before(course.beliefs, BELIEFS), beliefs, plan)
+        self._beliefs = beliefs, plan, start
 
     def _before(self, named: str, shipped: Path) -> str:
         """The network to go on from, the package's own where no hands are played for another."""
@@ -122,31 +133,11 @@ class Parts:
 
     def fit_worth(self) -> None:
         """The network of worth."""
-        course = self.course
-        plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
-                    seed=course.seed)  # fmt: skip
-        study = WorthStudy(self.rules, course.trace)
-        self._fit(
-            "worth",
-            study,
-            plan,
-            self._hands,
-            judge_layers(self._before(course.worth, WORTH), study, plan),
-        )
+        self._fit("worth", *self._worth, self._hands)
 
     def fit_beliefs(self) -> None:
         """The network of beliefs."""
-        course = self.course
-        plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
-                    seed=course.seed)  # fmt: skip
-        study = BeliefStudy(self.rules)
-        self._fit(
-            "beliefs",
-            study,
-            plan,
-            self._hands,
-            judge_layers(self._before(course.beliefs, BELIEFS), study, plan),
-        )
+        self._fit("beliefs", *self._beliefs, self._hands)
 
     def fit_policy(self) -> None:
         """A policy that has taken the advice."""
@@ -155,10 +146,10 @@ class Parts:
                     course.policy_rate, 0.998, course.seed)  # fmt: skip
         study = PolicyStudy(self.rules, self.cast.policy, course.pull)
         start = policy_layers(self.checkpoint, study, plan)
-        self._fit("policy", study, plan, "advised", start)
+        self._fit("policy", study, plan, start, "advised")
 
     def _fit(
-        self, name: str, study: Study, plan: Plan, hands: str, start: nn.Module | None = None
+        self, name: str, study: Study, plan: Plan, start: nn.Module | None, hands: Kind
     ) -> None:
         files = hands_in(self.folder / hands)
         checked = np.load(files[-1])[:_CHECKED]

@@ -26,7 +26,7 @@ from .hands import Players
 
 Kind = Literal["hands", "advised"]
 
-# Advice is played from deals that the fitted networks have not seen.
+# Advice is played from other deals than hands without it: networks fitted to those judge it.
 _OTHER_SEED = 1_000_000_007
 
 
