@@ -131,7 +131,10 @@ def _run_folder(path: Path) -> Path | None:
 
 
 def find_checkpoint(wanted: str | Path) -> Path:
-    """The weights file behind a path: of the weights, of the card, or of a run (its last one)."""
+    """The weights file behind a path: of the weights, of the card, or of a run (its last one).
+
+    Where there is none of these, the package's own of that name, as `champion-1`.
+    """
     path = Path(wanted)
     if path.suffix == CARD:
         path = path.with_suffix(WEIGHTS)
@@ -140,8 +143,12 @@ def find_checkpoint(wanted: str | Path) -> Path:
     folder = _run_folder(path)
     if folder is not None:
         return checkpoints_in(folder)[-1]
+    own = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
+    if path.name == str(wanted) and own.is_file():
+        return own
     raise CheckpointError(
-        f"{wanted}: there is no checkpoint; give the path of a {WEIGHTS} file or of a run's folder"
+        f"{wanted}: there is no checkpoint; give the path of a {WEIGHTS} file or of a run's "
+        "folder, or the name of one of the package's, as champion-1"
     )
 
 

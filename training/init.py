@@ -22,7 +22,7 @@ from ..agents.shipped import CHAMPION, champion_for
 from ..engine.arrays import Array
 from ..engine.rule_features import rule_features
 from ..engine.rules import Rules
-from .presets import words_of
+from .reading import words_of
 from .settings import Settings, SettingsError
 
 

@@ -5,14 +5,12 @@ All are read by the types of the trainer's settings.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .reading import Shelf, made, made_with_words, read_words
-from .settings import Settings, SettingsError, written
+from .reading import Shelf, made, made_with_words, read_words, shortest_command
+from .settings import Settings, SettingsError
 from .trainers import own_settings, settings_kind
 
 _USUAL = "ppo"
@@ -91,31 +89,7 @@ def command_of(settings: Settings) -> str:
         preset = load_settings(name).as_mapping()
         if preset["trainer"] == wanted["trainer"]:
             bases.append(([name], preset))
-    commands = [
-        ["german-whist", "train", *name, *words_of(_apart(wanted, base))] for name, base in bases
-    ]
-    return shlex.join(min(commands, key=len))
-
-
-def _apart(wanted: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: value for key, value in wanted.items() if key != "about" and value != base.get(key)
-    }
-
-
-def words_of(values: Mapping[str, Any]) -> list[str]:
-    """Settings as words of the command line."""
-    return [_word(name, value) for name, value in values.items()]
-
-
-def _word(name: str, value: Any) -> str:
-    """A setting as people write it: a list by its commas, where that reads the same."""
-    if isinstance(value, (list, tuple)):
-        bare = f"{name}={','.join(map(written, value))}"
-        with suppress(SettingsError):
-            if value and read_words([bare])[name] == [*value]:
-                return bare
-    return f"{name}={written(value)}"
+    return shortest_command("train", wanted, bases)
 
 
 def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settings:

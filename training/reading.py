@@ -5,6 +5,7 @@ Whatever is not known or does not fit is refused with a sentence that names the 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib.resources import files
@@ -17,7 +18,7 @@ from msgspec import inspect
 
 from ..engine.files import read_yaml_mapping
 from ..engine.words import meant
-from .settings import Checked, SettingsError, misfits
+from .settings import Checked, SettingsError, misfits, written
 
 S = TypeVar("S")
 T = TypeVar("T", bound=Checked)
@@ -163,3 +164,32 @@ def _read_word(name: str, text: str) -> Any:
     if isinstance(value, str) and "," in value:
         return [_read_word(name, part) for part in value.split(",")]
     return value
+
+
+def words_of(values: Mapping[str, Any]) -> list[str]:
+    """Settings as words of the command line."""
+    return [_word(name, value) for name, value in values.items()]
+
+
+def _word(name: str, value: Any) -> str:
+    """A setting as people write it: a list by its commas, where that reads the same."""
+    if isinstance(value, (list, tuple)):
+        bare = f"{name}={','.join(map(written, value))}"
+        with suppress(SettingsError):
+            if value and read_words([bare])[name] == [*value]:
+                return bare
+    return f"{name}={written(value)}"
+
+
+def shortest_command(
+    verb: str, wanted: Mapping[str, Any], bases: Iterable[tuple[list[str], Mapping[str, Any]]]
+) -> str:
+    """The shortest command that comes to these settings from one of some that are named."""
+    typed = [[*name, *words_of(_apart(wanted, base))] for name, base in bases]
+    return shlex.join(["german-whist", verb, *min(typed, key=len)])
+
+
+def _apart(wanted: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value for key, value in wanted.items() if key != "about" and value != base.get(key)
+    }

@@ -18,7 +18,8 @@ import msgspec
 from ..engine.files import written_whole
 from .arena.luggage import Luggage, files_below, packed, unpack
 from .arena.remote import LOCAL, checked_place, checked_version, joined
-from .presets import changed_settings, words_of
+from .presets import changed_settings
+from .reading import words_of
 from .run import SETTINGS, settings_of
 from .separate_runs import LocalRuns, PlaceForRuns, Say, known_beside
 from .settings import Settings

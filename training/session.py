@@ -17,8 +17,9 @@ from .checkpoint import Measured
 from .display import Lines, display_for
 from .frames import Told, frame_of
 from .measuring import strength_table
-from .presets import load_settings, settings_from, words_of
+from .presets import load_settings, settings_from
 from .ranks import RanksLost, ranks_here, tell_to_make, under_torchrun
+from .reading import words_of
 from .run import LOG, STATE, Maker, Run, Stopped, begun, resume, settings_of, start
 from .settings import Settings
 from .stopping import Signals

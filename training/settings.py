@@ -79,7 +79,10 @@ class Settings(Checked, frozen=True, kw_only=True):
     about: Annotated[str, says("What the training is for, in a line.")] = ""
     init: Annotated[
         str,
-        says("A checkpoint whose weights it begins with: its path, a run's, or `champion`."),
+        says(
+            "A checkpoint whose weights it begins with: its path, a run's, or by name one of the "
+            "package's: `champion` (of these rules), `champion-1`."
+        ),
     ] = ""
     # What is played and paid.
     rules: Annotated[

@@ -19,8 +19,8 @@ from ..engine.files import read_yaml_mapping, written_whole
 from ..engine.words import meant
 from .arena.remote import LOCAL, checked_place
 from .frames import Told, frame_of
-from .presets import PRESETS, settings_from, words_of
-from .reading import made
+from .presets import PRESETS, settings_from
+from .reading import made, words_of
 from .settings import (
     AboveNothing,
     Checked,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoint import read_checkpoint
+from german_whist.agents.checkpoint import CheckpointError, find_checkpoint, read_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.agents.shipped import (
     CLASSIC_WEIGHTS,
@@ -66,6 +66,19 @@ def test_it_plays_rule_sets_better_than_the_rules_of_thumb(rules: Rules) -> None
     assert not found.forfeits
     assert found.points.value > 0
     assert found.win_rate.value > 0.52
+
+
+def test_the_networks_of_the_package_are_found_by_name_behind_files_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_checkpoint("champion-1") == FIRST_WEIGHTS
+    assert make_agent("thinker:2,last=1,policy=champion-1").name
+    for wanted in ("champion-2", "sub/champion-1", str(tmp_path / "champion-1")):
+        with pytest.raises(CheckpointError, match="there is no checkpoint"):
+            find_checkpoint(wanted)
+    (tmp_path / "champion-1.safetensors").write_bytes(b"")
+    assert find_checkpoint("champion-1") == Path("champion-1.safetensors")
 
 
 def test_the_classic_game_has_a_network_of_its_own_by_whatever_name() -> None:

@@ -105,6 +105,21 @@ def test_a_graph_plays_with_onnxruntime_as_the_page_shows(
     assert 0.64 < (found["rewards"] > 0).mean() < 0.73
 
 
+@pytest.mark.parametrize("name", ["champion", "champion-1"])
+def test_the_graph_of_one_of_the_package_is_written_here(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert main(["export", name]) == 0
+        assert {each.name for each in tmp_path.glob("*.onnx")} == {f"{name}.onnx"}
+        # The same where files of that name, one's own, lie beside it.
+        for ending in (".safetensors", ".json"):
+            copy = CLASSIC_WEIGHTS.with_name(name + ending)
+            (tmp_path / copy.name).write_bytes(copy.read_bytes())
+    assert not [*CLASSIC_WEIGHTS.parent.glob("*.onnx")]
+
+
 def test_what_is_too_large_for_half_precision_is_refused(tmp_path: Path) -> None:
     settings = PPOSettings(layers=(8,), games=4)
     trainer = PPO(settings)

@@ -19,9 +19,8 @@ from german_whist.training.presets import (
     command_of,
     load_settings,
     settings_from,
-    words_of,
 )
-from german_whist.training.reading import read_words
+from german_whist.training.reading import read_words, words_of
 from german_whist.training.settings import Checked, SettingsError, described
 from german_whist.training.sweep import Between, Sweep
 from german_whist.training.thinking.course import Course

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -16,7 +17,11 @@ from german_whist import Game  # noqa: E402
 from german_whist.agents import Player  # noqa: E402
 from german_whist.agents.beliefs import read_beliefs, write_known  # noqa: E402
 from german_whist.agents.card import Card, NetworkCard  # noqa: E402
-from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint  # noqa: E402
+from german_whist.agents.checkpoint import (  # noqa: E402
+    read_checkpoint,
+    read_judge_card,
+    write_checkpoint,
+)
 from german_whist.agents.layers import new_rows, pass_rows  # noqa: E402
 from german_whist.agents.network import NetworkAgent, PolicyNet, policy_net  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
@@ -36,7 +41,7 @@ from german_whist.training.arena.workers import InOrder, WorkersLost, played_her
 from german_whist.training.settings import SettingsError  # noqa: E402
 from german_whist.training.thinking.advice import Adviser, PolicyStudy  # noqa: E402
 from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
-from german_whist.training.thinking.course import load_course  # noqa: E402
+from german_whist.training.thinking.course import Course, command_of, load_course  # noqa: E402
 from german_whist.training.thinking.fitting import Fit, Plan, write_network  # noqa: E402
 from german_whist.training.thinking.hands import HAND, FilesLeft, Players  # noqa: E402
 from german_whist.training.thinking.parts import judge_layers, policy_layers, study  # noqa: E402
@@ -175,7 +180,7 @@ def test_worth_is_played_as_torch_computes_it(tmp_path: Path) -> None:
     about, plan = WorthStudy(CLASSIC, 0.8), Plan((12, 6), 1.0, 8)
     np.save(tmp_path / "hands.npy", hands)
     fit = Fit(about, plan, [tmp_path / "hands.npy"])
-    path = write_network(tmp_path / "worth", fit, CLASSIC, {})
+    path = write_network(tmp_path / "worth", fit, CLASSIC, Course())
     layers = read_worth(path, CLASSIC)
     seen, *_ = about.read(hands)
     wanted = fit.average(seen.float()).detach().numpy().reshape(-1, OUTCOMES)
@@ -263,7 +268,7 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
     about = BeliefStudy(TINY)
     fit = Fit(about, plan, files)
     fit.go(tmp_path / "beliefs", lambda _: None, np.load(files[0])[:256], lambda *_: None)
-    path = write_network(tmp_path / "beliefs", fit, TINY, {})
+    path = write_network(tmp_path / "beliefs", fit, TINY, Course())
     layers = read_beliefs(path, TINY)
     rows = new_rows(layers, 1, 100)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
@@ -390,6 +395,14 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     named = capsys.readouterr().out.splitlines()[-1]
     assert make_agent(named).name == named
     before = (tmp_path / "mine" / "policy.safetensors").read_bytes()
+    card = read_checkpoint(tmp_path / "mine" / "policy").card
+    program, verb, *typed = shlex.split(card.commands[0])
+    assert (program, verb) == ("german-whist", "study")
+    assert {*typed[1:]} == {*words}
+    assert load_course(typed[0], typed[1:]).as_mapping() == card.settings
+    assert read_judge_card(tmp_path / "mine" / "worth.safetensors").commands == card.commands
+    assert card.init is not None
+    assert card.init.checkpoint == "champion-1.safetensors"
     study(tmp_path / "mine", load_course("quick", words), lambda _: None)
     assert (tmp_path / "mine" / "policy.safetensors").read_bytes() == before
     with pytest.raises(ValueError, match="was begun with hands 128"):
@@ -430,6 +443,13 @@ def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(
 def test_a_player_of_the_last_tricks_is_named_with_its_networks() -> None:
     course = load_course("round", [f"late=thinker:2,policy={CLASSIC_WEIGHTS},last=1"])
     assert course.late == f"thinker:2,policy={CLASSIC_WEIGHTS},last=1"
+    _, _, *typed = shlex.split(command_of(course))
+    assert load_course(typed[0], typed[1:]) == course
+
+
+def test_a_search_that_is_to_play_no_trick_is_refused() -> None:
+    with pytest.raises(SettingsError, match="late_tricks is 0"):
+        load_course("round", ["late_tricks=0"])
 
 
 @pytest.mark.parametrize(("last", "worlds"), [("", 48), (",last=2", 8)])
@@ -489,7 +509,7 @@ def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
     np.save(tmp_path / "0.npy", hands)
     about, plan = WorthStudy(CLASSIC, 0.8), Plan((8,), 1.0, 8)
     fit = Fit(about, plan, [tmp_path / "0.npy"])
-    path = write_network(tmp_path / "worth", fit, CLASSIC, {})
+    path = write_network(tmp_path / "worth", fit, CLASSIC, Course())
     start = judge_layers(str(path), about, plan)
     assert start is not None
     assert about.errors(start, hands) == pytest.approx(about.errors(fit.average, hands), abs=0.01)

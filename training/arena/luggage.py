@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ...agents.checkpoint import CheckpointError, find_checkpoint
+from ...agents.checkpoint import CheckpointError, find_checkpoint, is_checkpoint
 from ...agents.registry import agent_names
 
 Luggage = dict[str, bytes]
@@ -91,7 +91,8 @@ def _files_of(part: str) -> tuple[list[Path], Path]:
     """The files that a path stands for, none if it is no path; and the path."""
     path = Path(part)
     try:
-        weights = find_checkpoint(part)
+        # One that is named, and not a path, is in the package there as well.
+        weights = find_checkpoint(part) if is_checkpoint(part) else None
     except (CheckpointError, ValueError):
         weights = None
     if weights is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...engine.files import read_yaml_mapping, written_whole
-from ..reading import Shelf, made, made_with_words
+from ..reading import Shelf, made, made_with_words, shortest_command
 from ..settings import (
     AboveNothing,
     Checked,
@@ -40,7 +40,11 @@ class Course(Checked, frozen=True, kw_only=True):
     about: Annotated[str, says("What the course is for, in a line.")] = ""
     rules: Annotated[str, says("A rule set: its name, or a YAML file.")] = "classic"
     policy: Annotated[
-        str, says("The checkpoint that plays and is to be improved; empty for the champion.")
+        str,
+        says(
+            "The checkpoint that plays and is to be improved: its path, a run's, or by name one of "
+            "the package's, as `champion-1`; empty for the champion."
+        ),
     ] = ""
     seed: Annotated[Whole, says("Of everything that is drawn.")] = 1
     hands: Annotated[
@@ -58,7 +62,7 @@ class Course(Checked, frozen=True, kw_only=True):
             "search of so many worlds finds there is the advice."
         ),
     ] = ""
-    late_tricks: Annotated[Whole, says("How many tricks those are.")] = 4
+    late_tricks: Annotated[Count, says("How many tricks those are.")] = 4
     worth: Annotated[str, says("A network of worth to go on from; empty for a new one.")] = ""
     beliefs: Annotated[str, says("A network of beliefs to go on from; empty for a new one.")] = ""
     worth_layers: _Layers = (256, 64)
@@ -82,6 +86,12 @@ def load_course(wanted: str, words: Iterable[str] = ()) -> Course:
     """A course from a preset or a file, with `key=value` words over it."""
     values, source = COURSES.values(wanted)
     return made_with_words(_course_from, values, words, source)
+
+
+def command_of(course: Course) -> str:
+    """The shortest command that goes through this course: a preset, and what differs from it."""
+    bases = [([name], load_course(name).as_mapping()) for name in COURSES.names()]
+    return shortest_command("study", course.as_mapping(), bases)
 
 
 def _course_from(values: Mapping[str, Any], source: str) -> Course:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from ...engine.arrays import Array
 from ...engine.files import written_whole
 from ...engine.rules import Rules
 from ..arrays import of_optimizer, of_tensors, restore_module, restore_optimizer
+from .course import Course, command_of
 
 STATE = ".state.safetensors"
 _TOGETHER = 4
@@ -190,9 +191,7 @@ class Fit:
         return True
 
 
-def write_network(
-    target: Path, fit: Fit, rules: Rules, settings: Mapping[str, Any]
-) -> Path:  # fmt: skip
+def write_network(target: Path, fit: Fit, rules: Rules, course: Course) -> Path:
     """A network that judges, in half precision, beside its card."""
     weights: dict[str, Array] = {}
     linear = [each for each in fit.average.modules() if isinstance(each, nn.Linear)]
@@ -206,6 +205,7 @@ def write_network(
         outputs=fit.study.outputs,
         rules=(rules.as_mapping(),),
         hands=fit.step * fit.batch,
-        settings=dict(settings),
+        settings=course.as_mapping(),
+        commands=(command_of(course),),
     )
     return write_checkpoint(target, weights, card)

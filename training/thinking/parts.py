@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -31,7 +30,7 @@ from ..settings import SettingsError
 from ..stopping import Stopped
 from .advice import PolicyStudy
 from .beliefs import BeliefStudy
-from .course import Course, check_workers, keep_settings
+from .course import Course, check_workers, command_of, keep_settings
 from .fitting import Fit, Plan, Study, hands_in, layers, write_network
 from .hands import FilesLeft
 from .playing import Cast, HandsFile, Kind, cast_of, named
@@ -156,13 +155,12 @@ class Parts:
         fit = Fit(study, plan, files[:-1] or files, start)
         target = self.folder / name
         fit.restore(target)
-        told = self.course.as_mapping()
 
         def write(now: Fit, path: Path) -> None:
             if study.kind == "mlp":
-                write_policy(path, now.average, self.checkpoint, told)
+                write_policy(path, now.average, self.checkpoint, self.course)
             else:
-                write_network(path, now, self.rules, told)
+                write_network(path, now, self.rules, self.course)
 
         fit.go(target, lambda line: self.tell(f"{name}: {line}"), checked, write)
 
@@ -202,9 +200,7 @@ def known_layers(
     return found
 
 
-def write_policy(
-    path: Path, net: nn.Module, before: Checkpoint, settings: Mapping[str, Any]
-) -> Path:
+def write_policy(path: Path, net: nn.Module, before: Checkpoint, course: Course) -> Path:
     """A policy as a checkpoint of the same kind as the one before it."""
     assert before.card.weights is not None
     digest = before.card.weights.sha256
@@ -217,10 +213,10 @@ def write_policy(
     card = msgspec.structs.replace(
         before.card,
         network=msgspec.structs.replace(before.card.network, critic=None),
-        settings=dict(settings),
+        settings=course.as_mapping(),
         measured=(),
         init=Origin(before.path.name, digest, before.card.decisions, before.card.commands),
-        commands=(),
+        commands=(command_of(course),),
     )
     return write_checkpoint(path, weights, card)
 

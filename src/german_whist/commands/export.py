@@ -14,11 +14,12 @@ from pathlib import Path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument(
-        "checkpoint", metavar="CHECKPOINT", help="a checkpoint's path, a run's, or champion"
-    )
+        "checkpoint", metavar="CHECKPOINT",
+        help="a checkpoint's path, a run's, or the name of one of the package's, as champion",
+    )  # fmt: skip
     parser.add_argument(
         *("-o", "--output"), type=Path, metavar="FILE.onnx|FILE.safetensors",
-        help="(default: ONNX beside the checkpoint; of the champion, here)",
+        help="(default: ONNX beside the checkpoint; of the package's, here)",
     )  # fmt: skip
     parser.add_argument(
         "--rules", metavar="NAME", help="which of the rule sets that the checkpoint plays"
@@ -27,17 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write and check."""
-    from ..agents.checkpoint import find_checkpoint, rules_wanted
+    from ..agents.checkpoint import find_checkpoint, is_checkpoint, rules_wanted
     from ..agents.shipped import CHAMPION, champion_for
     from ..training.export import export_half, export_onnx
 
-    if arguments.checkpoint == CHAMPION:
+    wanted = arguments.checkpoint
+    if wanted == CHAMPION:
         source = champion_for(rules_wanted(arguments.rules or "classic"))
-        usual = Path(CHAMPION).with_suffix(".onnx")
     else:
-        source = find_checkpoint(arguments.checkpoint)
-        usual = source.with_suffix(".onnx")
-    target = arguments.output or usual
+        source = find_checkpoint(wanted)
+    of_the_package = wanted == CHAMPION or not is_checkpoint(wanted)
+    usual = Path(wanted) if of_the_package else source
+    target = arguments.output or usual.with_suffix(".onnx")
     if target.exists() and target.samefile(source):
         raise ValueError(f"{target} is the checkpoint itself: name another file to write")
     replaced = ", which replaces the file that was there" if target.exists() else ""

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Sweep, and tell what was best."""
     from msgspec.structs import replace
 
-    from ..training.presets import words_of
+    from ..training.reading import words_of
     from ..training.stopping import Stopped
     from ..training.sweep import BEST, load_sweep, run_sweep
 
