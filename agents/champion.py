@@ -1,4 +1,4 @@
-"""The champion: the networks that come with the package, trained by self-play.
+"""The champion: the networks that come with the package, trained by self-play and from a search.
 
 Their cards, `champion.json` and `champion-family.json`, hold the commands that trained them and
 what they were measured at. Where endings are exact and the thinker plays the rules, the last

@@ -144,7 +144,7 @@ def find_checkpoint(wanted: str | Path) -> Path:
     if folder is not None:
         return checkpoints_in(folder)[-1]
     own = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
-    if path.name == str(wanted) and own.is_file():
+    if path.name == str(wanted) and not path.exists() and own.is_file():
         return own
     raise CheckpointError(
         f"{wanted}: there is no checkpoint; give the path of a {WEIGHTS} file or of a run's "
@@ -169,6 +169,11 @@ def read_card(path: Path) -> Card:
         raise CheckpointError(
             f"{place}: was trained on observation layout {shown(version)}, and this version has "
             f"layout {LAYOUT_VERSION}: {_OTHER_VERSION}"
+        )
+    if "judges" in told:
+        raise CheckpointError(
+            f"{place}: is a network of {shown(told['judges'])}, which judges positions and plays "
+            "no card: name one that plays, as champion-1"
         )
     card = converted(told, Card, place, REMEDY, CheckpointError)
     try:

@@ -19,7 +19,7 @@ from ..engine.view import write_position
 from .layers import Hidden, forward, new_hidden
 from .network import PolicyNet, look, ones_of
 
-PRIOR = 0.01
+PRIOR = 0.0025
 """What a search adds to a card's mean by each unit of the logarithm of its probability."""
 
 

@@ -72,7 +72,7 @@ ROUND = 16
 """Worlds between two looks at which cards have fallen behind."""
 CLEARLY = 2.5
 """A card is dropped that lies so many standard errors behind the best."""
-UNLIKELY = -9.0
+UNLIKELY = -36.0
 """A card is not tried whose logit lies so far below the best one's, but at the last trick."""
 LIKELY = 0.02
 """Replies that are less likely are not looked at where every reply is weighed."""

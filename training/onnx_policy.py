@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -9,7 +11,7 @@ from torch import Tensor, nn
 from ..agents.checkpoint import Checkpoint
 from ..agents.closing import SETS_IN_PLAY
 from ..engine.cards import CARDS_IN_ALL
-from ..engine.layout import EXCHANGE_LAYOUT
+from ..engine.layout import EXCHANGE_LAYOUT, layout_of
 
 NOT_LEGAL = -1e9
 
@@ -20,9 +22,15 @@ class OnnxPolicy(nn.Module):
     def __init__(self, checkpoint: Checkpoint) -> None:
         super().__init__()
         network = checkpoint.card.network
-        self._places, self._closed = list(network.inputs), network.ranks == "closed"
+        # Places that only other rules' observations have are 0 in these rules.
+        size = layout_of(checkpoint.rules[0]).size
+        known = [k for k, place in enumerate(network.inputs) if place < size]
+        self._places = [network.inputs[k] for k in known]
+        self._closed = network.ranks == "closed"
         names = [*(f"hidden.{k}" for k in range(len(network.layers))), "policy"]
         self.layers = nn.ModuleList(_linear(checkpoint, name) for name in names)
+        first = cast("nn.Linear", self.layers[0])
+        first.weight = nn.Parameter(first.weight[:, known])
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of all actions, and the likeliest that is legal."""

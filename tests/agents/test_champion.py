@@ -11,22 +11,30 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoint import CheckpointError, find_checkpoint, read_checkpoint
+from german_whist.agents.checkpoint import (
+    CheckpointError,
+    find_checkpoint,
+    read_checkpoint,
+    read_judge_card,
+)
 from german_whist.agents.registry import make_agent
 from german_whist.agents.shipped import (
+    BELIEFS,
     CLASSIC_WEIGHTS,
     FAMILY_WEIGHTS,
     FIRST_WEIGHTS,
+    WORTH,
     champion_for,
     rules_of_champion,
 )
 from german_whist.engine.rules import Rules, load_rules, named_rules
 from german_whist.training.arena import evaluate
 from german_whist.training.presets import changed_settings, load_settings
+from german_whist.training.thinking.course import load_course
 from support import KEY
 
 
-@pytest.mark.parametrize("weights", [CLASSIC_WEIGHTS, FAMILY_WEIGHTS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("weights", [FIRST_WEIGHTS, FAMILY_WEIGHTS], ids=lambda path: path.stem)
 def test_it_is_small_and_tells_how_it_was_trained(weights: Path) -> None:
     checkpoint = read_checkpoint(weights)
     assert weights.stat().st_size < 4_000_000
@@ -40,6 +48,26 @@ def test_it_is_small_and_tells_how_it_was_trained(weights: Path) -> None:
     told = {**checkpoint.card.settings, "about": settings.about}
     assert {name: settings.as_mapping()[name] for name in told} == told
     assert checkpoint.card.measured
+
+
+def test_what_the_thinker_asks_is_small_and_tells_the_course_that_made_it() -> None:
+    champion, first = read_checkpoint(CLASSIC_WEIGHTS), read_checkpoint(FIRST_WEIGHTS).card
+    assert CLASSIC_WEIGHTS.stat().st_size < 4_000_000
+    assert {each.dtype for each in champion.weights.values()} == {np.dtype(np.float16)}
+    assert champion.card.measured
+    assert champion.card.init is not None
+    assert first.weights is not None
+    assert champion.card.init.sha256 == first.weights.sha256
+    assert champion.card.weights is not None
+    assert champion.card.weights.sha256 != first.weights.sha256
+    assert champion.card.init.commands == first.commands
+    for card in (champion.card, read_judge_card(WORTH), read_judge_card(BELIEFS)):
+        (command,) = card.commands
+        program, verb, preset, *words = shlex.split(command)
+        assert (program, verb) == ("german-whist", "study")
+        course = load_course(preset, words)
+        told = {**card.settings, "about": course.about}
+        assert {name: course.as_mapping()[name] for name in told} == told
 
 
 def test_the_first_one_beats_the_rules_of_thumb_as_its_card_says() -> None:
@@ -77,6 +105,12 @@ def test_the_networks_of_the_package_are_found_by_name_behind_files_of_ones_own(
     for wanted in ("champion-2", "sub/champion-1", str(tmp_path / "champion-1")):
         with pytest.raises(CheckpointError, match="there is no checkpoint"):
             find_checkpoint(wanted)
+    with pytest.raises(CheckpointError, match="network of 'worth', which judges positions"):
+        read_checkpoint("worth")
+    # A folder of that name is a run that has no checkpoint yet.
+    (tmp_path / "champion-1").mkdir()
+    with pytest.raises(CheckpointError, match="there is no checkpoint"):
+        find_checkpoint("champion-1")
     (tmp_path / "champion-1.safetensors").write_bytes(b"")
     assert find_checkpoint("champion-1") == Path("champion-1.safetensors")
 

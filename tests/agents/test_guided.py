@@ -23,7 +23,7 @@ RULES = {"name": "small", "suits": 3, "ranks": 8, "hand": 6}
 @jit
 def wants_one_card(rules: Any, view: Any, data: Any, logs: np.ndarray) -> None:
     """All but certain of the card that stands in its data, or of none where that is below 0."""
-    logs[:] = 0.0 if data[0] < 0 else -20.0
+    logs[:] = 0.0 if data[0] < 0 else -50.0
     logs[max(0, data[0])] = 0.0
 
 

@@ -14,7 +14,7 @@ import pytest
 from german_whist import LAYOUT, Game, PolicyAgent, load_agent, observe
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import CLASSIC_WEIGHTS
+from german_whist.agents.shipped import FIRST_WEIGHTS
 from german_whist.engine.state import VIEW
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.arena import evaluate
@@ -154,7 +154,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from german_whist.training.export import export_onnx
 
     path = tmp_path_factory.mktemp("graphs") / "player.onnx"
-    export_onnx(CLASSIC_WEIGHTS, path)
+    export_onnx(FIRST_WEIGHTS, path)
     return path
 
 

@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 
 from german_whist import Game  # noqa: E402
 from german_whist.agents import Player  # noqa: E402
+from german_whist.agents.base import CannotPlay  # noqa: E402
 from german_whist.agents.beliefs import read_beliefs, write_known  # noqa: E402
 from german_whist.agents.card import Card, NetworkCard  # noqa: E402
 from german_whist.agents.checkpoint import (  # noqa: E402
@@ -26,7 +27,11 @@ from german_whist.agents.layers import new_rows, pass_rows  # noqa: E402
 from german_whist.agents.network import NetworkAgent, PolicyNet, policy_net  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
 from german_whist.agents.searching import SearchAgent  # noqa: E402
-from german_whist.agents.shipped import CLASSIC_WEIGHTS  # noqa: E402
+from german_whist.agents.shipped import (  # noqa: E402
+    CLASSIC_WEIGHTS,
+    FAMILY_WEIGHTS,
+    FIRST_WEIGHTS,
+)
 from german_whist.agents.thinker import UNLIKELY  # noqa: E402
 from german_whist.agents.worth import OUTCOMES, read_worth  # noqa: E402
 from german_whist.cli import main  # noqa: E402
@@ -292,8 +297,8 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
 def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
-    advised = Adviser(CLASSIC, policy, worth, 6).advise(3, 0, 0.1)
-    plain = Players(CLASSIC, policy, 6).play(3, 0, 0.1)
+    advised = Adviser(CLASSIC, policy, worth, 24).advise(3, 0, 0.1)
+    plain = Players(CLASSIC, policy, 24).play(3, 0, 0.1)
     np.testing.assert_array_equal(advised["hand"], plain)
     told = 0
     for number, each in enumerate(advised):
@@ -319,8 +324,7 @@ def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
 
 def likely_cards(view: View) -> np.ndarray:
     """The places of the legal cards that the champion's network does not rule out."""
-    network = make_agent("champion-1")
-    assert isinstance(network, NetworkAgent)
+    network = NetworkAgent("classic", CLASSIC_WEIGHTS)
     shares = network.likelihoods(np.array(view.record, VIEW))[0][view.legal()]
     return np.flatnonzero(np.log(shares / shares.max()) > UNLIKELY)
 
@@ -402,7 +406,7 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     assert load_course(typed[0], typed[1:]).as_mapping() == card.settings
     assert read_judge_card(tmp_path / "mine" / "worth.safetensors").commands == card.commands
     assert card.init is not None
-    assert card.init.checkpoint == "champion-1.safetensors"
+    assert card.init.checkpoint == "champion.safetensors"
     study(tmp_path / "mine", load_course("quick", words), lambda _: None)
     assert (tmp_path / "mine" / "policy.safetensors").read_bytes() == before
     with pytest.raises(ValueError, match="was begun with hands 128"):
@@ -445,6 +449,17 @@ def test_a_player_of_the_last_tricks_is_named_with_its_networks() -> None:
     assert course.late == f"thinker:2,policy={CLASSIC_WEIGHTS},last=1"
     _, _, *typed = shlex.split(command_of(course))
     assert load_course(typed[0], typed[1:]) == course
+
+
+def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path) -> None:
+    """Who plays other rules is named in the refusal."""
+    assert Cast(load_course("quick", ["rules=margin"])).checkpoint.path == FAMILY_WEIGHTS
+    assert Cast(load_course("quick")).checkpoint.path == CLASSIC_WEIGHTS
+    assert Cast(load_course("classic")).checkpoint.path == FIRST_WEIGHTS
+    lines: list[str] = []
+    with pytest.raises(CannotPlay, match=r"policy: .* plays classic, and not margin: .*=champion"):
+        study(tmp_path / "mine", load_course("classic", ["rules=margin"]), lines.append)
+    assert not lines
 
 
 def test_a_search_that_is_to_play_no_trick_is_refused() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from ...agents.shipped import CHAMPION
 from ...engine.files import read_yaml_mapping, written_whole
 from ..reading import Shelf, made, made_with_words, shortest_command
 from ..settings import (
@@ -43,9 +44,9 @@ class Course(Checked, frozen=True, kw_only=True):
         str,
         says(
             "The checkpoint that plays and is to be improved: its path, a run's, or by name one of "
-            "the package's, as `champion-1`; empty for the champion."
+            "the package's: `champion` (of these rules), `champion-1`."
         ),
-    ] = ""
+    ] = CHAMPION
     seed: Annotated[Whole, says("Of everything that is drawn.")] = 1
     hands: Annotated[
         Whole,

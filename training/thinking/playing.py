@@ -14,10 +14,11 @@ import msgspec
 import numpy as np
 import torch
 
+from ...agents.base import CannotPlay
 from ...agents.checkpoint import checkpoint_for, read_checkpoint, rules_wanted
 from ...agents.network import policy_net
 from ...agents.registry import make_agent
-from ...agents.shipped import champion_for
+from ...agents.shipped import CHAMPION, champion_for
 from ...agents.worth import read_worth
 from ...engine.arrays import Array
 from .advice import Adviser
@@ -54,9 +55,11 @@ class Cast:
         torch.set_num_threads(1)
         self.course, self._worth = course, worth
         self.rules = rules_wanted(course.rules)
-        self.checkpoint = checkpoint_for(
-            read_checkpoint(course.policy or champion_for(self.rules)), self.rules
-        )
+        path = champion_for(self.rules) if course.policy == CHAMPION else course.policy
+        try:
+            self.checkpoint = checkpoint_for(read_checkpoint(path), self.rules)
+        except CannotPlay as error:
+            raise CannotPlay(f"policy: {error}: give one that does, or policy=champion") from None
         self.policy = policy_net(self.checkpoint)
         late = make_agent(course.late, self.rules) if course.late else None
         self._late = late, min(course.late_tricks, self.rules.foreplay_tricks)
