@@ -35,21 +35,21 @@ class Budget:
         return f"{self.samples}" if self.samples else f"{self.seconds * 1000:g}ms"
 
 
-_MOST_SAMPLES = 10_000_000
+MOST_SAMPLES = 10_000_000
 _UNITS = {"ms": 0.001, "s": 1.0}
 
 
 def budget(text: object, agent: str) -> Budget:
     """A budget from its text: `64` samples, `5ms` or `1s` of time."""
     written = str(text).strip().lower()
-    if written.isdecimal() and 1 <= int(written) <= _MOST_SAMPLES:
+    if written.isdecimal() and 1 <= int(written) <= MOST_SAMPLES:
         return Budget(samples=int(written))
     for unit, seconds in _UNITS.items():
         number = written.removesuffix(unit)
         if number != written and _is_positive(number):
             return Budget(seconds=float(number) * seconds)
     raise ValueError(
-        f"{agent} takes how much to search, as in {agent}:64 (1 to {_MOST_SAMPLES} samples) or "
+        f"{agent} takes how much to search, as in {agent}:64 (1 to {MOST_SAMPLES} samples) or "
         f"{agent}:5ms (a time a move), not {text!r}"
     )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..engine.rules import Rules
 from .base import CannotPlay
-from .checkpoint import names_of, read_card, rules_of
+from .checkpoint import find_checkpoint, names_of, read_card, rules_of
 
 CHAMPION, FIRST = "champion", "champion-1"
 
@@ -42,3 +42,8 @@ def champion_for(rules: Rules) -> Path:
             return path
     names = names_of(rules_of_champion())
     raise CannotPlay(f"{CHAMPION} plays {names}, and not {rules.name}")
+
+
+def network_for(rules: Rules, name: str | Path) -> Path:
+    """The network that a path or a name says; `champion` is the one that plays these rules."""
+    return champion_for(rules) if str(name) == CHAMPION else find_checkpoint(name)

@@ -56,7 +56,7 @@ from .layers import NO_LAYERS, Layers, Rows, new_rows, pass_rows
 from .network import NetworkAgent, PolicyNet, look, ones_of, policy_net
 from .replies import PRIOR, Desk, ask, new_desk
 from .searching import SearchAgent, to_search
-from .shipped import BELIEFS, WORTH, champion_for
+from .shipped import BELIEFS, CHAMPION, WORTH, champion_for, network_for
 from .worth import (
     MOST_PLACES,
     check_judged,
@@ -675,7 +675,7 @@ class ThinkerAgent(SearchAgent):
         check_playable(self.rules)
         told = self._told(
             words,
-            {"policy": "", "worth": str(WORTH), "beliefs": "", "last": "all", "ahead": "0"},
+            {"policy": CHAMPION, "worth": str(WORTH), "beliefs": "", "last": "all", "ahead": "0"},
             "last=TRICKS and ahead=TRICKS, and networks by name, as in policy=PATH, worth=PATH, "
             f"beliefs=PATH, and beliefs={VOIDS}",
         )
@@ -685,7 +685,7 @@ class ThinkerAgent(SearchAgent):
         ahead = _tricks(
             "ahead", told["ahead"], 0, self.rules, "are played on in imagination, the next ones"
         )
-        policy = Path(told["policy"] or champion_for(self.rules))
+        policy = network_for(self.rules, told["policy"])
         # With two tricks left for the stock all leaves are exact.
         worth = Path(told["worth"]) if self._last > 2 else None
         usual = str(BELIEFS) if judges(BELIEFS, self.rules) else VOIDS

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..agents.card import Card, NetworkCard, Origin
 from ..agents.checkpoint import policy_alone, read_checkpoint
-from ..agents.shipped import CHAMPION, champion_for
+from ..agents.shipped import network_for
 from ..engine.arrays import Array
 from ..engine.rule_features import rule_features
 from ..engine.rules import Rules
@@ -39,8 +39,7 @@ class Beginning:
 def beginning_of(settings: Settings, network: NetworkCard) -> Beginning:
     """The weights that `init` names, checked against a training's settings and its network."""
     try:
-        path = champion_for(settings.options.rules) if settings.init == CHAMPION else settings.init
-        found = read_checkpoint(path)
+        found = read_checkpoint(network_for(settings.options.rules, settings.init))
     except ValueError as error:
         raise SettingsError(f"init: {error}") from None
     different = [*_layouts_apart(settings, found.card), *_networks_apart(network, found.card)]

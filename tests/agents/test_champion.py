@@ -25,6 +25,7 @@ from german_whist.agents.shipped import (
     FIRST_WEIGHTS,
     WORTH,
     champion_for,
+    network_for,
     rules_of_champion,
 )
 from german_whist.engine.rules import Rules, load_rules, named_rules
@@ -119,6 +120,10 @@ def test_the_classic_game_has_a_network_of_its_own_by_whatever_name() -> None:
     assert champion_for(load_rules("classic")) == CLASSIC_WEIGHTS
     assert champion_for(load_rules({"name": "mine"})) == CLASSIC_WEIGHTS
     assert champion_for(load_rules("draft")) == FAMILY_WEIGHTS
+    for name, found in (("classic", CLASSIC_WEIGHTS), ("draft", FAMILY_WEIGHTS)):
+        assert network_for(load_rules(name), "champion") == found
+    assert network_for(load_rules("draft"), "champion-1") == FIRST_WEIGHTS
+    assert make_agent("thinker:2,last=1,policy=champion", "all-tricks").name
     assert rules_of_champion()[0].name == "classic"
     assert len(rules_of_champion()) > 14
     assert {*rules_of_champion()} <= {*named_rules().values()}

@@ -50,7 +50,7 @@ def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path:
     assert told["named"][0].endswith("/champion-family")
     # Trials side by side are chosen, ended and won as they are here.
     assert told["swept"][0] == told["swept"][1]
-    # A course's hands are the same, whoever died meanwhile.
+    # A course's hands are the same.
     assert told["course"][0] == told["course"][1]
     assert len(told["course"][0]) == 3
 

@@ -19,6 +19,7 @@ from german_whist.agents.base import CannotPlay  # noqa: E402
 from german_whist.agents.beliefs import read_beliefs, write_known  # noqa: E402
 from german_whist.agents.card import Card, NetworkCard  # noqa: E402
 from german_whist.agents.checkpoint import (  # noqa: E402
+    find_checkpoint,
     read_checkpoint,
     read_judge_card,
     write_checkpoint,
@@ -43,8 +44,14 @@ from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import View, write_views  # noqa: E402
 from german_whist.training.arena.remote import pool_of  # noqa: E402
 from german_whist.training.arena.workers import InOrder, WorkersLost, played_here  # noqa: E402
+from german_whist.training.run import settings_of  # noqa: E402
 from german_whist.training.settings import SettingsError  # noqa: E402
-from german_whist.training.thinking.advice import Adviser, PolicyStudy  # noqa: E402
+from german_whist.training.thinking.advice import (  # noqa: E402
+    PolicyStudy,
+    Searching,
+    Trying,
+    with_advice,
+)
 from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
 from german_whist.training.thinking.course import Course, command_of, load_course  # noqa: E402
 from german_whist.training.thinking.fitting import Fit, Plan, write_network  # noqa: E402
@@ -96,25 +103,6 @@ def test_hands_are_legal_and_end_as_the_solver_says() -> None:
         record = game.record[0]
         won = value([int(each) for each in record["hand"]], int(record["trump"]), game.turn or 0)
         assert hand["tricks"] == (won if game.turn == 0 else 13 - won)
-
-
-def test_the_last_tricks_are_played_by_whom_they_are_left_to() -> None:
-    policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
-    alone = Players(CLASSIC, policy, 16).play(5, 0, 0.0)
-    thinker = make_agent("thinker:8")
-    hands = Players(CLASSIC, policy, 16, thinker.act, 2).play(5, 0, 0.0)
-    np.testing.assert_array_equal(hands["plays"][:, :22], alone["plays"][:, :22])
-    assert (hands["plays"][:, 22:] != alone["plays"][:, 22:]).any()
-    exact = 0
-    for k, hand in enumerate(hands):
-        game = Game("classic", seed=5, number=k)
-        for card in hand["plays"][:24]:
-            game.play(int(card))
-        # At the last trick every world is tried, so the choice is the same in any stream.
-        player = Player(thinker, seed=k)
-        assert player.choose(game.view(game.turn or 0)) == hand["plays"][24]
-        exact += hand["plays"][24] != alone["plays"][k][24]
-    assert exact
 
 
 def test_hands_that_are_there_are_not_played_again(tmp_path: Path) -> None:
@@ -297,7 +285,7 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
 def test_advice_is_what_each_card_comes_to_in_the_deal_as_it_is() -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
-    advised = Adviser(CLASSIC, policy, worth, 24).advise(3, 0, 0.1)
+    advised = with_advice(Trying(CLASSIC, policy, worth, 24), 3, 0, 0.1)
     plain = Players(CLASSIC, policy, 24).play(3, 0, 0.1)
     np.testing.assert_array_equal(advised["hand"], plain)
     told = 0
@@ -330,16 +318,13 @@ def likely_cards(view: View) -> np.ndarray:
 
 
 def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
-    policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
-    worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
     thinker = make_agent("thinker:8")
-    alone = Adviser(CLASSIC, policy, worth, 12).advise(3, 0, 0.0)
-    adviser = Adviser(CLASSIC, policy, worth, 12, thinker, 2)
-    advised = adviser.advise(3, 0, 0.0)
-    np.testing.assert_array_equal(advised["worths"], adviser.advise(3, 0, 0.0)["worths"])
-    np.testing.assert_array_equal(advised["worths"][:, :22], alone["worths"][:, :22])
-    hands = Players(CLASSIC, policy, 12, thinker.act, 2).play(3, 0, 0.0)
-    np.testing.assert_array_equal(advised["hand"], hands)
+    assert isinstance(thinker, SearchAgent)
+    searching = Searching(CLASSIC, thinker, 12)
+    advised = with_advice(searching, 3, 0, 0.0)
+    again = with_advice(searching, 3, 4, 0.0)
+    np.testing.assert_array_equal(advised["worths"][4:], again["worths"][:8])
+    np.testing.assert_array_equal(advised["hand"][4:], again["hand"][:8])
     told = ruled_out = 0
     for k, each in enumerate(advised):
         game = Game("classic", seed=3, number=k)
@@ -350,11 +335,13 @@ def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
             if found is None:
                 assert not len(tried)
             elif at >= 24:
-                # At the last trick every world is tried: the means are the same in any stream.
+                # At the last trick every world is tried: the same in any stream.
+                player = Player(thinker, seed=k)
+                assert player.choose(view) == card
                 assert worths[tried] == pytest.approx(found.means[tried], abs=1e-6)
                 assert len(tried) == len(view.legal())
                 told += len(tried)
-            elif at >= 22:
+            else:
                 # All that the policy does not rule out met all worlds, the bad ones too.
                 likely = likely_cards(view)
                 if len(likely) > 1:
@@ -368,7 +355,7 @@ def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
 def test_a_policy_that_takes_advice_gains_by_it(tmp_path: Path) -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     worth = read_worth(CLASSIC_WEIGHTS.parent / "worth", CLASSIC)
-    advised = Adviser(CLASSIC, policy, worth, 256).advise(9, 0, 0.1)
+    advised = with_advice(Trying(CLASSIC, policy, worth, 256), 9, 0, 0.1)
     np.save(tmp_path / "0.npy", advised)
     about = PolicyStudy(CLASSIC, policy, 0.01)
     checkpoint = read_checkpoint(CLASSIC_WEIGHTS)
@@ -414,7 +401,7 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
 
 
 def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Path) -> None:
-    words = ["advised=8", "late=thinker:2"]
+    words = ["advised=8", "search=2"]
     lines: list[str] = []
     study(tmp_path / "round", load_course("round", words), lines.append)
     assert not (tmp_path / "round" / "hands").exists()
@@ -428,6 +415,79 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
     told = len(lines)
     study(tmp_path / "round", load_course("round", words), lines.append)
     assert len(lines) == told
+
+
+TRAINING = "{trainer: ppo, decisions: 4000, games: 64, layers: [8], seed: 5, yardsticks: []}"
+
+
+@pytest.mark.usefixtures("forked_workers")
+def test_a_course_can_begin_with_a_training(tmp_path: Path) -> None:
+    (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
+    words = [f"train={tmp_path / 'first.yaml'}", "hands=64", "advised=8", "search=2"]
+    words += ["worth_layers=[8]", "belief_layers=[8]", "seed=7"]
+    course, folder = load_course("quick", words), tmp_path / "mine"
+    lines: list[str] = []
+    study(folder, course, lines.append, workers=2)
+    parts = [*dict.fromkeys(line.partition(":")[0] for line in lines)]
+    assert parts == ["train", "hands", "worth", "beliefs", "advised", "policy"]
+    trained = find_checkpoint(folder / "trained")
+    assert lines[0] == f"train: {trained}"
+    assert settings_of(folder / "trained").seed == 7
+    card = read_checkpoint(folder / "policy").card
+    assert card.init is not None
+    assert card.init.sha256 == read_checkpoint(trained).card.weights.sha256  # type: ignore[union-attr]
+    program, verb, *typed = shlex.split(card.commands[0])
+    assert (program, verb) == ("german-whist", "study")
+    assert load_course(typed[0], typed[1:]) == course
+    # The search was this course's: its own networks find the same again.
+    judges = [str(folder / name) for name in ("worth", "beliefs")]
+    hands = np.load(next((folder / "advised").glob("*.npy")))
+    words = [f"{kind}={path}" for kind, path in zip(("worth", "beliefs"), judges, strict=True)]
+    thinker = make_agent(f"thinker:2,policy={trained}," + ",".join(words))
+    assert isinstance(thinker, SearchAgent)
+    again = with_advice(Searching(CLASSIC, thinker, 8), 7 + 1_000_000_007, 0, course.astray)
+    for field in ("hand", "worths"):
+        np.testing.assert_array_equal(again[field], hands[field])
+    told = len(lines)
+    # What was begun is not compared with a file that may be gone.
+    (tmp_path / "first.yaml").unlink()
+    study(folder, course, lines.append)
+    assert len(lines) == told
+
+
+def test_paths_may_have_commas() -> None:
+    course = load_course("quick", ["train=a,b/first.yaml", "worth=c,d"])
+    assert (course.train, course.worth) == ("a,b/first.yaml", "c,d")
+    _, _, *typed = shlex.split(command_of(course))
+    assert load_course(typed[0], typed[1:]) == course
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "says"),
+    [
+        (TRAINING, ["policy=champion-1"], "with a training or with a policy that there is"),
+        (TRAINING, ["rules=margin"], "a training for other rules than margin"),
+        ("{trainer: ppo, network: attention}", [], "name one with network=mlp"),
+        (TRAINING, ["search=20_000_000"], "search is 20000000: give 10000000 at most"),
+        (
+            TRAINING.replace("}", ", rules: margin}"),
+            ["rules=margin", "hands=0"],
+            "does not judge margin: name another by worth=PATH",
+        ),
+        ("", ["rules=race-7"], "a network of worth does not judge race-7"),
+        ("", ["rules=all-tricks", "search=2"], "a network of worth does not judge all-tricks"),
+    ],
+)
+def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
+    tmp_path: Path, text: str, words: list[str], says: str
+) -> None:
+    (tmp_path / "first.yaml").write_text(text, encoding="utf-8")
+    lines: list[str] = []
+    first = [f"train={tmp_path / 'first.yaml'}"] if text else []
+    with pytest.raises(ValueError, match=says):
+        study(tmp_path / "mine", load_course("quick", [*first, *words]), lines.append)
+    assert not lines
+    assert not (tmp_path / "mine").exists()
 
 
 def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(
@@ -444,13 +504,6 @@ def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(
     assert not (tmp_path / "round").exists()
 
 
-def test_a_player_of_the_last_tricks_is_named_with_its_networks() -> None:
-    course = load_course("round", [f"late=thinker:2,policy={CLASSIC_WEIGHTS},last=1"])
-    assert course.late == f"thinker:2,policy={CLASSIC_WEIGHTS},last=1"
-    _, _, *typed = shlex.split(command_of(course))
-    assert load_course(typed[0], typed[1:]) == course
-
-
 def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path) -> None:
     """Who plays other rules is named in the refusal."""
     assert Cast(load_course("quick", ["rules=margin"])).checkpoint.path == FAMILY_WEIGHTS
@@ -460,11 +513,6 @@ def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path)
     with pytest.raises(CannotPlay, match=r"policy: .* plays classic, and not margin: .*=champion"):
         study(tmp_path / "mine", load_course("classic", ["rules=margin"]), lines.append)
     assert not lines
-
-
-def test_a_search_that_is_to_play_no_trick_is_refused() -> None:
-    with pytest.raises(SettingsError, match="late_tricks is 0"):
-        load_course("round", ["late_tricks=0"])
 
 
 @pytest.mark.parametrize(("last", "worlds"), [("", 48), (",last=2", 8)])
@@ -495,14 +543,17 @@ def test_a_search_tells_of_all_that_it_tries_in_all_worlds(last: str, worlds: in
 
 @pytest.mark.usefixtures("forked_workers")
 def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
-    course = load_course("quick", ["late=thinker:4", "late_tricks=1"])
-    files = [HandsFile("hands", number, 16, 1) for number in range(2)]
-    here = dict(played_here(Cast(course), InOrder(files)))
-    with pool_of(partial(cast_of, course), named(course, ""), 1, "local") as pool:
+    course = load_course("round", ["search=2", "policy=champion"])
+    files = [HandsFile("advised", number, 16, 1) for number in range(2)]
+    judges = [str(CLASSIC_WEIGHTS.parent / name) for name in ("worth", "beliefs")]
+    here = dict(played_here(Cast(course, *judges), InOrder(files)))
+    with pool_of(partial(cast_of, course), named(course, *judges), 1, "local") as pool:
         for file, hands in pool.played(InOrder(files)):
-            np.testing.assert_array_equal(hands, here.pop(file))
+            found = here.pop(file)
+            for field in ("hand", "worths"):
+                np.testing.assert_array_equal(hands[field], found[field])
     assert not here
-    assert str(files[1]) == "file 2 of hands"
+    assert str(files[1]) == "file 2 of advised"
 
 
 def test_when_all_who_play_die_it_is_told_how_to_go_on(
@@ -525,17 +576,17 @@ def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
     about, plan = WorthStudy(CLASSIC, 0.8), Plan((8,), 1.0, 8)
     fit = Fit(about, plan, [tmp_path / "0.npy"])
     path = write_network(tmp_path / "worth", fit, CLASSIC, Course())
-    start = judge_layers(str(path), about, plan)
+    start = judge_layers(str(path), about, plan, CLASSIC)
     assert start is not None
     assert about.errors(start, hands) == pytest.approx(about.errors(fit.average, hands), abs=0.01)
     assert about.errors(start, hands) != pytest.approx(
         about.errors(Fit(about, Plan((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
     )
-    assert judge_layers("", about, plan) is None
+    assert judge_layers("", about, plan, CLASSIC) is None
     with pytest.raises(SettingsError, match=r"layers \(8,\), and what is to be fitted .* \(9,\)"):
-        judge_layers(str(path), about, Plan((9,)))
+        judge_layers(str(path), about, Plan((9,)), CLASSIC)
     with pytest.raises(SettingsError, match=r"network of worth .* one of beliefs"):
-        judge_layers(str(path), BeliefStudy(CLASSIC), plan)
+        judge_layers(str(path), BeliefStudy(CLASSIC), plan, CLASSIC)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 At each decision of a hand every legal card is tried in the deal as it is: the other replies by
 the policy, and what follows is judged by a network of worth, or exactly where the ending is
 near. A single deal tells little, but a policy that learns from many is told what a card is
-worth on average over all that it can not see. Where a search plays, its estimates are the
-advice: means over many worlds, which scatter less.
+worth on average over all that it can not see. Where a search plays the hands, its estimates are
+the advice: means over many worlds, which scatter less.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...agents.base import Agent
 from ...agents.endings import ending_worth
 from ...agents.layers import Layers
 from ...agents.network import PolicyNet
@@ -31,8 +30,20 @@ from ...engine.endgame.layout import MOST_CARDS
 from ...engine.layout import real_action
 from ...engine.play import legal, play, row, set_up, stock_left
 from ...engine.rules import Rules
-from ...engine.state import FOLLOW, GAME
-from .hands import ADVISED, BF16_ONE, BatchLayers, Players, likeliest, sees
+from ...engine.state import FOLLOW, GAME, VIEW
+from ...engine.streams import keyed
+from ...engine.view import write_views
+from .hands import (
+    ADVISED,
+    BF16_ONE,
+    MOST_PLAYS,
+    BatchLayers,
+    Lockstep,
+    Players,
+    Seen,
+    likeliest,
+    sees,
+)
 
 _LEAST = np.float32(-6.5)
 """A card is tried unless its logit lies so far below the best one's."""
@@ -134,77 +145,88 @@ def judge_exactly(
     return count
 
 
-class Adviser:
-    """Plays hands of a policy, and says at each decision what every card comes to."""
+@jit
+def apart(streams: np.ndarray, number: int, out: np.ndarray) -> None:
+    """Streams of their own for one of the decisions."""
+    for index in range(len(streams)):
+        out[index] = keyed(streams[index], np.uint64(number))
 
-    def __init__(
-        self, rules: Rules, policy: PolicyNet, worth: Layers, count: int,
-        late: Agent | None = None, tricks: int = 0,
-    ) -> None:  # fmt: skip
-        """The last `tricks` for the stock are played by the agent `late`, if there is one."""
-        self._search = late if isinstance(late, SearchAgent) and late.budget.samples else None
-        self._overheard: list[Array] = []
-        acts = late and late.act if self._search is None else self._overhear
-        self.players = Players(rules, policy, count, acts, tricks)
+
+class Trying(Players):
+    """Two seats of one policy; every card is tried in the deal as it is."""
+
+    def __init__(self, rules: Rules, policy: PolicyNet, worth: Layers, count: int) -> None:
+        super().__init__(rules, policy, count)
+        self.worths = np.zeros((count, MOST_PLAYS, MOST_CARDS), np.float32)
         self.worth = BatchLayers(worth)
         self.pays = torch.from_numpy(pays_of(rules))
         self.most = float(rules.most_pay)
         rows = count * MOST_CARDS
-        net = self.players.net
         self.leaves = np.zeros(rows, GAME)
         self.owners, self.columns = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-        self.asked, self.placed = np.zeros(rows, np.int64), np.zeros(rows, np.uint64)
-        self.shown = np.zeros((rows, net.sizes[-1]), np.int64)
-        self.orders = np.zeros((rows, 4), np.uint8)
-        self.seen = np.zeros((rows, len(net.inputs)), np.int16)
+        self.asked = np.zeros(rows, np.int64)
+        self.replying = Seen(policy, rows)
         self.positions = np.zeros((rows, INPUTS), np.int16)
         self.trials = np.zeros(2, GAME)
         self.places = np.zeros(MOST_PLACES, np.int16)
 
-    def advise(self, seed: int, first: int, astray: float) -> Array:
-        """Hands of a seed from number `first` on, with advice."""
-        players = self.players
-        advised = np.zeros(len(players.games), ADVISED)
-        advised["worths"] = np.nan
+    def choose(self, at: int) -> Array:
+        """The policy's likeliest cards."""
+        cards = super().choose(at)
+        worths = self._tried()
+        count = len(worths)
+        self.worths[self.owners[:count], at, self.columns[:count]] = worths
+        return cards
 
-        def look_on(at: int, logits: Array) -> None:
-            worths = self._worths(players.games, logits)
-            count = len(worths)
-            advised["worths"][self.owners[:count], at, self.columns[:count]] = worths
-
-        self._overheard.clear()
-        advised["hand"] = players.play(seed, first, astray, look_on)
-        for at, worths in enumerate(self._overheard, players.from_play):
-            found = np.isfinite(worths).any(axis=1)
-            advised["worths"][found, at] = worths[found]
-        return advised
-
-    def _overhear(self, views: Array, rng: Array) -> Array:
-        assert self._search is not None
-        actions, worths = self._search.advise(views, rng)
-        self._overheard.append(worths)
-        return actions
-
-    def _worths(self, games: Array, logits: Array) -> Array:
-        players, rules = self.players, self.players.rules
-        seen = players.placed, players.shown, players.orders
-        count = spread(rules, games, logits, *seen, self.leaves, self.owners, self.columns)
-        leaves = self.leaves[:count]
-        net = players.net
-        room = self.placed, self.shown, self.orders
-        asked = show_replies(rules, leaves, net, players.desk, self.seen, self.asked, *room)
+    def _tried(self) -> Array:
+        seen = self.seen
+        room = seen.placed, seen.shown, seen.orders
+        count = spread(
+            self.rules, self.games, self.logits, *room, self.leaves, self.owners, self.columns
+        )
+        leaves, replying = self.leaves[:count], self.replying
+        room = replying.placed, replying.shown, replying.orders
+        asked = show_replies(
+            self.rules, leaves, self.net, self.desk, replying.ones, self.asked, *room
+        )
         if asked:
-            replies = players.policy.answers(self.seen[:asked]).numpy()
-            reply_all(rules, leaves, self.asked, replies, *room)
+            replies = self.policy.answers(replying.ones[:asked]).numpy()
+            reply_all(self.rules, leaves, self.asked, replies, *room)
         worths = np.zeros(count)
         asked = judge_exactly(
-            rules, players.known, players.scratch, games, self.owners, leaves, self.trials,
+            self.rules, self.known, self.scratch, self.games, self.owners, leaves, self.trials,
             self.most, worths, self.asked, self.positions, self.places,
         )  # fmt: skip
         if asked:
             judged = self.worth.answers(self.positions[:asked]).softmax(-1) @ self.pays
             worths[self.asked[:asked]] *= judged.numpy()
         return worths
+
+
+class Searching(Lockstep):
+    """Two seats of one search, which tells what it found every card to be worth."""
+
+    def __init__(self, rules: Rules, search: SearchAgent, count: int) -> None:
+        super().__init__(rules, count)
+        self.worths = np.zeros((count, MOST_PLAYS, MOST_CARDS), np.float32)
+        self._search = search
+        self._views, self._chances = np.zeros(count, VIEW), np.zeros(count, np.uint64)
+
+    def choose(self, at: int) -> Array:
+        """The search's cards."""
+        write_views(self.rules, self.games, self.games["turn"].astype(np.uint8), self._views)
+        apart(self.streams, at, self._chances)
+        cards, self.worths[:, at] = self._search.advise(self._views, self._chances)
+        return cards
+
+
+def with_advice(players: Trying | Searching, seed: int, first: int, astray: float) -> Array:
+    """Hands of a seed from number `first` on, with advice."""
+    advised = np.zeros(len(players.games), ADVISED)
+    players.worths[:] = np.nan
+    advised["hand"] = players.play(seed, first, astray)
+    advised["worths"] = players.worths
+    return advised
 
 
 # -- learning from it

@@ -1,9 +1,9 @@
 """A course of study, from hands to networks: what the thinker knows, made in one folder.
 
-Its parts follow each other: a policy plays hands; networks of worth and of beliefs are fitted
-to them; more hands are played with advice; and a policy learns from that. What is there
-already is left as it is, and a part that was broken off goes on, so the same command makes
-everything, and makes it again.
+Its parts follow each other: a policy, trained first if wanted, plays hands; networks of worth
+and of beliefs are fitted to them; more hands are played with advice; and the policy learns from
+that. What is there already is left as it is, and a part that was broken off goes on, so the same
+command makes everything, and makes it again.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ SETTINGS = "settings.yaml"
 COURSES = Shelf("study", "a course of study")
 """The courses that come with the package."""
 
+_PATHS = ("train", "policy", "worth", "beliefs")
+
 _Epochs = Annotated[AboveNothing, says("How often each hand is learnt from.")]
 _Rate = Annotated[AboveNothing, says("The learning rate at the beginning.")]
 _Layers = Annotated[Widths, says("The widths of the network's hidden layers.")]
@@ -40,6 +42,13 @@ class Course(Checked, frozen=True, kw_only=True):
 
     about: Annotated[str, says("What the course is for, in a line.")] = ""
     rules: Annotated[str, says("A rule set: its name, or a YAML file.")] = "classic"
+    train: Annotated[
+        str,
+        says(
+            "The training that the policy comes from, made first: a preset of `train`, or a YAML "
+            "file; empty for `policy`."
+        ),
+    ] = ""
     policy: Annotated[
         str,
         says(
@@ -56,14 +65,13 @@ class Course(Checked, frozen=True, kw_only=True):
         ),
     ] = 4_000_000
     astray: Annotated[Share, says("How often a card is played at random.")] = 0.06
-    late: Annotated[
-        str,
+    search: Annotated[
+        Whole,
         says(
-            "Who plays the last tricks for the stock, as `thinker:8`; empty for the policy. What a "
-            "search of so many worlds finds there is the advice."
+            "In how many worlds a `thinker` of these networks searches, which plays the hands with "
+            "advice; 0 for none: the policy plays, and cards are tried in the deal as it is."
         ),
-    ] = ""
-    late_tricks: Annotated[Count, says("How many tricks those are.")] = 4
+    ] = 0
     worth: Annotated[str, says("A network of worth to go on from; empty for a new one.")] = ""
     beliefs: Annotated[str, says("A network of beliefs to go on from; empty for a new one.")] = ""
     worth_layers: _Layers = (256, 64)
@@ -82,6 +90,15 @@ class Course(Checked, frozen=True, kw_only=True):
         AboveNothing, says("What a unit of relative entropy to the old policy costs, in pay.")
     ] = 0.01
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.train and self.policy != CHAMPION:
+            raise SettingsError(
+                f"train is {self.train!r}, and policy {self.policy!r}: a course begins with a "
+                f"training or with a policy that there is; give policy={CHAMPION} for the "
+                "training, or train=\"''\" for none"
+            )
+
 
 def load_course(wanted: str, words: Iterable[str] = ()) -> Course:
     """A course from a preset or a file, with `key=value` words over it."""
@@ -96,10 +113,11 @@ def command_of(course: Course) -> str:
 
 
 def _course_from(values: Mapping[str, Any], source: str) -> Course:
-    late = values.get("late")
-    if isinstance(late, list):
-        # Words of the command line are split at commas, which are part of a player's name.
-        values = {**values, "late": ",".join(map(str, late))}
+    # Words of the command line are split at commas, which may be part of a path.
+    values = {
+        name: ",".join(map(str, each)) if name in _PATHS and isinstance(each, list) else each
+        for name, each in values.items()
+    }
     return made(Course, values, source, "a setting of a study")
 
 

@@ -1,15 +1,14 @@
 """Hands of self-play, kept so that any network can be fitted to them later.
 
-A policy plays both seats, many hands in lockstep, and if wanted a search their last tricks for
-the stock; now and then a card is played at random, so that positions come up which neither
-would have sought. What is kept is the deal, the cards
-of the foreplay, in which tricks chance had its way, and how the ending comes out with best
-play by both.
+One player has both seats, many hands in lockstep; now and then a card is played at random, so
+that positions come up which it would not have sought. What is kept is the deal, the cards of the
+foreplay, in which tricks chance had its way, and how the ending comes out with best play by both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -31,12 +30,10 @@ from ...engine.files import written_whole
 from ...engine.layout import real_action
 from ...engine.play import Record, deal_numbered, legal, play, row
 from ...engine.rules import Rules
-from ...engine.state import GAME, VIEW
+from ...engine.state import GAME
 from ...engine.streams import below, fraction, keyed
-from ...engine.view import write_position, write_views
+from ...engine.view import write_position
 
-Acts = Callable[[Array, Array], Array]
-"""A player's actions for views, from streams of chance."""
 MOST_PLAYS = 26
 BF16_ONE = np.int16(0x3F80)
 """The bits of one in bfloat16, which NumPy does not have."""
@@ -158,13 +155,6 @@ def play_all(
 
 
 @jit
-def apart(streams: np.ndarray, number: int, out: np.ndarray) -> None:
-    """Streams of their own for one of the decisions."""
-    for index in range(len(streams)):
-        out[index] = keyed(streams[index], np.uint64(number))
-
-
-@jit
 def end_all(known: Tables, scratch: Scratch, games: np.ndarray, hands: np.ndarray) -> None:
     """How every ending comes out."""
     for index in range(len(games)):
@@ -177,61 +167,58 @@ def end_all(known: Tables, scratch: Scratch, games: np.ndarray, hands: np.ndarra
             hands[index].tricks = popcount(mine) - solve(known, scratch, theirs, mine, trump)
 
 
-class Players:
-    """Two seats of one policy, playing many hands in lockstep."""
+class Lockstep(ABC):
+    """Many hands, played in lockstep."""
 
-    def __init__(
-        self,
-        rules: Rules,
-        policy: PolicyNet,
-        count: int,
-        late: Acts | None = None,
-        tricks: int = 0,
-    ) -> None:
-        """The last `tricks` for the stock are played by `late`, if it is given."""
-        self.rules = rules.record()
-        self.late, self.from_play = late, rules.stock_cards - 2 * tricks
-        self.views = np.zeros(count if late else 0, VIEW)
-        self.thoughts, self.cards = np.zeros(count, np.uint64), np.zeros(count, np.int64)
-        self.net = net = policy
-        self.policy = BatchLayers(Layers(net.sizes, net.weights))
-        self.desk = new_desk(net)
-        self.known, self.scratch = tables(), new_scratch()
-        self.games = np.zeros(count, GAME)
+    def __init__(self, rules: Rules, count: int) -> None:
+        self.rules, self.games = rules.record(), np.zeros(count, GAME)
         self.streams = np.zeros(count, np.uint64)
-        self.seen = np.zeros((count, len(net.inputs)), np.int16)
+        self.known, self.scratch = tables(), new_scratch()
+
+    def play(self, seed: int, first: int, astray: float) -> Array:
+        """The hands `first` and on of a seed."""
+        hands = np.zeros(len(self.games), HAND)
+        deal_all(self.rules, np.uint64(seed), first, self.games, hands, self.streams)
+        for at in range(int(self.rules["stock"][0])):
+            play_all(self.rules, self.games, hands, at, self.choose(at), astray, self.streams)
+        end_all(self.known, self.scratch, self.games, hands)
+        return hands
+
+    @abstractmethod
+    def choose(self, at: int) -> Array:
+        """The next card of each hand, of which `at` have been played."""
+
+
+class Seen:
+    """Room for what a policy sees of games, and for which actions stand where in its answer."""
+
+    def __init__(self, net: PolicyNet, count: int) -> None:
+        self.ones = np.zeros((count, len(net.inputs)), np.int16)
         self.placed = np.zeros(count, np.uint64)
         self.shown = np.zeros((count, net.sizes[-1]), np.int64)
         self.orders = np.zeros((count, 4), np.uint8)
 
-    def play(
-        self, seed: int, first: int, astray: float,
-        before: Callable[[int, Array], object] | None = None,
-    ) -> Array:  # fmt: skip
-        """The hands `first` and on of a seed.
 
-        `before` is called before each of their cards, with its number and the policy's logits.
-        """
-        hands = np.zeros(len(self.games), HAND)
-        rules, games = self.rules, self.games
-        deal_all(rules, np.uint64(seed), first, games, hands, self.streams)
-        for at in range(int(rules["stock"][0])):
-            room = self.placed, self.shown, self.orders
-            show_all(rules, games, self.net, self.desk, self.seen, *room)
-            logits = self.policy.answers(self.seen).numpy()
-            if before is not None:
-                before(at, logits)
-            likeliest(logits, *room, self.cards)
-            if self.late is not None and at >= self.from_play:
-                self.cards[:] = self._late_cards(self.late, at)
-            play_all(rules, games, hands, at, self.cards, astray, self.streams)
-        end_all(self.known, self.scratch, games, hands)
-        return hands
+class Players(Lockstep):
+    """Two seats of one policy."""
 
-    def _late_cards(self, late: Acts, at: int) -> Array:
-        write_views(self.rules, self.games, self.games["turn"].astype(np.uint8), self.views)
-        apart(self.streams, at, self.thoughts)
-        return late(self.views, self.thoughts)
+    def __init__(self, rules: Rules, policy: PolicyNet, count: int) -> None:
+        super().__init__(rules, count)
+        self.net = net = policy
+        self.policy = BatchLayers(Layers(net.sizes, net.weights))
+        self.desk = new_desk(net)
+        self.cards = np.zeros(count, np.int64)
+        self.seen = Seen(net, count)
+        self.logits = np.zeros((count, net.sizes[-1]), np.float32)
+
+    def choose(self, at: int) -> Array:
+        """The policy's likeliest cards."""
+        seen = self.seen
+        room = seen.placed, seen.shown, seen.orders
+        show_all(self.rules, self.games, self.net, self.desk, seen.ones, *room)
+        self.logits = self.policy.answers(seen.ones).numpy()
+        likeliest(self.logits, *room, self.cards)
+        return self.cards
 
 
 class FilesLeft:

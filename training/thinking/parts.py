@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
@@ -22,11 +22,18 @@ from ...agents.checkpoint import (
     rules_wanted,
     write_checkpoint,
 )
+from ...agents.judges import judges
+from ...agents.searching import MOST_SAMPLES
 from ...agents.shipped import BELIEFS, WORTH
+from ...agents.worth import check_judged
 from ...engine.arrays import Array
+from ...engine.rules import Rules
 from ..arena.remote import LOCAL, checked_place, pool_of
 from ..arena.workers import InOrder, WorkersLost, played_here
-from ..settings import SettingsError
+from ..presets import load_settings
+from ..run import SETTINGS, settings_of
+from ..session import train_or_go_on
+from ..settings import Settings, SettingsError
 from ..stopping import Stopped
 from .advice import PolicyStudy
 from .beliefs import BeliefStudy
@@ -39,6 +46,9 @@ from .worth import WorthStudy
 # Games in lockstep, and how many such rounds make a file.
 _PLAYED, _ADVISED, _ROUNDS = 4096, 1024, 16
 _CHECKED = 4096
+TRAINED = "trained"
+"""The folder of the run that a course begins with."""
+PLAIN = "mlp"
 
 
 def study(
@@ -49,10 +59,11 @@ def study(
 
     Hands are played by so many `workers`: processes here, or `on` a cluster of Ray.
     """
-    rules_wanted(course.rules)
     check_workers(workers)
     parts = Parts(folder, course, tell, workers, checked_place(on))
+    parts.check()
     keep_settings(folder, course)
+    parts.train()
     if course.hands:
         parts.play_hands()
     else:
@@ -72,25 +83,55 @@ class Parts:
     ) -> None:  # fmt: skip
         self.folder, self.course, self.tell = folder, course, tell
         self.workers, self.on = workers, on
+        self.rules = rules_wanted(course.rules)
+        self._training = first_training(folder, course, self.rules) if course.train else None
+        trained = {"train": "", "policy": str(folder / TRAINED)} if course.train else {}
+        self._played_by = msgspec.structs.replace(course, **trained)
         self._hands: Kind = "hands" if course.hands else "advised"
-        self._judge = str(folder / "worth") if course.hands else self._before(course.worth, WORTH)
-        self.cast = Cast(course, self._judge)
-        self.rules, self.checkpoint = self.cast.rules, self.cast.checkpoint
-        # What is wrong with a network to go on from is told before hours of hands.
+        self._judges = [
+            str(folder / name) if course.hands else self._before(given, shipped)
+            for name, given, shipped in (
+                ("worth", course.worth, WORTH),
+                ("beliefs", course.beliefs, BELIEFS),
+            )
+        ]
         worth = WorthStudy(self.rules, course.trace)
         plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
                     seed=course.seed)  # fmt: skip
-        start = judge_layers(self._before(course.worth, WORTH), worth, plan)
+        start = judge_layers(self._before(course.worth, WORTH), worth, plan, self.rules)
         self._worth = worth, plan, start
         beliefs = BeliefStudy(self.rules)
         plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
                     seed=course.seed)  # fmt: skip
-        start = judge_layers(self._before(course.beliefs, BELIEFS), beliefs, plan)
+        start = judge_layers(self._before(course.beliefs, BELIEFS), beliefs, plan, self.rules)
         self._beliefs = beliefs, plan, start
 
     def _before(self, named: str, shipped: Path) -> str:
         """The network to go on from, the package's own where no hands are played for another."""
         return named or ("" if self.course.hands else str(shipped))
+
+    @cached_property
+    def cast(self) -> Cast:
+        """Who plays the hands."""
+        return Cast(self._played_by, *self._judges)
+
+    def check(self) -> None:
+        """Refuse what could not be played, before hours of hands."""
+        check_judged(self.rules)
+        if self.course.search > MOST_SAMPLES:
+            raise SettingsError(f"search is {self.course.search}: give {MOST_SAMPLES} at most")
+        if self._training is None:
+            _ = self.cast
+
+    def train(self) -> None:
+        """The policy that the course begins with, if it is to be trained."""
+        # Once there are hands it has come to its end.
+        if self._training is not None and not (self.folder / self._hands).exists():
+            try:
+                trained = train_or_go_on(self._training, self.folder / TRAINED)
+            except Stopped as stopped:
+                raise Stopped("stopped; the same command goes on", stopped.status) from stopped
+            self.tell(f"train: {trained.checkpoint}")
 
     def play_hands(self) -> None:
         """Hands of self-play, for the networks of worth and of beliefs."""
@@ -121,7 +162,8 @@ class Parts:
         if self.workers == 1 and self.on == LOCAL:
             yield played_here(self.cast, files)
             return
-        make, given = partial(cast_of, self.course), named(self.course, self._judge)
+        course = self._played_by
+        make, given = partial(cast_of, course), named(course, *self._judges)
         try:
             with pool_of(make, given, self.workers, self.on) as pool:
                 yield pool.played(files)
@@ -140,16 +182,17 @@ class Parts:
 
     def fit_policy(self) -> None:
         """A policy that has taken the advice."""
-        course, card = self.course, self.checkpoint.card
+        course, card = self.course, self.cast.checkpoint.card
         plan = Plan(tuple(card.network.layers), course.policy_epochs, 128,
                     course.policy_rate, 0.998, course.seed)  # fmt: skip
         study = PolicyStudy(self.rules, self.cast.policy, course.pull)
-        start = policy_layers(self.checkpoint, study, plan)
+        start = policy_layers(self.cast.checkpoint, study, plan)
         self._fit("policy", study, plan, start, "advised")
 
     def _fit(
         self, name: str, study: Study, plan: Plan, start: nn.Module | None, hands: Kind
     ) -> None:
+        torch.set_num_threads(1)
         files = hands_in(self.folder / hands)
         checked = np.load(files[-1])[:_CHECKED]
         fit = Fit(study, plan, files[:-1] or files, start)
@@ -158,14 +201,32 @@ class Parts:
 
         def write(now: Fit, path: Path) -> None:
             if study.kind == "mlp":
-                write_policy(path, now.average, self.checkpoint, self.course)
+                write_policy(path, now.average, self.cast.checkpoint, self.course)
             else:
                 write_network(path, now, self.rules, self.course)
 
         fit.go(target, lambda line: self.tell(f"{name}: {line}"), checked, write)
 
 
-def judge_layers(source: str, study: Study, plan: Plan) -> nn.Sequential | None:
+def first_training(folder: Path, course: Course, rules: Rules) -> Settings:
+    """The settings of the training that a course begins with, or began with."""
+    if (folder / TRAINED / SETTINGS).exists():
+        return settings_of(folder / TRAINED)
+    settings = load_settings(course.train, [f"seed={course.seed}"])
+    if not any(rules.same_game(each.rules) for each in settings.all_options):
+        raise SettingsError(
+            f"train is {course.train!r}, a training for other rules than {rules.name}, which the "
+            "course is for: name another, or a file with its settings"
+        )
+    if getattr(settings, "network", PLAIN) != PLAIN:
+        raise SettingsError(
+            f"train is {course.train!r}, a training of networks that no course can go on with: "
+            f"name one with network={PLAIN}"
+        )
+    return settings
+
+
+def judge_layers(source: str, study: Study, plan: Plan, rules: Rules) -> nn.Sequential | None:
     """The layers of a network that judges, to learn on; None where there is none to go on from."""
     if not source:
         return None
@@ -176,6 +237,11 @@ def judge_layers(source: str, study: Study, plan: Plan) -> nn.Sequential | None:
         raise SettingsError(
             f"{path}: is a network of {card.judges} with layers {card.layers}, and what is to be "
             f"fitted is one of {study.kind} with layers {plan.layers}"
+        )
+    if not judges(path, rules):
+        raise SettingsError(
+            f"{path}: does not judge {rules.name}: name another by {study.kind}=PATH, or have "
+            "hands played for a new one, as by hands=4_000_000"
         )
     names = [str(k) for k in range(len(plan.layers) + 1)]
     return known_layers(read_weights(path, card.weights), names, study, plan)

@@ -17,11 +17,11 @@ import torch
 from ...agents.base import CannotPlay
 from ...agents.checkpoint import checkpoint_for, read_checkpoint, rules_wanted
 from ...agents.network import policy_net
-from ...agents.registry import make_agent
-from ...agents.shipped import CHAMPION, champion_for
+from ...agents.shipped import network_for
+from ...agents.thinker import ThinkerAgent
 from ...agents.worth import read_worth
 from ...engine.arrays import Array
-from .advice import Adviser
+from .advice import Searching, Trying, with_advice
 from .course import Course
 from .hands import Players
 
@@ -49,20 +49,18 @@ class HandsFile:
 class Cast:
     """Who plays the hands of a course, made once in each process that plays."""
 
-    def __init__(self, course: Course, worth: str = "") -> None:
-        """`worth` is the network that hands with advice are judged by."""
+    def __init__(self, course: Course, worth: str = "", beliefs: str = "") -> None:
+        """`worth` and `beliefs` are what hands with advice are played by."""
         # Matrices this small are slowed down by threads, and workers have a core each.
         torch.set_num_threads(1)
-        self.course, self._worth = course, worth
+        self.course, self._worth, self._beliefs = course, worth, beliefs
         self.rules = rules_wanted(course.rules)
-        path = champion_for(self.rules) if course.policy == CHAMPION else course.policy
         try:
-            self.checkpoint = checkpoint_for(read_checkpoint(path), self.rules)
+            found = read_checkpoint(network_for(self.rules, course.policy))
+            self.checkpoint = checkpoint_for(found, self.rules)
         except CannotPlay as error:
             raise CannotPlay(f"policy: {error}: give one that does, or policy=champion") from None
         self.policy = policy_net(self.checkpoint)
-        late = make_agent(course.late, self.rules) if course.late else None
-        self._late = late, min(course.late_tricks, self.rules.foreplay_tricks)
         self._made: dict[tuple[Kind, int], Callable[[int], Array]] = {}
 
     def play(self, file: HandsFile) -> Array:
@@ -75,23 +73,29 @@ class Cast:
         return np.concatenate([play(first + k * count) for k in range(file.rounds)])
 
     def _plain(self, count: int) -> Callable[[int], Array]:
-        late, tricks = self._late
-        players = Players(self.rules, self.policy, count, late and late.act, tricks)
+        players = Players(self.rules, self.policy, count)
         return lambda first: players.play(self.course.seed, first, self.course.astray)
 
     def _advised(self, count: int) -> Callable[[int], Array]:
-        worth = read_worth(Path(self._worth), self.rules)
-        adviser = Adviser(self.rules, self.policy, worth, count, *self._late)
+        players = self._searching(count) if self.course.search else self._trying(count)
         seed = self.course.seed + _OTHER_SEED
-        return lambda first: adviser.advise(seed, first, self.course.astray)
+        return lambda first: with_advice(players, seed, first, self.course.astray)
+
+    def _trying(self, count: int) -> Trying:
+        worth = read_worth(Path(self._worth), self.rules)
+        return Trying(self.rules, self.policy, worth, count)
+
+    def _searching(self, count: int) -> Searching:
+        words = (f"policy={self.course.policy}", f"worth={self._worth}", f"beliefs={self._beliefs}")
+        return Searching(self.rules, ThinkerAgent(self.rules, self.course.search, *words), count)
 
 
-def named(course: Course, worth: str) -> list[str]:
-    """What paths and modules may stand in, for `cast_of`."""
-    return [course.rules, course.policy, course.late, worth]
+def named(course: Course, worth: str, beliefs: str) -> list[str]:
+    """What paths may stand in, for `cast_of`."""
+    return [course.rules, course.policy, worth, beliefs]
 
 
 def cast_of(course: Course, given: Sequence[str]) -> Cast:
     """Who plays the hands of a course, by the names that `named` told, as they are called here."""
-    rules, policy, late, worth = given
-    return Cast(msgspec.structs.replace(course, rules=rules, policy=policy, late=late), worth)
+    rules, policy, *judges = given
+    return Cast(msgspec.structs.replace(course, rules=rules, policy=policy), *judges)

@@ -28,15 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write and check."""
-    from ..agents.checkpoint import find_checkpoint, is_checkpoint, rules_wanted
-    from ..agents.shipped import CHAMPION, champion_for
+    from ..agents.checkpoint import is_checkpoint, rules_wanted
+    from ..agents.shipped import CHAMPION, network_for
     from ..training.export import export_half, export_onnx
 
     wanted = arguments.checkpoint
-    if wanted == CHAMPION:
-        source = champion_for(rules_wanted(arguments.rules or "classic"))
-    else:
-        source = find_checkpoint(wanted)
+    source = network_for(rules_wanted(arguments.rules or "classic"), wanted)
     of_the_package = wanted == CHAMPION or not is_checkpoint(wanted)
     usual = Path(wanted) if of_the_package else source
     target = arguments.output or usual.with_suffix(".onnx")
