@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -449,7 +450,14 @@ def test_a_course_can_begin_with_a_training(tmp_path: Path) -> None:
     for field in ("hand", "worths"):
         np.testing.assert_array_equal(again[field], hands[field])
     told = len(lines)
-    # What was begun is not compared with a file that may be gone.
+    # Another training than the card tells of is no part of this course.
+    for decisions in ("4001", "4000"):
+        text = TRAINING.replace("4000", decisions)
+        (tmp_path / "first.yaml").write_text(text, encoding="utf-8")
+        other = pytest.raises(SettingsError, match="with decisions 4000, and train=.* says 4001")
+        with other if decisions == "4001" else nullcontext():
+            study(folder, course, lines.append)
+    # The file may be gone by then.
     (tmp_path / "first.yaml").unlink()
     study(folder, course, lines.append)
     assert len(lines) == told
@@ -468,6 +476,7 @@ def test_paths_may_have_commas() -> None:
         (TRAINING, ["policy=champion-1"], "with a training or with a policy that there is"),
         (TRAINING, ["rules=margin"], "a training for other rules than margin"),
         ("{trainer: ppo, network: attention}", [], "name one with network=mlp"),
+        ("{trainer: ppo, decisons: 3}", [], "train: .*'decisons' is not a setting"),
         (TRAINING, ["search=20_000_000"], "search is 20000000: give 10000000 at most"),
         (
             TRAINING.replace("}", ", rules: margin}"),

@@ -30,7 +30,7 @@ from ...engine.arrays import Array
 from ...engine.rules import Rules
 from ..arena.remote import LOCAL, checked_place, pool_of
 from ..arena.workers import InOrder, WorkersLost, played_here
-from ..presets import load_settings
+from ..presets import PRESETS, load_settings
 from ..run import SETTINGS, settings_of
 from ..session import train_or_go_on
 from ..settings import Settings, SettingsError
@@ -210,9 +210,21 @@ class Parts:
 
 def first_training(folder: Path, course: Course, rules: Rules) -> Settings:
     """The settings of the training that a course begins with, or began with."""
-    if (folder / TRAINED / SETTINGS).exists():
-        return settings_of(folder / TRAINED)
-    settings = load_settings(course.train, [f"seed={course.seed}"])
+    begun = folder / TRAINED
+    kept = settings_of(begun) if (begun / SETTINGS).exists() else None
+    if kept is not None and course.train not in PRESETS.names() and not Path(course.train).exists():
+        return kept
+    try:
+        settings = load_settings(course.train, [f"seed={course.seed}"])
+    except ValueError as error:
+        raise SettingsError(f"train: {error}") from error
+    now = settings.as_mapping()
+    for name, before in (kept or settings).as_mapping().items():
+        if before != now.get(name) and name != "about":
+            raise SettingsError(
+                f"{begun} was trained with {name} {before!r}, and train={course.train} says "
+                f"{now.get(name)!r}: put it back, or study in another folder"
+            )
     if not any(rules.same_game(each.rules) for each in settings.all_options):
         raise SettingsError(
             f"train is {course.train!r}, a training for other rules than {rules.name}, which the "
