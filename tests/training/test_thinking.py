@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from contextlib import nullcontext
 from functools import partial
 from itertools import permutations
@@ -160,13 +161,25 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(tmp_path: Path) -> 
         if begun.step == 21:
             break
     begun.save(tmp_path / "half")
-    later = fit()
-    assert later.restore(tmp_path / "half")
-    later.go(tmp_path / "half", nothing, hands[:16], nothing)
-    for mine, others in zip(whole.average.parameters(), later.average.parameters(), strict=True):
-        assert torch.equal(mine, others)
     with pytest.raises(ValueError, match="other settings"):
         Fit(WorthStudy(CLASSIC, 0.8), Plan((8,), 2.0, 16), files).restore(tmp_path / "half")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    # Killed when all was learnt and the network was being written, it is written the next time.
+    written: list[Fit] = []
+    for write in (killed, lambda fit, _: written.append(fit)):
+        later = fit()
+        assert later.restore(tmp_path / "half")
+        with pytest.raises(KeyboardInterrupt) if write is killed else nullcontext():
+            later.go(tmp_path / "half", nothing, hands[:16], write)
+    assert len(written) == 1
+    for mine, others in zip(
+        whole.average.parameters(), written[0].average.parameters(), strict=True
+    ):
+        assert torch.equal(mine, others)
+    assert not fit().restore(tmp_path / "half")
 
 
 def test_worth_is_played_as_torch_computes_it(tmp_path: Path) -> None:
@@ -382,7 +395,7 @@ def test_a_policy_that_takes_advice_gains_by_it(tmp_path: Path) -> None:
 def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["hands=128", "advised=64", "worth_layers=[8]", "belief_layers=[8]", "astray=0.1"]
+    words = ["hands=128", "advised=[64]", "worth_layers=[8]", "belief_layers=[8]", "astray=0.1"]
     assert main(["study", "quick", *words, "--folder", str(tmp_path / "mine")]) == 0
     named = capsys.readouterr().out.splitlines()[-1]
     assert make_agent(named).name == named
@@ -422,39 +435,48 @@ TRAINING = "{trainer: ppo, decisions: 4000, games: 64, layers: [8], seed: 5, yar
 
 
 @pytest.mark.usefixtures("forked_workers")
-def test_a_course_can_begin_with_a_training(tmp_path: Path) -> None:
+def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None:
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
-    words = [f"train={tmp_path / 'first.yaml'}", "hands=64", "advised=8", "search=2"]
+    words = [f"train={tmp_path / 'first.yaml'}", "hands=64", "advised=8,6", "search=2"]
     words += ["worth_layers=[8]", "belief_layers=[8]", "seed=7"]
     course, folder = load_course("quick", words), tmp_path / "mine"
     lines: list[str] = []
     study(folder, course, lines.append, workers=2)
     parts = [*dict.fromkeys(line.partition(":")[0] for line in lines)]
-    assert parts == ["train", "hands", "worth", "beliefs", "advised", "policy"]
+    first, second = ["advised-1", "policy-1"], ["advised", "policy"]
+    assert parts == ["train", "hands", "worth", "beliefs", *first, *second]
     trained = find_checkpoint(folder / "trained")
     assert lines[0] == f"train: {trained}"
     assert settings_of(folder / "trained").seed == 7
-    card = read_checkpoint(folder / "policy").card
-    assert card.init is not None
-    assert card.init.sha256 == read_checkpoint(trained).card.weights.sha256  # type: ignore[union-attr]
-    program, verb, *typed = shlex.split(card.commands[0])
-    assert (program, verb) == ("german-whist", "study")
-    assert load_course(typed[0], typed[1:]) == course
-    # The search was this course's: its own networks find the same again.
-    judges = [str(folder / name) for name in ("worth", "beliefs")]
-    hands = np.load(next((folder / "advised").glob("*.npy")))
-    words = [f"{kind}={path}" for kind, path in zip(("worth", "beliefs"), judges, strict=True)]
-    thinker = make_agent(f"thinker:2,policy={trained}," + ",".join(words))
-    assert isinstance(thinker, SearchAgent)
-    again = with_advice(Searching(CLASSIC, thinker, 8), 7 + 1_000_000_007, 0, course.astray)
-    for field in ("hand", "worths"):
-        np.testing.assert_array_equal(again[field], hands[field])
+    # Each round's policy learns on from the one before, and hands are of a search over that one:
+    # the course's own networks find the same again.
+    before = trained
+    judges = [f"{kind}={folder / kind}" for kind in ("worth", "beliefs")]
+    for number, (advised, policy) in enumerate((first, second), 1):
+        card = read_checkpoint(folder / policy).card
+        assert card.init is not None
+        assert card.init.sha256 == read_checkpoint(before).card.weights.sha256  # type: ignore[union-attr]
+        program, verb, *typed = shlex.split(card.commands[0])
+        assert (program, verb) == ("german-whist", "study")
+        assert load_course(typed[0], typed[1:]) == course
+        hands = np.load(next((folder / advised).glob("*.npy")))
+        assert len(hands) == course.advised[number - 1]
+        thinker = make_agent(f"thinker:2,policy={before}," + ",".join(judges))
+        assert isinstance(thinker, SearchAgent)
+        seed = 7 + number * 1_000_000_007
+        again = with_advice(Searching(CLASSIC, thinker, len(hands)), seed, 0, course.astray)
+        for field in ("hand", "worths"):
+            np.testing.assert_array_equal(again[field], hands[field])
+        before = folder / policy
+    # Nothing is made twice, also when the hands that all was learnt from are gone.
     told = len(lines)
+    for name in ("hands", first[0], second[0]):
+        shutil.rmtree(folder / name)
     # Another training than the card tells of is no part of this course.
     for decisions in ("4001", "4000"):
         text = TRAINING.replace("4000", decisions)
         (tmp_path / "first.yaml").write_text(text, encoding="utf-8")
-        other = pytest.raises(SettingsError, match="with decisions 4000, and train=.* says 4001")
+        other = pytest.raises(SettingsError, match=r"with decisions 4000, and train=.* says 4001")
         with other if decisions == "4001" else nullcontext():
             study(folder, course, lines.append)
     # The file may be gone by then.

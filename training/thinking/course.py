@@ -2,8 +2,8 @@
 
 Its parts follow each other: a policy, trained first if wanted, plays hands; networks of worth
 and of beliefs are fitted to them; more hands are played with advice; and the policy learns from
-that. What is there already is left as it is, and a part that was broken off goes on, so the same
-command makes everything, and makes it again.
+that, in as many rounds as are wanted. What is there already is left as it is, and a part that was
+broken off goes on, so the same command makes everything, and makes it again.
 """
 
 from __future__ import annotations
@@ -83,7 +83,14 @@ class Course(Checked, frozen=True, kw_only=True):
     belief_layers: _Layers = (256, 128)
     belief_epochs: _Epochs = 0.4
     belief_rate: _Rate = 0.002
-    advised: Annotated[Count, says("Hands with advice.")] = 1_000_000
+    advised: Annotated[
+        tuple[Count, ...],
+        says(
+            "Hands with advice. Of several numbers each is a round, played by the policy that came "
+            "of the one before.",
+            min_length=1,
+        ),
+    ] = (1_000_000,)
     policy_epochs: _Epochs = 2.0
     policy_rate: _Rate = 0.0003
     pull: Annotated[

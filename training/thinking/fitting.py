@@ -22,16 +22,25 @@ from safetensors.numpy import save
 from torch import Tensor, nn
 
 from ...agents.card import JudgeCard, Judges
-from ...agents.checkpoint import write_checkpoint
+from ...agents.checkpoint import CARD, write_checkpoint
 from ...engine.arrays import Array
 from ...engine.files import written_whole
 from ...engine.rules import Rules
 from ..arrays import of_optimizer, of_tensors, restore_module, restore_optimizer
 from .course import Course, command_of
 
-STATE = ".state.safetensors"
 _TOGETHER = 4
 _SAVE_EVERY = 500
+
+
+def state_of(target: Path) -> Path:
+    """What the rest of a fit depends on, until it has come to its end."""
+    return target.with_name(target.name + ".state.safetensors")
+
+
+def fitted(target: Path) -> bool:
+    """Whether a network is there, and its fit has come to its end."""
+    return target.with_name(target.name + CARD).exists() and not state_of(target).exists()
 
 
 class Study(Protocol):
@@ -153,11 +162,12 @@ class Fit:
                 break
             losses.append(self.learn(hands))
             if self.step % _SAVE_EVERY == 0 or self.step >= self.steps:
-                self.save(target)
                 write(self, target)
+                self.save(target)
                 told = " ".join(f"{each:.3f}" for each in self.study.errors(self.average, checked))
                 mean = float(np.mean(losses[-_SAVE_EVERY:]))
                 tell(f"{self.step} of {self.steps}  loss {mean:.4f}  errors {told}")
+        state_of(target).unlink(missing_ok=True)
 
     # -- going on after a stop
 
@@ -167,12 +177,12 @@ class Fit:
         kept |= of_tensors("average.", self.average.state_dict())
         kept |= of_optimizer("adam.", self.optimizer)
         told = {"step": str(self.step), "plan": json.dumps(asdict(self.plan))}
-        with written_whole(target.with_name(target.name + STATE)) as file:
+        with written_whole(state_of(target)) as file:
             file.write(save({k: np.ascontiguousarray(each) for k, each in kept.items()}, told))
 
     def restore(self, target: Path) -> bool:
         """Go on from what `save` kept; False where nothing was."""
-        path = target.with_name(target.name + STATE)
+        path = state_of(target)
         if not path.exists():
             return False
         with safe_open(path, framework="np") as file:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -38,13 +39,14 @@ from ..stopping import Stopped
 from .advice import PolicyStudy
 from .beliefs import BeliefStudy
 from .course import Course, check_workers, command_of, keep_settings
-from .fitting import Fit, Plan, Study, hands_in, layers, write_network
+from .fitting import Fit, Plan, Study, fitted, hands_in, layers, write_network
 from .hands import FilesLeft
-from .playing import Cast, HandsFile, Kind, cast_of, named
+from .playing import OTHER_DEALS, Cast, HandsFile, Kind, cast_of, named
 from .worth import WorthStudy
 
-# Games in lockstep, and how many such rounds make a file.
-_PLAYED, _ADVISED, _ROUNDS = 4096, 1024, 16
+# Games in lockstep, and how often so many are played for a file.
+_TOGETHER: dict[Kind, int] = {"hands": 4096, "advised": 1024}
+_TIMES = 16
 _CHECKED = 4096
 TRAINED = "trained"
 """The folder of the run that a course begins with."""
@@ -64,14 +66,23 @@ def study(
     parts.check()
     keep_settings(folder, course)
     parts.train()
-    if course.hands:
-        parts.play_hands()
-    else:
-        parts.play_advised()
     parts.fit_worth()
     parts.fit_beliefs()
-    parts.play_advised()
-    parts.fit_policy()
+    parts.fit_policies()
+
+
+@dataclass(frozen=True)
+class Hands:
+    """Hands that networks learn from."""
+
+    kind: Kind
+    number: int
+    name: str
+    """Of their folder."""
+    course: Course
+    """Whose policy plays them, and its seed."""
+    policy: str = ""
+    """The policy that comes of them."""
 
 
 class Parts:
@@ -86,8 +97,11 @@ class Parts:
         self.rules = rules_wanted(course.rules)
         self._training = first_training(folder, course, self.rules) if course.train else None
         trained = {"train": "", "policy": str(folder / TRAINED)} if course.train else {}
-        self._played_by = msgspec.structs.replace(course, **trained)
-        self._hands: Kind = "hands" if course.hands else "advised"
+        played_by = msgspec.structs.replace(course, **trained)
+        self._rounds = [*rounds(folder, played_by)]
+        self._hands = (
+            Hands("hands", course.hands, "hands", played_by) if course.hands else self._rounds[0]
+        )
         self._judges = [
             str(folder / name) if course.hands else self._before(given, shipped)
             for name, given, shipped in (
@@ -110,10 +124,9 @@ class Parts:
         """The network to go on from, the package's own where no hands are played for another."""
         return named or ("" if self.course.hands else str(shipped))
 
-    @cached_property
-    def cast(self) -> Cast:
-        """Who plays the hands."""
-        return Cast(self._played_by, *self._judges)
+    def _cast(self, hands: Hands) -> Cast:
+        """Who plays these hands."""
+        return Cast(hands.course, *self._judges)
 
     def check(self) -> None:
         """Refuse what could not be played, before hours of hands."""
@@ -121,48 +134,45 @@ class Parts:
         if self.course.search > MOST_SAMPLES:
             raise SettingsError(f"search is {self.course.search}: give {MOST_SAMPLES} at most")
         if self._training is None:
-            _ = self.cast
+            self._cast(self._hands)
 
     def train(self) -> None:
         """The policy that the course begins with, if it is to be trained."""
-        # Once there are hands it has come to its end.
-        if self._training is not None and not (self.folder / self._hands).exists():
+        # Once there are hands, or what was learnt from them, it has come to its end.
+        done = (self.folder / self._hands.name).exists() or fitted(self.folder / "worth")
+        if self._training is not None and not done:
             try:
                 trained = train_or_go_on(self._training, self.folder / TRAINED)
             except Stopped as stopped:
                 raise Stopped("stopped; the same command goes on", stopped.status) from stopped
             self.tell(f"train: {trained.checkpoint}")
 
-    def play_hands(self) -> None:
-        """Hands of self-play, for the networks of worth and of beliefs."""
-        self._write("hands", self.course.hands, _PLAYED)
-
-    def play_advised(self) -> None:
-        """Hands with advice, for the policy."""
-        self._write("advised", self.course.advised, _ADVISED)
-
-    def _write(self, kind: Kind, hands: int, together: int) -> None:
-        count = min(together, max(1, hands))
-        rounds = min(_ROUNDS, math.ceil(hands / count))
-        chunks = math.ceil(hands / (count * rounds))
-        left = FilesLeft(self.folder / kind, self.course.seed, chunks)
+    def _play(self, hands: Hands) -> list[Path]:
+        """Play the hands that are not there yet; returns the files of all."""
+        count = min(_TOGETHER[hands.kind], hands.number)
+        times = min(_TIMES, math.ceil(hands.number / count))
+        chunks = math.ceil(hands.number / (count * times))
+        left = FilesLeft(self.folder / hands.name, hands.course.seed, chunks)
         numbers = [*left]
-        if not numbers:
-            return
-        files = InOrder(HandsFile(kind, number, count, rounds) for number in numbers)
-        with self._played(files) as played:
-            for file, each in played:
-                left.write(file.number, each)
-                self.tell(
-                    f"{kind}: {file.number + 1} of {chunks} files of {count * rounds:,} hands"
-                )
+        if numbers:
+            files = InOrder(HandsFile(hands.kind, number, count, times) for number in numbers)
+            with self._played(hands, files) as played:
+                for file, each in played:
+                    left.write(file.number, each)
+                    self.tell(
+                        f"{hands.name}: {file.number + 1} of {chunks} files of "
+                        f"{count * times:,} hands"
+                    )
+        return hands_in(self.folder / hands.name)
 
     @contextmanager
-    def _played(self, files: InOrder[HandsFile]) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
+    def _played(
+        self, hands: Hands, files: InOrder[HandsFile]
+    ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
         if self.workers == 1 and self.on == LOCAL:
-            yield played_here(self.cast, files)
+            yield played_here(self._cast(hands), files)
             return
-        course = self._played_by
+        course = hands.course
         make, given = partial(cast_of, course), named(course, *self._judges)
         try:
             with pool_of(make, given, self.workers, self.on) as pool:
@@ -174,38 +184,55 @@ class Parts:
 
     def fit_worth(self) -> None:
         """The network of worth."""
-        self._fit("worth", *self._worth, self._hands)
+        self._fit("worth", *self._worth, self._hands, self._judge)
 
     def fit_beliefs(self) -> None:
         """The network of beliefs."""
-        self._fit("beliefs", *self._beliefs, self._hands)
+        self._fit("beliefs", *self._beliefs, self._hands, self._judge)
 
-    def fit_policy(self) -> None:
-        """A policy that has taken the advice."""
-        course, card = self.course, self.cast.checkpoint.card
-        plan = Plan(tuple(card.network.layers), course.policy_epochs, 128,
-                    course.policy_rate, 0.998, course.seed)  # fmt: skip
-        study = PolicyStudy(self.rules, self.cast.policy, course.pull)
-        start = policy_layers(self.cast.checkpoint, study, plan)
-        self._fit("policy", study, plan, start, "advised")
+    def _judge(self, fit: Fit, path: Path) -> None:
+        write_network(path, fit, self.rules, self.course)
+
+    def fit_policies(self) -> None:
+        """A policy that has taken the advice, in each round."""
+        course = self.course
+        for hands in self._rounds:
+            cast = self._cast(hands)
+            layers = tuple(cast.checkpoint.card.network.layers)
+            plan = Plan(layers, course.policy_epochs, 128, course.policy_rate, 0.998, course.seed)
+            study = PolicyStudy(self.rules, cast.policy, course.pull)
+            start = policy_layers(cast.checkpoint, study, plan)
+
+            def write(fit: Fit, path: Path, before: Checkpoint = cast.checkpoint) -> None:
+                write_policy(path, fit.average, before, course)
+
+            self._fit(hands.policy, study, plan, start, hands, write)
 
     def _fit(
-        self, name: str, study: Study, plan: Plan, start: nn.Module | None, hands: Kind
-    ) -> None:
+        self, name: str, study: Study, plan: Plan, start: nn.Module | None, hands: Hands,
+        write: Callable[[Fit, Path], object],
+    ) -> None:  # fmt: skip
+        """Fit a network, for which hands are played first, unless it is there."""
+        target = self.folder / name
+        if fitted(target):
+            return
+        files = self._play(hands)
         torch.set_num_threads(1)
-        files = hands_in(self.folder / hands)
         checked = np.load(files[-1])[:_CHECKED]
         fit = Fit(study, plan, files[:-1] or files, start)
-        target = self.folder / name
         fit.restore(target)
-
-        def write(now: Fit, path: Path) -> None:
-            if study.kind == "mlp":
-                write_policy(path, now.average, self.cast.checkpoint, self.course)
-            else:
-                write_network(path, now, self.rules, self.course)
-
         fit.go(target, lambda line: self.tell(f"{name}: {line}"), checked, write)
+
+
+def rounds(folder: Path, course: Course) -> Iterator[Hands]:
+    """The rounds of hands with advice, of which each is played by what came of the one before."""
+    last = len(course.advised)
+    for number, count in enumerate(course.advised, 1):
+        ending = "" if number == last else f"-{number}"
+        policy = f"policy{ending}"
+        yield Hands("advised", count, f"advised{ending}", course, policy)
+        seed = course.seed + OTHER_DEALS
+        course = msgspec.structs.replace(course, policy=str(folder / policy), seed=seed)
 
 
 def first_training(folder: Path, course: Course, rules: Rules) -> Settings:

@@ -27,8 +27,9 @@ from .hands import Players
 
 Kind = Literal["hands", "advised"]
 
-# Advice is played from other deals than hands without it: networks fitted to those judge it.
-_OTHER_SEED = 1_000_000_007
+OTHER_DEALS = 1_000_000_007
+"""What is added to a seed for each round of hands with advice: networks fitted to the hands before
+judge it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Cast:
 
     def _advised(self, count: int) -> Callable[[int], Array]:
         players = self._searching(count) if self.course.search else self._trying(count)
-        seed = self.course.seed + _OTHER_SEED
+        seed = self.course.seed + OTHER_DEALS
         return lambda first: with_advice(players, seed, first, self.course.astray)
 
     def _trying(self, count: int) -> Trying:
