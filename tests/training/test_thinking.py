@@ -46,8 +46,11 @@ from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import View, write_views  # noqa: E402
 from german_whist.training.arena.remote import pool_of  # noqa: E402
 from german_whist.training.arena.workers import InOrder, WorkersLost, played_here  # noqa: E402
+from german_whist.training.claim import Claim  # noqa: E402
 from german_whist.training.run import settings_of  # noqa: E402
+from german_whist.training.session import train, train_on  # noqa: E402
 from german_whist.training.settings import SettingsError  # noqa: E402
+from german_whist.training.thinking import fitting  # noqa: E402
 from german_whist.training.thinking.advice import (  # noqa: E402
     PolicyStudy,
     Searching,
@@ -56,9 +59,20 @@ from german_whist.training.thinking.advice import (  # noqa: E402
 )
 from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
 from german_whist.training.thinking.course import Course, command_of, load_course  # noqa: E402
-from german_whist.training.thinking.fitting import Fit, Plan, write_network  # noqa: E402
+from german_whist.training.thinking.fitting import (  # noqa: E402
+    Fit,
+    Plan,
+    fitted,
+    write_network,
+)
 from german_whist.training.thinking.hands import HAND, FilesLeft, Players  # noqa: E402
-from german_whist.training.thinking.parts import judge_layers, policy_layers, study  # noqa: E402
+from german_whist.training.thinking.parts import (  # noqa: E402
+    first_training,
+    judge_layers,
+    policy_layers,
+    rounds,
+    study,
+)
 from german_whist.training.thinking.playing import (  # noqa: E402
     Cast,
     HandsFile,
@@ -139,47 +153,56 @@ def test_targets_reach_back_to_a_stray_card_and_no_further() -> None:
 # -- fits
 
 
-def test_a_fit_that_was_broken_off_comes_to_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", ["save 1", "save 2", "write 1", ""])
+def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: str
+) -> None:
+    """Wherever a kill falls."""
     hands = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 256).play(7, 0, 0.1)
     files = []
     for k in range(4):
         files.append(tmp_path / f"{k}.npy")
         np.save(files[-1], hands[64 * k : 64 * (k + 1)])
     plan = Plan((8,), 3.0, 16)
+    monkeypatch.setattr(fitting, "SAVE_EVERY", 20)
 
     def fit() -> Fit:
         return Fit(WorthStudy(CLASSIC, 0.8), plan, files)
 
-    def nothing(*_: object) -> None: ...
+    called: list[str] = []
+
+    def may_be_killed(name: str) -> None:
+        called.append(name)
+        if f"{name} {called.count(name)}" == killed:
+            raise KeyboardInterrupt
+
+    class Dying(Fit):
+        def save(self, target: Path) -> None:
+            may_be_killed("save")
+            super().save(target)
+
+    def write(fit: Fit, path: Path) -> None:
+        may_be_killed("write")
+        write_network(path, fit, CLASSIC, Course())
 
     whole = fit()
-    whole.go(tmp_path / "whole", nothing, hands[:16], nothing)
+    go = hands[:16], lambda fit, path: write_network(path, fit, CLASSIC, Course())
+    whole.go(tmp_path / "whole", lambda _: None, *go)
     assert whole.step == whole.steps == 48
-    begun = fit()
-    for batch in begun.batches():
-        begun.learn(batch)
-        if begun.step == 21:
-            break
-    begun.save(tmp_path / "half")
-    with pytest.raises(ValueError, match="other settings"):
-        Fit(WorthStudy(CLASSIC, 0.8), Plan((8,), 2.0, 16), files).restore(tmp_path / "half")
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    # Killed when all was learnt and the network was being written, it is written the next time.
-    written: list[Fit] = []
-    for write in (killed, lambda fit, _: written.append(fit)):
-        later = fit()
-        assert later.restore(tmp_path / "half")
-        with pytest.raises(KeyboardInterrupt) if write is killed else nullcontext():
-            later.go(tmp_path / "half", nothing, hands[:16], write)
-    assert len(written) == 1
-    for mine, others in zip(
-        whole.average.parameters(), written[0].average.parameters(), strict=True
-    ):
-        assert torch.equal(mine, others)
-    assert not fit().restore(tmp_path / "half")
+    target = tmp_path / "broken"
+    with pytest.raises(KeyboardInterrupt) if killed else nullcontext():
+        Dying(whole.study, plan, files).go(target, lambda _: None, hands[:16], write)
+    assert fitted(target) == (not killed)
+    later = fit()
+    assert later.restore(target) == (killed in ("save 2", "write 1"))
+    if later.step:
+        with pytest.raises(ValueError, match="other settings"):
+            Fit(whole.study, Plan((8,), 2.0, 16), files).restore(target)
+    later.go(target, lambda _: None, *go)
+    assert fitted(target)
+    assert not fit().restore(target)
+    weights = [target.with_name(f"{name}.safetensors") for name in ("whole", "broken")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
 def test_worth_is_played_as_torch_computes_it(tmp_path: Path) -> None:
@@ -450,7 +473,10 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
     assert settings_of(folder / "trained").seed == 7
     # Each round's policy learns on from the one before, and hands are of a search over that one:
     # the course's own networks find the same again.
-    before = trained
+    before = folder / "policy-0"
+    weights = read_checkpoint(trained).weights
+    for name, each in read_checkpoint(before).weights.items():
+        np.testing.assert_array_equal(each, weights[name])
     judges = [f"{kind}={folder / kind}" for kind in ("worth", "beliefs")]
     for number, (advised, policy) in enumerate((first, second), 1):
         card = read_checkpoint(folder / policy).card
@@ -468,21 +494,60 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
         for field in ("hand", "worths"):
             np.testing.assert_array_equal(again[field], hands[field])
         before = folder / policy
-    # Nothing is made twice, also when the hands that all was learnt from are gone.
     told = len(lines)
-    for name in ("hands", first[0], second[0]):
+    # What somebody does with the run is no part of the course.
+    train_on(folder / "trained", decisions=4100)
+    assert find_checkpoint(folder / "trained") != trained
+    # Nothing is made twice, also when all that the last network does not need is gone.
+    for name in ("hands", "trained", first[0], second[0]):
         shutil.rmtree(folder / name)
-    # Another training than the card tells of is no part of this course.
-    for decisions in ("4001", "4000"):
-        text = TRAINING.replace("4000", decisions)
-        (tmp_path / "first.yaml").write_text(text, encoding="utf-8")
-        other = pytest.raises(SettingsError, match=r"with decisions 4000, and train=.* says 4001")
-        with other if decisions == "4001" else nullcontext():
-            study(folder, course, lines.append)
-    # The file may be gone by then.
+    for path in folder.glob("policy-*"):
+        path.unlink()
     (tmp_path / "first.yaml").unlink()
     study(folder, course, lines.append)
     assert len(lines) == told
+    # A network that is missing is made again, from what it needs alone.
+    card = (folder / "policy.json").read_bytes()
+    (folder / "policy.safetensors").unlink()
+    with pytest.raises(SettingsError, match=r"train: .*first\.yaml: can not be read"):
+        study(folder, course, lines.append)
+    (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
+    study(folder, course, lines.append)
+    assert (folder / "policy.json").read_bytes() == card
+
+
+def test_each_round_is_played_by_what_came_of_the_one_before() -> None:
+    given, own = ("a", "b"), ("c", "d")
+    course = load_course("round", ["advised=2,3,4", "seed=5", "policy=p"])
+    found = [*rounds(Path("f"), course, given, own)]
+    assert [each.judges for each in found] == [given, own, own]
+    assert [each.name for each in found] == ["advised-1", "advised-2", "advised"]
+    assert [each.course.policy for each in found] == ["p", "f/policy-1", "f/policy-2"]
+    assert [each.policy for each in found] == ["policy-1", "policy-2", "policy"]
+    assert [each.course.seed for each in found] == [5 + k * 1_000_000_007 for k in range(3)]
+
+
+def test_a_course_belongs_to_one_process_at_a_time(tmp_path: Path) -> None:
+    claim = Claim(tmp_path)
+    with pytest.raises(ValueError, match=r"is being trained by process .*: wait for its end"):
+        study(tmp_path, load_course("quick"), lambda _: None)
+    claim.release()
+
+
+def test_a_training_that_was_begun_is_not_another_one_later(tmp_path: Path) -> None:
+    file, folder = tmp_path / "first.yaml", tmp_path / "mine"
+    file.write_text(TRAINING, encoding="utf-8")
+    course = load_course("quick", [f"train={file}"])
+    train(file, folder=folder / "trained", quiet=True, seed=1)
+    assert first_training(folder, course, CLASSIC).seed == 1
+    file.write_text(TRAINING.replace("4000", "4001"), encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"begun with decisions 4000, and .* now says 4001"):
+        study(folder, course, lambda _: None)
+    # The file may be gone by then, and a preset is another in another version.
+    file.unlink()
+    assert first_training(folder, course, CLASSIC).seed == 1
+    course = load_course("quick", ["train=champion"])
+    assert first_training(folder, course, CLASSIC).decisions == 4000
 
 
 def test_paths_may_have_commas() -> None:

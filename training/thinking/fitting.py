@@ -22,7 +22,7 @@ from safetensors.numpy import save
 from torch import Tensor, nn
 
 from ...agents.card import JudgeCard, Judges
-from ...agents.checkpoint import CARD, write_checkpoint
+from ...agents.checkpoint import CARD, WEIGHTS, write_checkpoint
 from ...engine.arrays import Array
 from ...engine.files import written_whole
 from ...engine.rules import Rules
@@ -30,7 +30,8 @@ from ..arrays import of_optimizer, of_tensors, restore_module, restore_optimizer
 from .course import Course, command_of
 
 _TOGETHER = 4
-_SAVE_EVERY = 500
+SAVE_EVERY = 500
+"""Steps after which the state of a fit is kept."""
 
 
 def state_of(target: Path) -> Path:
@@ -40,7 +41,8 @@ def state_of(target: Path) -> Path:
 
 def fitted(target: Path) -> bool:
     """Whether a network is there, and its fit has come to its end."""
-    return target.with_name(target.name + CARD).exists() and not state_of(target).exists()
+    there = all(target.with_name(target.name + each).exists() for each in (WEIGHTS, CARD))
+    return there and not state_of(target).exists()
 
 
 class Study(Protocol):
@@ -81,14 +83,6 @@ def layers(inputs: int, widths: Sequence[int], outputs: int, seed: int) -> nn.Se
     for n, m in pairwise(sizes):
         parts += [nn.Linear(n, m), nn.ReLU()]
     return nn.Sequential(*parts, nn.Linear(sizes[-1], outputs))
-
-
-def hands_in(folder: Path) -> list[Path]:
-    """The files of hands in a folder."""
-    found = sorted(folder.glob("*.npy"))
-    if not found:
-        raise ValueError(f"there are no hands in {folder}: the course is to have some played")
-    return found
 
 
 class Fit:
@@ -161,12 +155,14 @@ class Fit:
             if self.step >= self.steps:
                 break
             losses.append(self.learn(hands))
-            if self.step % _SAVE_EVERY == 0 or self.step >= self.steps:
-                write(self, target)
-                self.save(target)
+            last = self.step >= self.steps
+            if last or self.step % SAVE_EVERY == 0:
                 told = " ".join(f"{each:.3f}" for each in self.study.errors(self.average, checked))
-                mean = float(np.mean(losses[-_SAVE_EVERY:]))
+                mean = float(np.mean(losses[-SAVE_EVERY:]))
                 tell(f"{self.step} of {self.steps}  loss {mean:.4f}  errors {told}")
+                if not last:
+                    self.save(target)
+        write(self, target)
         state_of(target).unlink(missing_ok=True)
 
     # -- going on after a stop

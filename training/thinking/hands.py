@@ -222,7 +222,7 @@ class Players(Lockstep):
 
 
 class FilesLeft:
-    """The files of hands of a folder that are not there yet, by number."""
+    """The files of hands of a folder; to go through it gives the numbers of those not there yet."""
 
     def __init__(self, folder: Path, seed: int, chunks: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -230,6 +230,10 @@ class FilesLeft:
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{self._seed}-{number:05d}.npy"
+
+    def paths(self) -> list[Path]:
+        """Of all, in order."""
+        return [self._path(each) for each in range(self._chunks)]
 
     def __iter__(self) -> Iterator[int]:
         return (each for each in range(self._chunks) if not self._path(each).exists())

@@ -18,6 +18,7 @@ from ...agents.card import Origin
 from ...agents.checkpoint import (
     Checkpoint,
     find_checkpoint,
+    read_checkpoint,
     read_judge_card,
     read_weights,
     rules_wanted,
@@ -31,6 +32,8 @@ from ...engine.arrays import Array
 from ...engine.rules import Rules
 from ..arena.remote import LOCAL, checked_place, pool_of
 from ..arena.workers import InOrder, WorkersLost, played_here
+from ..checkpoint import revision
+from ..claim import Claim
 from ..presets import PRESETS, load_settings
 from ..run import SETTINGS, settings_of
 from ..session import train_or_go_on
@@ -39,7 +42,7 @@ from ..stopping import Stopped
 from .advice import PolicyStudy
 from .beliefs import BeliefStudy
 from .course import Course, check_workers, command_of, keep_settings
-from .fitting import Fit, Plan, Study, fitted, hands_in, layers, write_network
+from .fitting import Fit, Plan, Study, fitted, layers, write_network
 from .hands import FilesLeft
 from .playing import OTHER_DEALS, Cast, HandsFile, Kind, cast_of, named
 from .worth import WorthStudy
@@ -50,6 +53,8 @@ _TIMES = 16
 _CHECKED = 4096
 TRAINED = "trained"
 """The folder of the run that a course begins with."""
+FIRST = "policy-0"
+"""The policy that came of it."""
 PLAIN = "mlp"
 
 
@@ -65,10 +70,14 @@ def study(
     parts = Parts(folder, course, tell, workers, checked_place(on))
     parts.check()
     keep_settings(folder, course)
-    parts.train()
-    parts.fit_worth()
-    parts.fit_beliefs()
-    parts.fit_policies()
+    claim = Claim(folder)
+    try:
+        parts.train()
+        parts.fit_worth()
+        parts.fit_beliefs()
+        parts.fit_policies()
+    finally:
+        claim.release()
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,8 @@ class Hands:
     """Of their folder."""
     course: Course
     """Whose policy plays them, and its seed."""
+    judges: tuple[str, str]
+    """The networks of worth and of beliefs that advice is by."""
     policy: str = ""
     """The policy that comes of them."""
 
@@ -95,57 +106,65 @@ class Parts:
         self.folder, self.course, self.tell = folder, course, tell
         self.workers, self.on = workers, on
         self.rules = rules_wanted(course.rules)
-        self._training = first_training(folder, course, self.rules) if course.train else None
-        trained = {"train": "", "policy": str(folder / TRAINED)} if course.train else {}
-        played_by = msgspec.structs.replace(course, **trained)
-        self._rounds = [*rounds(folder, played_by)]
+        own = str(folder / "worth"), str(folder / "beliefs")
+        given = self._before(course.worth, WORTH), self._before(course.beliefs, BELIEFS)
+        begins = {"train": "", "policy": str(folder / FIRST)} if course.train else {}
+        played_by = msgspec.structs.replace(course, **begins)
+        judges = own if course.hands else given
+        self._rounds = [*rounds(folder, played_by, judges, own)]
         self._hands = (
-            Hands("hands", course.hands, "hands", played_by) if course.hands else self._rounds[0]
+            Hands("hands", course.hands, "hands", played_by, judges)
+            if course.hands
+            else self._rounds[0]
         )
-        self._judges = [
-            str(folder / name) if course.hands else self._before(given, shipped)
-            for name, given, shipped in (
-                ("worth", course.worth, WORTH),
-                ("beliefs", course.beliefs, BELIEFS),
-            )
-        ]
-        worth = WorthStudy(self.rules, course.trace)
+        # Rounds are gone on with after the last whose policy is there.
+        done = [k for k, each in enumerate(self._rounds, 1) if fitted(folder / each.policy)]
+        self._left = self._rounds[max(done, default=0) :]
+        judged = all(fitted(Path(each)) for each in own)
+        self._begins = not (done and judged)
+        self._training = (
+            first_training(folder, course, self.rules)
+            if course.train and self._begins and not fitted(folder / FIRST)
+            else None
+        )
+        about = WorthStudy(self.rules, course.trace)
         plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
                     seed=course.seed)  # fmt: skip
-        start = judge_layers(self._before(course.worth, WORTH), worth, plan, self.rules)
-        self._worth = worth, plan, start
-        beliefs = BeliefStudy(self.rules)
+        self._worth = about, plan, self._start("worth", given[0], about, plan)
+        about = BeliefStudy(self.rules)
         plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
                     seed=course.seed)  # fmt: skip
-        start = judge_layers(self._before(course.beliefs, BELIEFS), beliefs, plan, self.rules)
-        self._beliefs = beliefs, plan, start
+        self._beliefs = about, plan, self._start("beliefs", given[1], about, plan)
 
     def _before(self, named: str, shipped: Path) -> str:
         """The network to go on from, the package's own where no hands are played for another."""
         return named or ("" if self.course.hands else str(shipped))
 
-    def _cast(self, hands: Hands) -> Cast:
-        """Who plays these hands."""
-        return Cast(hands.course, *self._judges)
+    def _start(self, name: str, before: str, about: Study, plan: Plan) -> nn.Module | None:
+        """What a network that is not there yet learns on from."""
+        if fitted(self.folder / name):
+            return None
+        return judge_layers(before, about, plan, self.rules)
 
     def check(self) -> None:
         """Refuse what could not be played, before hours of hands."""
         check_judged(self.rules)
         if self.course.search > MOST_SAMPLES:
             raise SettingsError(f"search is {self.course.search}: give {MOST_SAMPLES} at most")
-        if self._training is None:
-            self._cast(self._hands)
+        if self._begins and self._training is None:
+            cast_by(self._hands)
 
     def train(self) -> None:
         """The policy that the course begins with, if it is to be trained."""
-        # Once there are hands, or what was learnt from them, it has come to its end.
-        done = (self.folder / self._hands.name).exists() or fitted(self.folder / "worth")
-        if self._training is not None and not done:
-            try:
-                trained = train_or_go_on(self._training, self.folder / TRAINED)
-            except Stopped as stopped:
-                raise Stopped("stopped; the same command goes on", stopped.status) from stopped
-            self.tell(f"train: {trained.checkpoint}")
+        if self._training is None:
+            return
+        try:
+            trained = train_or_go_on(self._training, self.folder / TRAINED)
+        except Stopped as stopped:
+            raise Stopped("stopped; the same command goes on", stopped.status) from stopped
+        # What anybody does with the run from now on is no part of the course.
+        keep_policy(self.folder / FIRST, read_checkpoint(trained.checkpoint))
+        self.tell(f"train: {trained.checkpoint}")
 
     def _play(self, hands: Hands) -> list[Path]:
         """Play the hands that are not there yet; returns the files of all."""
@@ -163,17 +182,17 @@ class Parts:
                         f"{hands.name}: {file.number + 1} of {chunks} files of "
                         f"{count * times:,} hands"
                     )
-        return hands_in(self.folder / hands.name)
+        return left.paths()
 
     @contextmanager
     def _played(
         self, hands: Hands, files: InOrder[HandsFile]
     ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
         if self.workers == 1 and self.on == LOCAL:
-            yield played_here(self._cast(hands), files)
+            yield played_here(cast_by(hands), files)
             return
         course = hands.course
-        make, given = partial(cast_of, course), named(course, *self._judges)
+        make, given = partial(cast_of, course), named(course, *hands.judges)
         try:
             with pool_of(make, given, self.workers, self.on) as pool:
                 yield pool.played(files)
@@ -196,8 +215,8 @@ class Parts:
     def fit_policies(self) -> None:
         """A policy that has taken the advice, in each round."""
         course = self.course
-        for hands in self._rounds:
-            cast = self._cast(hands)
+        for hands in self._left:
+            cast = cast_by(hands)
             layers = tuple(cast.checkpoint.card.network.layers)
             plan = Plan(layers, course.policy_epochs, 128, course.policy_rate, 0.998, course.seed)
             study = PolicyStudy(self.rules, cast.policy, course.pull)
@@ -224,14 +243,24 @@ class Parts:
         fit.go(target, lambda line: self.tell(f"{name}: {line}"), checked, write)
 
 
-def rounds(folder: Path, course: Course) -> Iterator[Hands]:
-    """The rounds of hands with advice, of which each is played by what came of the one before."""
+def cast_by(hands: Hands) -> Cast:
+    """Who plays these hands."""
+    return Cast(hands.course, *hands.judges)
+
+
+def rounds(
+    folder: Path, course: Course, judges: tuple[str, str], own: tuple[str, str]
+) -> Iterator[Hands]:
+    """The rounds of hands with advice, of which each is played by what came of the one before.
+
+    The first is judged by networks that there are, the others by the course's `own`.
+    """
     last = len(course.advised)
     for number, count in enumerate(course.advised, 1):
         ending = "" if number == last else f"-{number}"
         policy = f"policy{ending}"
-        yield Hands("advised", count, f"advised{ending}", course, policy)
-        seed = course.seed + OTHER_DEALS
+        yield Hands("advised", count, f"advised{ending}", course, judges, policy)
+        judges, seed = own, course.seed + OTHER_DEALS
         course = msgspec.structs.replace(course, policy=str(folder / policy), seed=seed)
 
 
@@ -239,7 +268,7 @@ def first_training(folder: Path, course: Course, rules: Rules) -> Settings:
     """The settings of the training that a course begins with, or began with."""
     begun = folder / TRAINED
     kept = settings_of(begun) if (begun / SETTINGS).exists() else None
-    if kept is not None and course.train not in PRESETS.names() and not Path(course.train).exists():
+    if kept is not None and (course.train in PRESETS.names() or not Path(course.train).exists()):
         return kept
     try:
         settings = load_settings(course.train, [f"seed={course.seed}"])
@@ -249,7 +278,7 @@ def first_training(folder: Path, course: Course, rules: Rules) -> Settings:
     for name, before in (kept or settings).as_mapping().items():
         if before != now.get(name) and name != "about":
             raise SettingsError(
-                f"{begun} was trained with {name} {before!r}, and train={course.train} says "
+                f"{begun} was begun with {name} {before!r}, and {course.train} now says "
                 f"{now.get(name)!r}: put it back, or study in another folder"
             )
     if not any(rules.same_game(each.rules) for each in settings.all_options):
@@ -305,6 +334,15 @@ def known_layers(
     return found
 
 
+def keep_policy(path: Path, checkpoint: Checkpoint) -> Path:
+    """A checkpoint under another name, without what only its training needs."""
+    card = checkpoint.card
+    names = _names(len(card.network.layers))
+    weights = {k: each for k, each in checkpoint.weights.items() if k.rpartition(".")[0] in names}
+    network = msgspec.structs.replace(card.network, critic=None)
+    return write_checkpoint(path, weights, msgspec.structs.replace(card, network=network))
+
+
 def write_policy(path: Path, net: nn.Module, before: Checkpoint, course: Course) -> Path:
     """A policy as a checkpoint of the same kind as the one before it."""
     assert before.card.weights is not None
@@ -321,6 +359,7 @@ def write_policy(path: Path, net: nn.Module, before: Checkpoint, course: Course)
         settings=course.as_mapping(),
         measured=(),
         init=Origin(before.path.name, digest, before.card.decisions, before.card.commands),
+        revision=revision(),
         commands=(command_of(course),),
     )
     return write_checkpoint(path, weights, card)
