@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -268,16 +269,55 @@ def test_the_make_targets_that_the_readme_names_are_there() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
-def _writer() -> ModuleType:
+def _of_docs(name: str) -> ModuleType:
+    """One of the programs beside the pages."""
     sys.path.insert(0, str(ROOT / "docs"))
     try:
-        return importlib.import_module("write")
+        return importlib.import_module(name)
     finally:
         sys.path.pop(0)
 
 
+PAGE = """\
+| command | wins | ms |
+|---|--:|--:|
+| `german-whist evaluate threshold --against random-exact --hands 40 --seed 3` | ? | ? |
+| `german-whist evaluate random-exact --against threshold --hands 40 --seed 3` | ? | |
+| `german-whist evaluate random --against threshold --hands 40 --seed 3` | ? | ? |
+
+Not a row.
+"""
+
+
+def test_rows_of_pages_are_played_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, found = tmp_path / "page.md", tmp_path / "found.json"
+    path.write_text(PAGE, encoding="utf-8")
+    words = [str(path), "--like", "random-exact", "--seed", "7"]
+    _of_docs("rows").main(words)
+    before, after = PAGE.splitlines(), path.read_text(encoding="utf-8").splitlines()
+    for line, seed in ((2, 7), (3, 8)):
+        command, wins, ms = after[line].strip("| ").split(" | ") + [""] * (line == 3)
+        assert command == before[line].split(" | ")[0][2:].replace("--seed 3", f"--seed {seed}")
+        # The command beside the figures comes to them.
+        key = ["--key", f"{seed:032}"]
+        assert main([*command.strip("`").split()[1:], *key, "--json", str(found)]) == 0
+        rate = json.loads(found.read_text("utf-8"))["pairings"][0]["win_rate"]
+        middle, half = wins.removesuffix(" %").split(" ± ")
+        assert float(middle) == pytest.approx(100 * rate["value"], abs=0.06)
+        assert float(half) == pytest.approx(50 * (rate["high"] - rate["low"]), abs=0.06)
+        assert (ms == "") == (line == 3)
+        assert not ms or 0 <= float(ms) < 1000
+        before[line] = after[line]
+    assert before == after
+    # What is there is not played again.
+    capfd.readouterr()
+    _of_docs("rows").main(words)
+    assert capfd.readouterr().out.count("is there: ") == 2
+    assert path.read_text(encoding="utf-8").splitlines() == after
+
+
 def test_the_pages_made_from_code_are_up_to_date() -> None:
-    for name, text in _writer().pages().items():
+    for name, text in _of_docs("write").pages().items():
         written = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert written == text, f"docs/{name} is out of date: make docs"
 
