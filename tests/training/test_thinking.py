@@ -507,13 +507,13 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
     study(folder, course, lines.append)
     assert len(lines) == told
     # A network that is missing is made again, from what it needs alone.
-    card = (folder / "policy.json").read_bytes()
+    made = (folder / "policy.safetensors").read_bytes()
     (folder / "policy.safetensors").unlink()
     with pytest.raises(SettingsError, match=r"train: .*first\.yaml: can not be read"):
         study(folder, course, lines.append)
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
     study(folder, course, lines.append)
-    assert (folder / "policy.json").read_bytes() == card
+    assert (folder / "policy.safetensors").read_bytes() == made
 
 
 def test_each_round_is_played_by_what_came_of_the_one_before() -> None:
