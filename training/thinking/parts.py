@@ -111,15 +111,13 @@ class Parts:
         begins = {"train": "", "policy": str(folder / FIRST)} if course.train else {}
         played_by = msgspec.structs.replace(course, **begins)
         judges = own if course.hands else given
-        self._rounds = [*rounds(folder, played_by, judges, own)]
+        every = [*rounds(folder, played_by, judges, own)]
         self._hands = (
-            Hands("hands", course.hands, "hands", played_by, judges)
-            if course.hands
-            else self._rounds[0]
+            Hands("hands", course.hands, "hands", played_by, judges) if course.hands else every[0]
         )
         # Rounds are gone on with after the last whose policy is there.
-        done = [k for k, each in enumerate(self._rounds, 1) if fitted(folder / each.policy)]
-        self._left = self._rounds[max(done, default=0) :]
+        done = [k for k, each in enumerate(every, 1) if fitted(folder / each.policy)]
+        self._left = every[max(done, default=0) :]
         judged = all(fitted(Path(each)) for each in own)
         self._begins = not (done and judged)
         self._training = (
