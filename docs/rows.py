@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ladders import estimate_text
+
 _BEGINS = "| `german-whist evaluate "
 
 
@@ -52,9 +54,8 @@ class Row:
         """The same row with what the command found, as JSON."""
         pairing = found["pairings"][0]
         rate, ms = pairing["win_rate"], pairing["timing"][0]["ms_a_move"]
-        half = (rate["high"] - rate["low"]) / 2
         figures = {
-            "wins": f"{100 * rate['value']:.1f} ± {100 * half:.1f} %",
+            "wins": f"{estimate_text(rate, 100, '.1f')} %",
             "ms": f"{ms:.1f}" if ms >= 10 else f"{ms:.2f}",
         }
         cells = [
