@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.bits import popcount
+from ..engine.bits import ONE, lowest, popcount
 from ..engine.compiled import jit, pasted
 from ..engine.endgame import Scratch, Tables, solve_race
 from ..engine.endgame.layout import MOST_CARDS, place
 from ..engine.endgame.search import points, reaches, stored
-from ..engine.play import Record, pay_for, stock_left
+from ..engine.play import Record, legal, pay_for, play, row, stock_left
 from ..engine.state import LEAD, WIN
 
 LONG_RACE = 5
@@ -92,3 +92,44 @@ def ending_worth(rules: Record, known: Tables, scratch: Scratch, game: Record) -
             np.int64(rules.race) - by_other,
         )
     return _in_points(rules, known, scratch, game, n, taken, by_other)
+
+
+@jit
+def paid_at_ending(
+    rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int
+) -> float:
+    """The same, for one of the seats."""
+    worth = 1.0 * ending_worth(rules, known, scratch, game)
+    return worth if game.leader == seat else -worth
+
+
+@jit
+def open_last_trick(
+    rules: Record, known: Tables, scratch: Scratch, games: np.ndarray, trials: np.ndarray,
+    most: float,
+) -> float:  # fmt: skip
+    """What the leader of `games[0]` is paid when the last trick for the stock is played open.
+
+    `trials` is room for two games, `most` the most that a hand pays.
+    """
+    game = row(games, 0)
+    seat = np.int64(game.leader)
+    best = -2 * most
+    leads = game.hand[seat]
+    while leads and best < most:
+        card = lowest(leads)
+        leads &= leads - ONE
+        trials[0] = games[0]
+        led = row(trials, 0)
+        play(rules, led, card)
+        replies = legal(rules, led)
+        worst = 2 * most
+        while replies and worst > best:
+            reply = lowest(replies)
+            replies &= replies - ONE
+            trials[1] = trials[0]
+            after = row(trials, 1)
+            play(rules, after, reply)
+            worst = min(worst, paid_at_ending(rules, known, scratch, after, seat))
+        best = max(best, worst)
+    return best

@@ -31,10 +31,9 @@ from .checkpoint import checkpoint_for, read_checkpoint
 from .endings import ending_worth, is_ending
 from .layers import new_rows, pass_rows
 from .network import policy_net
-from .replies import PRIOR, ask, new_desk
+from .replies import PRIOR, UNLIKELY, ask, new_desk
 from .rollouts import play_out, thumb_in_game
 from .searching import to_search
-from .thinker import UNLIKELY
 from .worth import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
 
 

@@ -21,6 +21,8 @@ from .network import PolicyNet, look, ones_of
 
 PRIOR = 0.0025
 """What a search adds to a card's mean by each unit of the logarithm of its probability."""
+UNLIKELY = -36.0
+"""A card is not tried whose logit lies so far below the best one's, but at the last trick."""
 
 
 class Desk(NamedTuple):

@@ -22,17 +22,13 @@ from german_whist.agents.beliefs import (
     draw_planned,
     plan_any_hands,
 )
+from german_whist.agents.deciding import LIKELY, thinker_actions
+from german_whist.agents.endings import open_last_trick
+from german_whist.agents.imagining import new_thoughts, play_out
 from german_whist.agents.layers import Layers, new_rows, pass_rows
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.shipped import CLASSIC_WEIGHTS, champion_for
-from german_whist.agents.thinker import (
-    LIKELY,
-    ThinkerAgent,
-    new_thoughts,
-    open_last_trick,
-    play_out,
-    thinker_actions,
-)
+from german_whist.agents.thinker import ThinkerAgent
 from german_whist.agents.worth import (
     INPUTS as WORTH_INPUTS,
 )
