@@ -7,8 +7,8 @@ import numpy as np
 from ..engine.bits import NO_CARDS, ONE, bit, lowest, popcount, suit_set
 from ..engine.compiled import jit, pasted
 from ..engine.endgame import Tables
-from ..engine.play import Record, legal, play, row
-from ..engine.state import FOLLOW
+from ..engine.play import Record, legal, play, row, suit_of
+from ..engine.state import FOLLOW, NO_CARD
 from ..engine.view import legal_in_view
 from ..engine.worlds import draw_world, share_ways
 from .endings import paid_at_ending
@@ -90,6 +90,28 @@ def _begin(rules: Record, view: Record, minds: Minds, room: Thoughts, stream: np
         room.priors[at] -= np.log(total)
     guess(rules, view, minds, room)
     draw_world(rules, view, row(room.plans, 0), stream, row(room.games, 0))
+    if room.state[THOROUGH] == DROPS and view.stock_left > 2:
+        _leave_one_of_equals(view, row(room.games, 0).known[np.int64(view.seat)], room)
+
+
+@pasted
+def _leave_one_of_equals(view: Record, known: np.uint64, room: Thoughts) -> None:
+    """Of cards that take the same cards, and are as well known, only the likeliest is tried."""
+    others = view.known | view.unseen | view.faced
+    if view.led != NO_CARD:
+        others |= bit(np.int64(view.led))
+    kept = 0
+    for at in range(1, room.state[COUNT]):
+        high, low = room.cards[at], room.cards[kept]
+        between = bit(high) - bit(low)
+        equal = suit_of(high) == suit_of(low) and others & between == NO_CARDS
+        if not equal or ((known >> np.uint64(high)) ^ (known >> np.uint64(low))) & ONE:
+            kept = at
+        elif room.priors[at] > room.priors[kept]:
+            room.state[ACTIVE] &= ~(1 << kept)
+            kept = at
+        else:
+            room.state[ACTIVE] &= ~(1 << at)
 
 
 @pasted

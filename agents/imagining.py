@@ -44,7 +44,6 @@ class Minds(NamedTuple):
     """The networks that a search asks."""
 
     policy: PolicyNet
-    replies: Layers
     worth: Layers
     beliefs: Layers
     guesses: bool
@@ -65,7 +64,6 @@ def minds_of(
     guesses = str(beliefs) != VOIDS
     return Minds(
         net,
-        Layers(net.sizes, net.weights),
         NO_LAYERS if worth is None else read_worth(worth, rules),
         read_beliefs(beliefs, rules) if guesses else NO_LAYERS,
         guesses,
@@ -126,8 +124,8 @@ def new_thoughts(minds: Minds, thorough: int = DROPS) -> Thoughts:
         np.zeros(rows, np.int64),
         np.zeros(rows, np.uint64),
         np.zeros((rows, 4), np.uint8),
-        np.zeros((rows, minds.policy.sizes[-1]), np.int64),
-        new_rows(minds.replies, rows, len(minds.policy.inputs)),
+        np.zeros((rows, minds.policy.layers.sizes[-1]), np.int64),
+        new_rows(minds.policy.layers, rows, len(minds.policy.inputs)),
         new_rows(minds.worth, rows, MOST_PLACES),
         new_rows(minds.beliefs, 1, MOST_KNOWN),
         np.zeros(CARDS_IN_ALL),
@@ -211,7 +209,7 @@ def ask_in(rules: Record, minds: Minds, room: Thoughts, count: int, phase: int) 
             room.replies.places[asked, k] = room.desk.places[k]
         room.asked[asked] = leaf
         asked += 1
-    pass_rows(minds.replies, room.replies, asked)
+    pass_rows(net.layers, room.replies, asked)
     return asked
 
 

@@ -23,7 +23,7 @@ from .checkpoint import (
     read_weights,
     rules_of,
 )
-from .layers import Layers
+from .layers import Layers, new_layers
 
 
 def judges(path: Path, rules: Rules) -> bool:
@@ -51,4 +51,4 @@ def read_judge(wanted: str | Path, kind: Judges, inputs: int, outputs: int, rule
                     f"{path}: {name} has to hold {shape} finite numbers; {REMEDY}"
                 )
             parts.append(found.astype(np.float32).T.ravel())
-    return Layers(np.array([inputs, *card.layers, outputs], np.int64), np.concatenate(parts))
+    return new_layers(np.array([inputs, *card.layers, outputs], np.int64), np.concatenate(parts))

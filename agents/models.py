@@ -24,6 +24,7 @@ from ..engine.words import meant
 from .base import CannotPlay
 from .checkpoint import checkpoint_for, is_checkpoint, read_checkpoint
 from .counting import counting_action
+from .layers import NO_LAYERS
 from .network import PolicyNet, policy_net
 from .replies import Desk, ask, likeliest
 from .shipped import FIRST_WEIGHTS, champion_for
@@ -57,9 +58,7 @@ MODELS = {
 """What each player is taken for: `champion` for its network alone, `thinker` for the same
 network's probabilities, `flat-mc` for `counting`, whose weights were fitted to it."""
 
-_NO_NET = PolicyNet(
-    False, False, np.zeros(1, np.int64), np.ones(2, np.int64), np.zeros(2, np.float32)
-)
+_NO_NET = PolicyNet(False, False, np.zeros(1, np.int64), NO_LAYERS)
 
 
 def model_of(text: str, rules: Rules) -> Model:

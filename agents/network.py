@@ -31,7 +31,7 @@ from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import Checkpoint, checkpoint_for, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
-from .layers import forward, new_hidden
+from .layers import Layers, forward, new_hidden, new_layers
 from .policies import read_words
 from .tabular import TablePolicy
 
@@ -112,8 +112,7 @@ def network_actions(
     trumps_first: bool,
     closed: bool,
     inputs: np.ndarray,
-    sizes: np.ndarray,
-    weights: np.ndarray,
+    layers: Layers,
     sample: bool,
     skip_open: bool,
     rng: np.ndarray,
@@ -121,11 +120,11 @@ def network_actions(
 ) -> None:
     """What the network plays in each view; open endings may be left to others."""
     order = np.empty(4, np.uint8)
-    shown = np.empty(sizes[-1], np.int64)
+    shown = np.empty(layers.sizes[-1], np.int64)
     observation = np.zeros(LONGEST_OBSERVATION, np.int8)
     places = np.empty(len(inputs), np.int64)
-    hidden = new_hidden(sizes)
-    logits = np.empty(sizes[-1], np.float32)
+    hidden = new_hidden(layers.sizes)
+    logits = np.empty(layers.sizes[-1], np.float32)
     for index in range(len(views)):
         view = row(views, index)
         if skip_open and is_open(row(rules, 0), view):
@@ -136,7 +135,7 @@ def network_actions(
             actions[index] = -1
             continue
         ones = places[: ones_of(observation, inputs, places)]
-        forward(sizes, weights, ones, hidden, logits)
+        forward(layers, ones, hidden, logits)
         if sample:
             place = sampled(logits, legal, rng[index : index + 1])
         else:
@@ -151,22 +150,21 @@ def network_logits(
     trumps_first: bool,
     closed: bool,
     inputs: np.ndarray,
-    sizes: np.ndarray,
-    weights: np.ndarray,
+    layers: Layers,
     out: np.ndarray,
 ) -> None:
     """The logits of all real actions in each view; minus infinity where not legal."""
     order = np.empty(4, np.uint8)
-    shown = np.empty(sizes[-1], np.int64)
+    shown = np.empty(layers.sizes[-1], np.int64)
     observation = np.zeros(LONGEST_OBSERVATION, np.int8)
     places = np.empty(len(inputs), np.int64)
-    hidden = new_hidden(sizes)
-    logits = np.empty(sizes[-1], np.float32)
+    hidden = new_hidden(layers.sizes)
+    logits = np.empty(layers.sizes[-1], np.float32)
     for index in range(len(views)):
         view = row(views, index)
         legal = look(row(rules, 0), view, trumps_first, closed, order, shown, observation)
         ones = places[: ones_of(observation, inputs, places)]
-        forward(sizes, weights, ones, hidden, logits)
+        forward(layers, ones, hidden, logits)
         out[index] = -np.inf
         for place in range(len(logits)):
             if (legal >> np.uint64(place)) & ONE:
@@ -195,8 +193,7 @@ class PolicyNet(NamedTuple):
     trumps_first: bool
     closed: bool
     inputs: np.ndarray
-    sizes: np.ndarray
-    weights: np.ndarray
+    layers: Layers
 
 
 def policy_net(checkpoint: Checkpoint) -> PolicyNet:
@@ -217,8 +214,10 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
         card.layout == "trump-first",
         network.ranks == "closed",
         np.array(network.inputs, np.int64),
-        np.array([len(network.inputs), *network.layers, card.actions], np.int64),
-        np.concatenate(parts),
+        new_layers(
+            np.array([len(network.inputs), *network.layers, card.actions], np.int64),
+            np.concatenate(parts),
+        ),
     )
 
 

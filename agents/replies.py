@@ -45,12 +45,12 @@ def new_desk(net: PolicyNet) -> Desk:
     return Desk(
         np.zeros(1, VIEW),
         np.zeros(4, np.uint8),
-        np.zeros(net.sizes[-1], np.int64),
+        np.zeros(net.layers.sizes[-1], np.int64),
         np.zeros(LONGEST_OBSERVATION, np.int8),
         np.zeros(len(net.inputs), np.int64),
-        new_hidden(net.sizes),
-        np.zeros(net.sizes[-1], np.float32),
-        np.zeros(net.sizes[-1], np.float32),
+        new_hidden(net.layers.sizes),
+        np.zeros(net.layers.sizes[-1], np.float32),
+        np.zeros(net.layers.sizes[-1], np.float32),
     )
 
 
@@ -61,7 +61,7 @@ def ask(rules: Record, view: Record, net: PolicyNet, desk: Desk) -> None:
         rules, view, net.trumps_first, net.closed, desk.order, desk.shown, desk.observation
     )
     ones = desk.places[: ones_of(desk.observation, net.inputs, desk.places)]
-    forward(net.sizes, net.weights, ones, desk.hidden, desk.placed)
+    forward(net.layers, ones, desk.hidden, desk.placed)
     for action in range(len(desk.logits)):
         desk.logits[action] = -np.inf
     for place in range(len(desk.placed)):

@@ -70,7 +70,7 @@ def refused_or_played(path: Path) -> None:
     told = ""
     try:
         agent = NetworkAgent("classic", read_checkpoint(path))
-        assert np.isfinite(agent.policy.weights).all()
+        assert np.isfinite(agent.policy.layers.weights).all()
     except (CheckpointError, CannotPlay) as error:
         told = str(error)
     assert not told or ("player" in told and "\n" not in told and len(told) < 600)

@@ -24,9 +24,10 @@ from german_whist.agents.beliefs import (
 )
 from german_whist.agents.deciding import LIKELY, thinker_actions
 from german_whist.agents.endings import open_last_trick
-from german_whist.agents.imagining import new_thoughts, play_out
-from german_whist.agents.layers import Layers, new_rows, pass_rows
+from german_whist.agents.imagining import ACTIVE, COUNT, DROPS, KEEPS, new_thoughts, play_out
+from german_whist.agents.layers import Layers, forward, new_hidden, new_layers, new_rows, pass_rows
 from german_whist.agents.network import NetworkAgent
+from german_whist.agents.replies import UNLIKELY
 from german_whist.agents.shipped import CLASSIC_WEIGHTS, champion_for
 from german_whist.agents.thinker import ThinkerAgent
 from german_whist.agents.worth import (
@@ -80,7 +81,7 @@ def sure_of(game: Game, seat: int) -> Layers:
         for place in range(52)
     ]
     weights = np.concatenate([np.zeros(INPUTS * 52), biases]).astype(np.float32)
-    return Layers(np.array([INPUTS, 52]), weights)
+    return new_layers(np.array([INPUTS, 52]), weights)
 
 
 def worth_of(game: Game, card: int, policy: NetworkAgent) -> float:
@@ -197,6 +198,50 @@ def test_estimates_of_the_last_trick_are_exact_and_those_before_are_not() -> Non
     assert (found.half_widths > 0).all()
 
 
+@pytest.mark.parametrize("follow", [False, True])
+def test_of_cards_that_take_the_same_cards_the_likeliest_is_tried(follow: bool) -> None:
+    agent = make_agent("thinker:16")
+    assert isinstance(agent, ThinkerAgent)
+    left_out, apart = 0, 0
+    for seed in range(60):
+        game = at_trick(3 + seed % 9, seed, follow)
+        view = game.view(game.turn or 0)
+        if len(view.legal()) == 1:
+            continue
+        record, mine = game.record[0], int(view.record["hand"][0])
+        gone = int(record["played"][0]) | int(record["played"][1])
+        if game.led is not None:
+            gone &= ~(1 << int(game.led))
+        known, actions = int(record["known"][view.seat]), np.zeros(1, np.int64)
+        classes: list[list[int]] = []
+        for card in view.legal():
+            between = range(classes[-1][-1] + 1, card) if classes else ()
+            same = classes and classes[-1][-1] // 13 == card // 13
+            same = same and all((gone | mine) >> each & 1 for each in between)
+            if same and (known >> classes[-1][-1] ^ known >> card) & 1 == 0:
+                classes[-1].append(card)
+            else:
+                apart += bool(same)
+                classes.append([card])
+        for thorough in (DROPS, KEEPS):
+            room = new_thoughts(agent.minds, thorough)
+            thinker_actions(
+                agent.record, tables(True, False), view.record.copy(), np.zeros(1, np.uint64), 0,
+                False, agent.minds, room, actions,
+            )  # fmt: skip
+            count, active = int(room.state[COUNT]), int(room.state[ACTIVE])
+            priors = dict(zip(room.cards[:count].tolist(), room.priors[:count], strict=True))
+            likely = {card for card in priors if priors[card] - max(priors.values()) > UNLIKELY}
+            if thorough == DROPS:
+                best = {max(each, key=priors.__getitem__) for each in classes}
+                left_out += len(likely - best)
+                likely &= best
+            tried = {int(room.cards[at]) for at in range(count) if active >> at & 1}
+            assert tried == likely
+    assert left_out > 20
+    assert apart > 5
+
+
 # -- beliefs
 
 
@@ -235,28 +280,43 @@ def test_where_too_much_is_ruled_out_nothing_is() -> None:
 # -- the networks' numbers
 
 
-def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes() -> None:
+@pytest.mark.parametrize("sizes", [(30, 20, 12, 5), (30, 17, 9), (30, 6)])
+def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes(sizes: Any) -> None:
     chance = np.random.default_rng(1)
-    sizes, parts = np.array([30, 20, 12, 5]), []
-    x_of = (chance.random((25, 30)) < 0.3).astype(np.float32)
-    x = x_of
+    # Rows that follow each other have much in common, little, or nothing.
+    flips = chance.random((25, 30)) < chance.choice([0.05, 0.3, 0.6], size=(25, 1))
+    x_of = np.logical_xor.accumulate(flips).astype(np.float32)
+    parts, x = [], x_of
     for k, (n, m) in enumerate(pairwise(sizes)):
         weight, bias = chance.normal(size=(n, m)), chance.normal(size=m)
         parts += [weight.ravel(), bias]
         x = x @ weight + bias
-        x = np.maximum(x, 0) if k < 2 else x
-    net = Layers(sizes, np.concatenate(parts).astype(np.float32))
+        x = np.maximum(x, 0) if k < len(sizes) - 2 else x
+    net = new_layers(np.array(sizes), np.concatenate(parts))
     rows = new_rows(net, len(x_of), 30)
     for k, each in enumerate(x_of):
-        places = np.flatnonzero(each)
+        places = chance.permutation(np.flatnonzero(each))
         rows.counts[k] = len(places)
         rows.places[k, : len(places)] = places
     pass_rows(net, rows, len(x_of))
     together = rows.out.copy()
     np.testing.assert_allclose(together, x, rtol=1e-4, atol=1e-4)
-    rows.places[0], rows.counts[0] = rows.places[11], rows.counts[11]
-    pass_rows(net, rows, 1)
-    np.testing.assert_array_equal(rows.out[0], together[11])
+    alone = np.zeros(sizes[-1], np.float32)
+    for k in range(len(x_of)):
+        forward(net, rows.places[k, : rows.counts[k]], new_hidden(net.sizes), alone)
+        np.testing.assert_array_equal(alone, together[k])
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0, 1e6])
+def test_the_first_layer_neither_overflows_nor_loses_more_than_a_float_would(scale: float) -> None:
+    chance = np.random.default_rng(2)
+    numbers = scale * np.abs(chance.normal(size=401 * 7))
+    for sign in (1, -1):
+        net = new_layers(np.array([400, 7]), sign * numbers)
+        out = np.zeros(7, np.float32)
+        forward(net, np.arange(400), new_hidden(net.sizes), out)
+        wanted = sign * numbers.reshape(401, 7).sum(axis=0)
+        np.testing.assert_allclose(out, wanted, rtol=1e-6)
 
 
 def seen_by_worth(game: Game) -> set[int]:

@@ -167,7 +167,7 @@ def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> N
             newest = trainer._selves[-1]
             assert isinstance(newest, NetworkAgent)
             assert newest.sample
-            assert newest.policy.weights[: trainer.pool[-1]["hidden.0.weight"].size] == (
+            assert newest.policy.layers.weights[: trainer.pool[-1]["hidden.0.weight"].size] == (
                 pytest.approx(trainer.pool[-1]["hidden.0.weight"].T.ravel())
             )
     assert played == {"random", "training"}

@@ -286,8 +286,8 @@ class PolicyStudy:
         """`pull` is what a unit of relative entropy to the old policy costs, in pay."""
         self.rules, self.pull = rules.record(), pull
         self.net = policy
-        self.old = BatchLayers(Layers(self.net.sizes, self.net.weights))
-        self.inputs, self.outputs = len(self.net.inputs), int(self.net.sizes[-1])
+        self.old = BatchLayers(self.net.layers)
+        self.inputs, self.outputs = len(self.net.inputs), int(self.net.layers.sizes[-1])
         self.desk = new_desk(self.net)
 
     def read(self, advised: Array) -> tuple[Array, Tensor]:

@@ -195,7 +195,7 @@ class Seen:
     def __init__(self, net: PolicyNet, count: int) -> None:
         self.ones = np.zeros((count, len(net.inputs)), np.int16)
         self.placed = np.zeros(count, np.uint64)
-        self.shown = np.zeros((count, net.sizes[-1]), np.int64)
+        self.shown = np.zeros((count, net.layers.sizes[-1]), np.int64)
         self.orders = np.zeros((count, 4), np.uint8)
 
 
@@ -205,11 +205,11 @@ class Players(Lockstep):
     def __init__(self, rules: Rules, policy: PolicyNet, count: int) -> None:
         super().__init__(rules, count)
         self.net = net = policy
-        self.policy = BatchLayers(Layers(net.sizes, net.weights))
+        self.policy = BatchLayers(net.layers)
         self.desk = new_desk(net)
         self.cards = np.zeros(count, np.int64)
         self.seen = Seen(net, count)
-        self.logits = np.zeros((count, net.sizes[-1]), np.float32)
+        self.logits = np.zeros((count, net.layers.sizes[-1]), np.float32)
 
     def choose(self, at: int) -> Array:
         """The policy's likeliest cards."""
