@@ -109,7 +109,8 @@ class Thoughts(NamedTuple):
 COUNT, WORLDS, ACTIVE, THOROUGH = 0, 1, 2, 3
 """What the state holds; the last place says what becomes of cards that do not look good."""
 DROPS, KEEPS, TRIES_ALL = 0, 1, 2
-"""They are dropped; they are kept, but for those that the policy rules out; all are tried."""
+"""They are dropped, and so are all but one of equals; they are kept, but for those that the policy
+rules out; all are tried."""
 
 
 def new_thoughts(minds: Minds, thorough: int = DROPS) -> Thoughts:

@@ -2,7 +2,7 @@
 
 Every row comes out the same whichever rows are asked about with it. The first layer adds up the
 weights of the places that are set, since what networks read is ones and zeros, few of them ones;
-it does so in whole numbers of a small unit, which is exact in any order, so that a row may begin
+it does so in whole numbers of small units, which is exact in any order, so that a row may begin
 with the sums of the one before and add what is different. The layers after it are added up in a
 fixed order; for two rows at a time, since weights are slow to come by.
 """
@@ -23,7 +23,8 @@ class Layers(NamedTuple):
     weights: np.ndarray
     first: np.ndarray
     """Those of the first layer in whole units."""
-    unit: float
+    units: np.ndarray
+    """How much a unit is in each of its columns."""
 
 
 _MOST_UNITS = 2.0**30
@@ -33,10 +34,9 @@ _MOST_UNITS = 2.0**30
 def new_layers(sizes: np.ndarray, weights: np.ndarray) -> Layers:
     """A network of these numbers, kept as float32."""
     weights = weights.astype(np.float32)
-    first = weights[: (sizes[0] + 1) * sizes[1]].astype(np.float64)
-    by_input = np.abs(first).reshape(-1, sizes[1])
-    unit = by_input.sum(axis=0).max() / _MOST_UNITS or 1.0
-    return Layers(sizes, weights, np.round(first / unit).astype(np.int32), float(unit))
+    first = weights[: (sizes[0] + 1) * sizes[1]].astype(np.float64).reshape(-1, sizes[1])
+    units = (np.maximum(np.abs(first).sum(axis=0), 1e-20) / _MOST_UNITS).astype(np.float32)
+    return Layers(sizes, weights, np.round(first / units).astype(np.int32).ravel(), units)
 
 
 NO_LAYERS = new_layers(np.array([1, 1]), np.zeros(2))
@@ -204,9 +204,8 @@ def _rectify(values: np.ndarray) -> None:
 
 @jit
 def _in_numbers(net: Layers, sums: np.ndarray, values: np.ndarray) -> None:
-    unit = np.float32(net.unit)
     for each in range(len(sums)):
-        values[each] = np.float32(sums[each]) * unit
+        values[each] = np.float32(sums[each]) * net.units[each]
 
 
 @jit
@@ -238,7 +237,7 @@ def _go_on(net: Layers, hidden: Hidden, rows: int, out: np.ndarray, other: np.nd
                 z[each] = y[each]
             for each in range(n):
                 hidden.active[count] = each
-                count += v[each] + w[each] > 0
+                count += (v[each] > 0) | (w[each] > 0)
             _add_times_both(y, z, weights, hidden.active[:count], v, w)
         at = bias + m
 

@@ -2,8 +2,7 @@
 
 Networks that read the events of a hand are the exception: torch plays those.
 
-Every view is asked about by itself in a fixed order, so that what is played does not
-depend on how many come at once.
+What is played does not depend on how many views come at once.
 """
 
 from __future__ import annotations

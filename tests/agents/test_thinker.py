@@ -178,7 +178,7 @@ def test_what_is_played_on_to_the_last_tricks_asks_no_network_of_worth() -> None
         views = [(game := at_trick(7, seed, False)).view(game.turn or 0) for seed in range(12)]
         chosen = [wise.choose(view) for view in views]
         weights = np.random.default_rng(1).normal(size=len(agent.minds.worth.weights))
-        worth = agent.minds.worth._replace(weights=weights.astype(np.float32))
+        worth = new_layers(agent.minds.worth.sizes, weights)
         agent.minds = agent.minds._replace(worth=worth)
         differ += ("all" not in name) * ([wise.choose(view) for view in views] != chosen)
         assert "all" not in name or [wise.choose(view) for view in views] == chosen
@@ -298,7 +298,10 @@ def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes(sizes: An
         places = chance.permutation(np.flatnonzero(each))
         rows.counts[k] = len(places)
         rows.places[k, : len(places)] = places
-    pass_rows(net, rows, len(x_of))
+    for count in (0, 1, 4, len(x_of)):
+        rows.out[:] = np.nan
+        pass_rows(net, rows, count)
+        assert (np.isfinite(rows.out).all(axis=1) == (np.arange(len(x_of)) < count)).all()
     together = rows.out.copy()
     np.testing.assert_allclose(together, x, rtol=1e-4, atol=1e-4)
     alone = np.zeros(sizes[-1], np.float32)
@@ -310,7 +313,8 @@ def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes(sizes: An
 @pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0, 1e6])
 def test_the_first_layer_neither_overflows_nor_loses_more_than_a_float_would(scale: float) -> None:
     chance = np.random.default_rng(2)
-    numbers = scale * np.abs(chance.normal(size=401 * 7))
+    # No column loses anything to how large another is.
+    numbers = (scale * np.abs(chance.normal(size=(401, 7))) * np.logspace(-4, 4, 7)).ravel()
     for sign in (1, -1):
         net = new_layers(np.array([400, 7]), sign * numbers)
         out = np.zeros(7, np.float32)
