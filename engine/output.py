@@ -1,154 +1,107 @@
 # pyright: strict
-"""What is told to a person: streams that outlive their readers, in whatever characters they have.
-
-A reader that goes away, as `head` does, or a disk that fills never ends the work of a command,
-and no encoding does: the rest is told to nobody, or spelled in plainer characters.
-`debugging` says whether tracebacks are wanted; processes that are started inherit it.
-"""
+"""Standard streams that survive a closed pipe, a full disk and a narrow encoding."""
 
 from __future__ import annotations
 
 import codecs
-import io
 import os
-import select
 import sys
 import traceback
-import unicodedata
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 DEBUG = "GERMAN_WHIST_DEBUG"
+"""Environment variable that asks for tracebacks; processes that are started inherit it."""
 
-PLAIN = {
-    "♣": "c",
-    "♦": "d",
-    "♥": "h",
-    "♠": "s",
-    "│": "|",
-    "─": "-",
-    "┌": "+",
-    "┬": "+",
-    "┐": "+",
-    "└": "+",
-    "┴": "+",
-    "┘": "+",
-    "░": "#",
-    "▲": "^",
-    "▸": ">",
-    "←": "<",
-    "→": ">",
-    "↑": "^",
-    "↓": "v",
-    "·": ".",
-    "…": "~",
-    "–": "-",
-    "−": "-",
+PLAIN = dict(zip("♣♦♥♠│─┌┬┐└┴┘░▲▸←→↑↓·…–−±×½", "cdhs|-++++++#^><>^v.~--+x.", strict=True)) | {
     "±": "+-",
-    "×": "x",
     "½": ".5",
 }
-"""What stands for characters that an encoding lacks."""
+"""ASCII replacements: an encoding without suit symbols must not make all cards look alike."""
 
 
 def debugging() -> bool:
-    """Whether tracebacks are wanted: `--debug` on the command line, or the variable `DEBUG`."""
+    """Whether `--debug` or the environment asks for tracebacks."""
     return bool(os.environ.get(DEBUG))
 
 
 def show_traceback() -> None:
-    """Tell where the error that is being handled was raised, if that is wanted."""
+    """Print the traceback of the current exception if `debugging()`."""
     if debugging():
         traceback.print_exc()
 
 
-def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
-    """The error handler of our streams: characters that are missing are told in others."""
+def _replace(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    found = error.object[error.start]
-    if "\udc80" <= found <= "\udcff":  # a byte of a file's name that is no text
-        return bytes([ord(found) - 0xDC00]), error.start + 1
-    spelled = PLAIN.get(found) or unicodedata.normalize("NFKD", found)
-    return spelled.encode("ascii", "ignore").decode() or "?", error.start + 1
+    return PLAIN.get(error.object[error.start], "?"), error.start + 1
 
 
-codecs.register_error("german-whist", _plainer)
+codecs.register_error("german-whist", _replace)
 
 
-class _Patient(io.FileIO):
-    """A file that takes everything: what can not be written any more is dropped."""
+class _LastingStream:
+    """A text stream that keeps its first write error instead of raising it.
 
-    fault: OSError | None = None
+    A training must not end because `| head` did.
+    """
 
-    def write(self, b: Any, /) -> int:
-        left = memoryview(b).cast("B")
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+
+    def _attempt(self, operation: Callable[[], object]) -> None:
         try:
-            while left and self.fault is None:
-                written: int | None = super().write(left)
-                if written is None:  # a pipe that is full, and that nobody is to wait for
-                    select.select([], [self], [])
-                left = left[written or 0 :]
+            operation()
         except OSError as error:
-            self.fault = error
-        return memoryview(b).nbytes
+            self.error = self.error or error
+            # What is still buffered goes nowhere, without another error at exit.
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._stream.fileno())
+            os.close(null)
+
+    def write(self, text: str) -> int:
+        self._attempt(lambda: self._stream.write(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        self._attempt(lambda: self._stream.writelines(lines))
+
+    def flush(self) -> None:
+        self._attempt(self._stream.flush)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
-class _Open(io.TextIOWrapper):
-    """A stream that stays open whoever closes it: there may be more to tell."""
-
-    def close(self) -> None:
-        self.flush()
-
-
-def _lasting(stream: TextIO | None) -> TextIO:
+def _lasting(stream: TextIO | None) -> _LastingStream:
     if stream is None:  # closed by the shell, as with `>&-`
-        return open(os.devnull, "w", encoding="utf-8")
-    if type(stream) is not io.TextIOWrapper or not isinstance(_raw(stream), io.FileIO):
-        return stream  # somebody else's: a test's, a notebook's, or a console of Windows
-    with suppress(OSError):
-        stream.flush()
-    patient = _Patient(stream.fileno(), "w", closefd=False)
-    return _Open(
-        patient if stream.write_through else io.BufferedWriter(patient),  # type: ignore[arg-type]
-        encoding=stream.encoding,
-        errors="german-whist",
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
-    )
-
-
-def _raw(stream: TextIO) -> object:
-    """What a stream writes into at last; where Python runs unbuffered, nothing lies between."""
-    buffer = getattr(stream, "buffer", None)
-    return getattr(buffer, "raw", buffer)
-
-
-def _fault_of(stream: TextIO) -> OSError | None:
-    stream.flush()
-    return getattr(_raw(stream), "fault", None)
+        stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if hasattr(stream, "reconfigure"):
+        cast("Any", stream).reconfigure(errors="german-whist")
+    return _LastingStream(stream)
 
 
 @contextmanager
 def lasting_streams() -> Generator[Callable[[], OSError | None]]:
-    """Let the standard streams outlive their readers; gives what asks why stdout was not written.
+    """Replace the standard streams; yields a function that returns why stdout was not written.
 
-    A reader that went away is no reason.
+    A closed pipe does not count as a reason.
     """
     before = sys.stdin, sys.stdout, sys.stderr
     if cast("TextIO | None", sys.stdin) is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     out, err = _lasting(sys.stdout), _lasting(sys.stderr)
-    sys.stdout, sys.stderr = out, err
+    sys.stdout, sys.stderr = cast("TextIO", out), cast("TextIO", err)
 
-    def fault() -> OSError | None:
-        found = _fault_of(out)
-        return None if isinstance(found, BrokenPipeError) else found
+    def write_error() -> OSError | None:
+        out.flush()
+        return None if isinstance(out.error, BrokenPipeError) else out.error
 
     try:
-        yield fault
+        yield write_error
     finally:
-        for stream in (out, err):
-            _fault_of(stream)
+        out.flush()
+        err.flush()
         sys.stdin, sys.stdout, sys.stderr = before

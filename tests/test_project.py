@@ -179,7 +179,7 @@ def test_torch_is_for_learning(room: str) -> None:
 @pytest.mark.parametrize(
     ("code", "light"),
     [
-        ("import german_whist", {"numba", "numpy", "gymnasium", "pettingzoo"}),
+        ("import german_whist", {"numba"}),
         ("from german_whist.cli import main; main(['--help'])", {"numba"}),
         ("from german_whist.cli import main; main(['rules', 'classic'])", {"numba"}),
         ("import german_whist; german_whist.Game(seed=1)", set()),

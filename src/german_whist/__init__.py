@@ -2,8 +2,8 @@
 # pyright: reportUnknownMemberType=false
 """German Whist for reinforcement learning: engine, environments, players, training, a table.
 
-Public names are loaded when they are first used, so importing the package costs
-next to nothing and never loads torch or a plotting library.
+Importing the package registers its environments with Gymnasium and PettingZoo. Public names
+are loaded at first use, so neither numba nor torch is imported before it is needed.
 """
 
 from __future__ import annotations

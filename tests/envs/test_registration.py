@@ -1,4 +1,4 @@
-"""The environments are known by name in every order of imports, and load nothing before."""
+"""The environments are known by name in every order of imports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def run(code: str) -> str:
     [
         "import german_whist, {0}",
         "import {0}, german_whist",
-        "import importlib.util, german_whist; importlib.util.find_spec('{0}'); import {0}",
         "import german_whist, gymnasium, pettingzoo, importlib; importlib.reload(german_whist)",
     ],
 )
@@ -45,13 +44,6 @@ def test_a_library_knows_the_environments_whichever_is_imported_first(
     library: str, order: str
 ) -> None:
     run(f"{order.format(library)}; {KNOWN[library]}")
-
-
-def test_what_was_watched_for_is_watched_for_no_more() -> None:
-    before = "import sys; finders = list(sys.meta_path)"
-    assert run(f"{before}; import german_whist, pettingzoo; print(sys.meta_path == finders)") == (
-        "True\n"
-    )
 
 
 @pytest.mark.parametrize("library", MADE)
