@@ -35,14 +35,18 @@ from .places import DEVICES, Host, Place
 from .results import RESULT
 from .rules import Rules
 from .seeds import checked_seat, checked_seed, fresh_seed
-from .state import GAME, OVER, SEATS, TOOK_BLIND, VIEW
+from .state import GAME, OVER, VIEW
 from .threads import STEP
+from .validation import first_impossible
 from .view import View, write_views
 from .words import meant
 
 # What the `options` of a reset may hold, and what else those of a vector may.
 RESET_OPTIONS = ("deal", "dealer", "number")
 VECTOR_RESET_OPTIONS = (*RESET_OPTIONS, "reset_mask")
+
+# The names of the arrays of a state.
+STATE = ("records", "seed")
 
 # About how many nanoseconds it takes to read or to write a number of a game.
 LOOK = 3
@@ -327,8 +331,19 @@ class Batch:
         records = self.place.fetched(self.records)
         return {"records": records.view(np.uint8).copy(), "seed": self.plan["seed"].copy()}
 
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from what `state` gave; what does not fit is refused, and changes nothing."""
+    def restore(self, state: Mapping[str, Array], *, over: bool = True) -> None:
+        """Go on from what `state` gave; what does not fit is refused, and changes nothing.
+
+        Without `over`, so are hands that are over.
+        """
+        records, seed = self.checked_state(state, over=over)
+        self._go_by(seed)
+        self.place.write(self.records, records)
+        self.run(self.n, rest_all, each=LOOK)
+        self._begun = self.ready = True
+
+    def checked_state(self, state: Mapping[str, Array], *, over: bool = True) -> tuple[Array, int]:
+        """The records and the seed of a state, refused unless play can have led there."""
         data, (seed,) = np.ascontiguousarray(kept(state, "records")), kept(state, "seed", 1)
         if data.dtype != np.uint8 or data.shape != (self.records.nbytes,):
             raise ValueError(
@@ -336,43 +351,19 @@ class Batch:
                 "of uint8 are needed: restore it where as many games are played"
             )
         records = data.view(GAME)
-        if not self._could_be(records):
-            raise ValueError(f"the state is not of games by the rules {self.rules.name}")
-        self._go_by(checked_seed(seed))
-        self.place.write(self.records, records)
-        self.run(self.n, rest_all, each=LOOK)
-        self._begun = self.ready = True
-
-    def _could_be(self, records: Array) -> bool:
-        """Whether all cards of these games are where these rules put them."""
-        if self.rules.exchange:
-            return self._could_be_exchanged(records)
-        size, dealt = len(self.rules.deck), SEATS * self.rules.hand
-        deals, drawn = records["deal"][:, :size], records["drawn"].astype(int)
-        if (np.sort(deals, axis=1) != self.rules.deck).any() or (
-            drawn > self.rules.stock_cards
-        ).any():
-            return False
-        gone = np.bitwise_or.accumulate(np.uint64(1) << deals.astype(np.uint64), axis=1)
-        found = np.bitwise_or.reduce(records["hand"] | records["played"], axis=1)
-        return bool((gone[np.arange(len(records)), dealt + drawn - 1] == found).all())
-
-    def _could_be_exchanged(self, records: Array) -> bool:
-        """The same where each player holds one of two of the four hands that were dealt."""
-        size, hand = len(self.rules.deck), self.rules.hand
-        deals = records["deal"][:, :size]
-        if (np.sort(deals, axis=1) != self.rules.deck).any() or (records["dealer"] > 1).any():
-            return False
-        hands = deals[:, : 4 * hand].reshape(len(deals), hand, 4).astype(np.uint64)
-        hands = np.bitwise_or.reduce(np.uint64(1) << hands, axis=1)
-        each = np.arange(len(records))
-        for seat in range(SEATS):
-            took = (records["exchanged"][:, seat] == TOOK_BLIND).astype(int)
-            place = 1 + 2 * (records["dealer"] == seat) - took
-            found = records["hand"][:, seat] | records["played"][:, seat]
-            if (hands[each, place] != found).any():
-                return False
-        return True
+        wrong = first_impossible(self.rules, self.options.match, records, foreplay=self._endings)
+        if wrong >= 0:
+            raise ValueError(
+                f"the state is not of games by the rules {self.rules.name}: play never leads to "
+                f"the record of game {wrong}, so give what state() returned for the same options"
+            )
+        if not over and (records["phase"] == OVER).any():
+            raise ValueError(
+                f"the hand of game {int((records['phase'] == OVER).argmax())} is over in the "
+                "state, and here a new hand follows at once: give what state() returned for "
+                "the same options"
+            )
+        return records, checked_seed(seed)
 
     # -- showing
 

@@ -58,6 +58,7 @@ from .state import (
     UNDECIDED,
     VIEW,
 )
+from .validation import first_impossible
 from .view import View, write_view
 from .words import a_kind_of
 
@@ -191,6 +192,11 @@ class Game:
 
         `seed` is the one that its deal, and those after it, are of.
         """
+        if first_impossible(rules, match, record, stopped=True) >= 0:
+            raise ValueError(
+                f"play by the rules {rules.name} never leads to this record: give the record of a "
+                "game, and its match if it has one"
+            )
         game = cls(rules, seed, int(record["number"][0]), match=match)
         game.record[:] = record
         _deal(game._table, _AS_IT_LIES, _ZERO, _ZERO, int(record["dealer"][0]))

@@ -160,7 +160,7 @@ class Games:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Go on from what `state` gave; what does not fit is refused, and changes nothing."""
-        self._batch.restore(state)
+        self._batch.restore(state, over=not self.deal_anew)
         self._show(self._batch.all)
 
     # -- checking

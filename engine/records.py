@@ -25,6 +25,7 @@ from .files import CanNotWrite, locked, written_whole
 from .game import Game, checked_deal
 from .rules import Match, Rules, load_rules, named_rules
 from .state import SEATS
+from .validation import score_is_possible
 
 Record = TypeVar("Record")
 
@@ -117,6 +118,17 @@ class GameRecord:
             game.record["hands"][0] = self.match.hands
             if game.match_over:
                 raise RecordError(f"the match {self.match.match} was over before this hand")
+            if not score_is_possible(
+                self.rules,
+                self.match.match,
+                self.match.points,
+                self.match.hands_won,
+                self.match.hands,
+            ):
+                raise RecordError(
+                    f"no match stands at points {list(self.match.points)} after "
+                    f"{self.match.hands} hands, of which {list(self.match.hands_won)} were won"
+                )
         game.deal_cards(self.deal if self.seed is None else game.cards_dealt, self.dealer)
         return game
 

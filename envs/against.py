@@ -191,10 +191,19 @@ class Against:
         seats = kept(state, "seats", self.n)
         if not np.isin(seats, (0, 1)).all():
             raise ValueError("seats of the state are not all 0 or 1: give what state() returned")
+        rests = self.autoreset is not AutoresetMode.SAME_STEP
+        records, _ = self.batch.checked_state(state, over=rests)
+        over = records["phase"] == OVER
+        waiting = ~over & (records["turn"] != seats)
+        if waiting.any():
+            raise ValueError(
+                f"the learner is not to move in game {int(waiting.argmax())} of the state: give "
+                "what state() returned"
+            )
         self.batch.restore(state)
         self._key = agent_key(self.batch.seed)
         self.seats[:] = seats
-        self.over = self.batch.records["phase"] == OVER
+        self.over = over
         tell_of_hands(self.opponent, self.batch.all)
         self._look()
 

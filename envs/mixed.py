@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch import Array, checked_count
+from ..engine.batch import STATE, Array, checked_count
 from ..engine.compiled import jit, warm_up
 from ..engine.options import GameOptions, RulesLike, named_options
 from ..engine.places import Room
@@ -134,10 +134,16 @@ class MixedSelfPlayEnv:
 
     def restore(self, state: Mapping[str, Array]) -> Round:
         """Go on from what `state` gave, in an environment of the same options."""
-        return self._together([
-            part.restore({name: state[f"{name}{_ending(k)}"] for name in part.state()})
-            for k, part in enumerate(self._parts)
-        ])  # fmt: skip
+        states = [
+            {name: state[f"{name}{_ending(k)}"] for name in STATE if f"{name}{_ending(k)}" in state}
+            for k in range(len(self._parts))
+        ]
+        # What does not fit in one part changes nothing in another.
+        for part, each in zip(self._parts, states, strict=True):
+            part.batch.checked_state(each, over=False)
+        return self._together(
+            [part.restore(each) for part, each in zip(self._parts, states, strict=True)]
+        )
 
 
 @jit

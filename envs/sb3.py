@@ -175,6 +175,10 @@ class GermanWhistVecEnv(Opposed, VecEnv):
     def restore(self, state: Mapping[str, Array]) -> Any:
         """Go on from what `state` gave, in an environment of the same options: observations."""
         returns, lengths = (kept(state, name, self.num_envs) for name in ("returns", "lengths"))
+        if returns.dtype != self._returns.dtype or not np.isfinite(returns).all():
+            raise ValueError("returns of the state are not all numbers: give what state() returned")
+        if lengths.dtype != self._lengths.dtype or (lengths < 0).any():
+            raise ValueError("lengths of the state are not all counts: give what state() returned")
         self._against.restore(state)
         self._returns[:], self._lengths[:] = returns, lengths
         return self._observations()

@@ -144,7 +144,7 @@ class SelfPlayEnv:
 
     def restore(self, state: Mapping[str, Array]) -> Round:
         """Go on from what `state` gave, in an environment of the same options."""
-        self.batch.restore(state)
+        self.batch.restore(state, over=False)
         self._reset = self.batch.all[:0]
         return self.look()
 

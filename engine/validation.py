@@ -1,0 +1,131 @@
+"""Check of game records that come from outside: only what play can reach is accepted.
+
+Compiled code trusts its records: a turn of 2 or a 27th trick makes it write into other games. So
+each hand is played again from its deal, every action checked, and what comes out has to equal the
+record byte for byte.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array
+from .bits import ONE
+from .cards import ACTIONS_IN_ALL, KEEP, TAKE_BLIND, TAKE_HIDDEN
+from .compiled import jit, warm_up
+from .play import Record, legal, new_match, play, row, set_up, stock_card
+from .rules import Match, Rules, load_rules
+from .state import CHOOSE, FOLLOW, GAME, LEAD, OVER, SEATS, TOOK_BLIND, UNDECIDED
+
+
+def first_impossible(
+    rules: Rules,
+    match: Match | None,
+    records: Array,
+    *,
+    foreplay: bool = False,
+    stopped: bool = False,
+) -> int:
+    """The first of these `GAME` records that play by the rules cannot have led to; -1 for none.
+
+    With `foreplay` a hand ends where its ending begins; with `stopped` it may have ended anywhere.
+    """
+    warm_up("check of game records", "engine", _compile)
+    size = len(rules.deck)
+    # A hand can be dealt from these; all else is compared below.
+    possible = (records["dealer"] < SEATS) & (
+        np.sort(records["deal"][:, :size], axis=1) == rules.deck
+    ).all(axis=1)
+    replayed = records.copy()
+    _replay_all(rules.record(match), records, replayed, possible)
+    possible &= score_is_possible(
+        rules, match, *(records[name] - replayed[name].astype(np.int64) for name in _SCORE)
+    )
+    for name in _SCORE:
+        replayed[name] = records[name]
+    is_over = records["phase"] == OVER
+    if stopped:
+        replayed["phase"][is_over] = OVER
+    elif foreplay:
+        in_ending = replayed["drawn"] == rules.stock_cards
+        at_ending = in_ending & (replayed["phase"] == LEAD)
+        at_ending &= replayed["trick"] == rules.foreplay_tricks
+        possible &= is_over | ~in_ending
+        replayed["phase"][is_over & at_ending] = OVER
+    possible &= (_bytes(replayed) == _bytes(records)).all(axis=1)
+    return -1 if possible.all() else int(possible.argmin())
+
+
+# The fields of a record that last from hand to hand.
+_SCORE = ("points", "hands_won", "hands")
+
+
+def score_is_possible(
+    rules: Rules, match: Match | None, points: Any, hands_won: Any, hands: Any
+) -> Any:
+    """Whether a match can stand so before a hand; of arrays, one answer for each."""
+    points, won = np.asarray(points), np.asarray(hands_won)
+    possible = (won >= 0) & (points >= won) & (points <= won * rules.most_pay)
+    possible = possible.all(axis=-1) & (won.sum(axis=-1) <= hands)
+    if match is None:
+        return possible & (np.asarray(hands) == 0)
+    if match.best_of is not None:
+        return possible & (2 * won.max(axis=-1) <= match.best_of)
+    most = points.max(axis=-1)
+    return possible & ((most < match.target) | (points[..., 0] == points[..., 1]))
+
+
+def _bytes(records: Array) -> Array:
+    return records.view(np.uint8).reshape(len(records), GAME.itemsize)
+
+
+@jit
+def _recorded_action(rules: Record, game: Record, now: Record) -> int:
+    """What was done next, by the record of a game, in the position that `now` has come to."""
+    trick = np.int64(now.trick)
+    if now.phase == LEAD:
+        return np.int64(game.led_cards[trick])
+    if now.phase == FOLLOW:
+        return np.int64(game.followed_cards[trick])
+    if now.phase == CHOOSE:
+        if game.took_second[trick] == 0:
+            return stock_card(rules, now, 0)
+        return TAKE_HIDDEN if rules.face_up == 1 else stock_card(rules, now, 1)
+    return TAKE_BLIND if game.exchanged[now.turn] == TOOK_BLIND else KEEP
+
+
+@jit
+def _replay(rules: Record, game: Record, now: Record) -> None:
+    """Play a game's hand again in a copy of its record: up to where it stands, if it can be."""
+    new_match(now)
+    for seat in range(2):
+        now.exchanged[seat] = UNDECIDED
+    set_up(rules, now, np.int64(game.dealer))
+    while (
+        now.trick != game.trick
+        or now.played[0] != game.played[0]
+        or now.played[1] != game.played[1]
+        or now.exchanged[0] != game.exchanged[0]
+        or now.exchanged[1] != game.exchanged[1]
+    ):
+        action = _recorded_action(rules, game, now)
+        # None is legal once the hand is over.
+        if action >= ACTIONS_IN_ALL or not (legal(rules, now) >> np.uint64(action)) & ONE:
+            return
+        play(rules, now, action)
+
+
+@jit
+def _replay_all(
+    rules: np.ndarray, games: np.ndarray, copies: np.ndarray, dealt: np.ndarray
+) -> None:
+    for index in range(len(games)):
+        if dealt[index]:
+            _replay(row(rules, 0), row(games, index), row(copies, index))
+
+
+def _compile() -> None:
+    games = np.zeros(1, GAME)
+    _replay_all(load_rules("classic").record(), games, games.copy(), np.zeros(1, np.bool_))

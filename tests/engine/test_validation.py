@@ -1,0 +1,317 @@
+"""Records from outside: every state that play reaches is accepted, an impossible one is refused.
+
+Run as a script it plays on from corrupted states, for a run without the compiler: plain Python
+raises an IndexError where compiled code would write into another game.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rule_parameters import parameters
+
+from german_whist import Games
+from german_whist.engine.compiled import COMPILED
+from german_whist.engine.game import Game
+from german_whist.engine.records import GameRecord, RecordError, record_of
+from german_whist.engine.rules import Match, Rules, RulesError
+from german_whist.engine.state import GAME, OVER
+from german_whist.envs import GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs.mixed import MixedSelfPlayEnv
+from german_whist.envs.sb3 import GermanWhistVecEnv
+from support import EVERY_SET, engine_rules
+
+Array = np.ndarray[Any, Any]
+
+CASES: list[tuple[Any, dict[str, Any]]] = [
+    *((name, {}) for name in EVERY_SET),
+    ("classic", {"horizon": "foreplay"}),
+    ("all-margin", {"horizon": "foreplay"}),
+    ("classic", {"match": Match(target=4)}),
+    ("draft", {"match": Match(best_of=3)}),
+    ("humbug", {"match": Match(target=3)}),
+    ("club-last", {"match": Match(target=15)}),
+    ("race-9", {"match": Match(best_of=5)}),
+]
+
+
+def label(value: object) -> str:
+    return str(value) if isinstance(value, str) else ""
+
+
+def played(rules: Any, steps: int, seed: int = 1, n: int = 3, **options: Any) -> Games:
+    """Games after some random steps, their last hands left where they ended."""
+    games = Games(engine_rules(rules), n, seed, deal_anew=False, **options)
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        over = np.flatnonzero(games.records["phase"] == OVER)
+        if len(over):
+            games.deal_again(over)
+        masks = games.look().masks
+        games.step((masks * rng.random(masks.shape)).argmax(axis=1))
+    return games
+
+
+@pytest.mark.parametrize(("rules", "options"), CASES, ids=label)
+def test_every_state_that_play_reaches_is_accepted(rules: Any, options: dict[str, Any]) -> None:
+    games = Games(engine_rules(rules), 4, 7, deal_anew=False, **options)
+    rng = np.random.default_rng(0)
+    other = Games(engine_rules(rules), 4, 8, deal_anew=False, **options)
+    for step in range(70):
+        other.restore(games.state())
+        assert other.records.tobytes() == games.records.tobytes()
+        if step % 8 == 0:
+            for index, deal in enumerate(games.records["deal"]):
+                assert games.game(index).record["deal"][0].tobytes() == deal.tobytes()
+        over = games.records["phase"] == OVER
+        if over.any():
+            games.deal_again(np.flatnonzero(over))
+            continue
+        masks = games.look().masks
+        games.step((masks * rng.random(masks.shape)).argmax(axis=1))
+
+
+@settings(max_examples=60)
+@given(values=parameters(), seed=st.integers(0, 2**64 - 1), target=st.integers(0, 3))
+def test_so_is_every_state_by_rules_of_any_parameters(
+    values: dict[str, Any], seed: int, target: int
+) -> None:
+    try:
+        rules = Rules(**values)
+    except RulesError:
+        return
+    games = Games(rules, 2, seed, **({"match": Match(target=target)} if target else {}))
+    other = Games(rules, 2, 0, **({"match": Match(target=target)} if target else {}))
+    rng = np.random.default_rng(seed)
+    for _ in range(rules.tricks * 3 + 2):
+        other.restore(games.state())
+        masks = games.look().masks
+        games.step((masks * rng.random(masks.shape)).argmax(axis=1))
+
+
+# -- what is refused
+
+IMPOSSIBLE = [
+    ("turn", 2), ("turn", 255), ("phase", 5), ("phase", 9), ("phase", OVER), ("trump", 200),
+    ("trump", 5), ("trick", 26), ("trick", 255), ("drawn", 200), ("dealer", 2), ("leader", 9),
+    ("low", 1), ("tricks", 200), ("unseen_draws", 77), ("failed_at", -128), ("failed_at", 127),
+    ("hand", 2**52 - 1), ("hand", 2**63), ("known", 2**51), ("played", 2**52 - 1), ("deal", 0),
+    ("deal", 255), ("led_cards", 255), ("followed_cards", 60), ("leaders", 7), ("took_second", 1),
+    ("exchanged", 2), ("points", 1), ("points", -1), ("hands", 1), ("hands_won", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value"), IMPOSSIBLE)
+def test_an_impossible_field_is_refused_and_changes_nothing(field: str, value: int) -> None:
+    games = played("classic", 31)
+    before, state = games.records.tobytes(), games.state()
+    records = state["records"].view(GAME)
+    records[field][1] = value
+    with pytest.raises(ValueError, match="play never leads to the record of game 1"):
+        games.restore(state)
+    assert games.records.tobytes() == before
+    if (field, value) != ("phase", OVER):  # a hand that was stopped is a game that goes on
+        with pytest.raises(ValueError, match="never leads to this record"):
+            Game.of_record(games.rules, records[1:2])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("points", (3, 0)), ("points", (1, 0)), ("points", (2, -1)), ("hands_won", (1, 1)),
+     ("hands_won", (2, 0)), ("hands", 0)],
+)  # fmt: skip
+def test_a_score_that_no_match_comes_to_is_refused(field: str, value: Any) -> None:
+    match = Match(target=3)
+    games = Games("classic", 1, 1, match=match)
+    while games.records["hands"][0] != 1:
+        games.step(games.look().masks.argmax(axis=1))
+    state = games.state()
+    state["records"].view(GAME)[field][0] = value
+    with pytest.raises(ValueError, match="play never leads to the record of game 0"):
+        games.restore(state)
+    game = games.game(0)
+    while not game.over:
+        game.play(game.legal()[0])
+    line = record_of(game).as_mapping()
+    line["match"][field] = list(value) if isinstance(value, tuple) else value
+    with pytest.raises(RecordError):
+        GameRecord.from_line(json.dumps(line))
+
+
+def test_an_ending_is_no_state_of_the_foreplay() -> None:
+    whole = Games("classic", 1, 3, deal_anew=False)
+    foreplay = Games("classic", 1, 3, horizon="foreplay", deal_anew=False)
+    while whole.records["drawn"][0] < 26:
+        action = whole.look().masks.argmax(axis=1)
+        whole.step(action)
+        foreplay.step(action)
+    state = foreplay.state()
+    foreplay.restore(state)
+    with pytest.raises(ValueError, match="play never leads to the record of game 0"):
+        whole.restore(state)
+    for _ in range(3):
+        assert whole.records["phase"][0] != OVER
+        with pytest.raises(ValueError, match="play never leads to the record of game 0"):
+            foreplay.restore(whole.state())
+        whole.step(whole.look().masks.argmax(axis=1))
+    last = whole.state()
+    last["records"].view(GAME)["phase"] = OVER
+    with pytest.raises(ValueError, match="play never leads to the record of game 0"):
+        foreplay.restore(last)
+
+
+def test_a_hand_that_is_over_is_refused_where_the_next_follows_at_once() -> None:
+    games = Games("small-last", 2, 5, deal_anew=False)
+    while (games.records["phase"] != OVER).any():
+        games.step(games.look().masks.argmax(axis=1))
+    state = games.state()
+    Games("small-last", 2, deal_anew=False).restore(state)
+    whole = {**state, "seats": np.zeros(2, np.uint8)}
+    vec = {**whole, "returns": np.zeros(2), "lengths": np.zeros(2, np.int64)}
+    for other in (
+        Games("small-last", 2),
+        SelfPlayEnv(2, "small-last"),
+        GermanWhistVectorEnv(2, "small-last", autoreset_mode="SameStep"),
+        GermanWhistVecEnv(2, "small-last"),
+    ):
+        with pytest.raises(ValueError, match="the hand of game 0 is over"):
+            other.restore(vec)
+
+
+def test_a_state_in_which_the_learner_is_not_to_move_is_refused() -> None:
+    env = GermanWhistVectorEnv(3, "small-last", seat=0)
+    env.reset(seed=1)
+    env.step(env.action_masks().argmax(axis=1))
+    state, before = env.state(), env.action_masks()
+    state["seats"][2] = 1
+    with pytest.raises(ValueError, match="the learner is not to move in game 2"):
+        env.restore(state)
+    np.testing.assert_array_equal(env.action_masks(), before)
+    np.testing.assert_array_equal(env.state()["seats"], 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("returns", [np.nan] * 3), ("returns", ["x"] * 3), ("lengths", [-1] * 3),
+     ("lengths", [0.5] * 3)],
+)  # fmt: skip
+def test_sums_of_an_episode_that_are_none_are_refused(name: str, value: Any) -> None:
+    env = GermanWhistVecEnv(3, "small-last")
+    env.reset()
+    state = env.state()
+    with pytest.raises(ValueError, match=f"{name} of the state are not all"):
+        env.restore({**state, name: np.array(value)})
+
+
+def test_a_part_that_does_not_fit_changes_nothing_in_the_others() -> None:
+    env = MixedSelfPlayEnv(4, ["small-last", "draft"])
+    now = env.reset(seed=1)
+    before = env.state()
+    env.step(now.masks.argmax(axis=1))
+    kept = env.state()
+    before["records.1"].view(GAME)["turn"] = 3
+    for state in (before, {name: each for name, each in before.items() if name != "records.1"}):
+        with pytest.raises(ValueError, match="the state"):
+            env.restore(state)
+        assert all(np.array_equal(kept[name], each) for name, each in env.state().items())
+
+
+# -- states with some field overwritten
+
+
+def corrupted(records: Array, rng: random.Random) -> str:
+    """Overwrite a number of a record of the games; returns its field."""
+    record = records[rng.randrange(len(records)) :][:1]
+    field = rng.choice([name for name in GAME.names or () if name != "spare"])
+    numbers = record[field].reshape(-1)
+    place, limits = rng.randrange(len(numbers)), np.iinfo(numbers.dtype)
+    near = int(numbers[place]) + rng.choice((-1, 1, 2))
+    bit = int(numbers[place]) ^ 1 << rng.randrange(8 * numbers.itemsize - 1)
+    value = rng.choice((near, bit, rng.randint(limits.min, limits.max), rng.randrange(60)))
+    numbers[place] = min(max(value, limits.min), limits.max)
+    record[field] = numbers.reshape(record[field].shape)
+    return field
+
+
+def play_on_from_corrupted_states(rules: str, trials: int, **options: Any) -> tuple[int, int]:
+    """Corrupt states and play on from those that are accepted; counts refused and accepted ones."""
+    rng = random.Random(f"{rules} {options}")
+    refused = accepted = 0
+    for trial in range(trials):
+        games = played(rules, rng.randrange(60), seed=trial, **options)
+        state = games.state()
+        field = corrupted(state["records"].view(GAME), rng)
+        try:
+            games.restore(state)
+        except ValueError:
+            refused += 1
+            continue
+        accepted += 1
+        for _ in range(200):
+            masks = games.look().masks
+            going = np.flatnonzero(games.records["phase"] != OVER)
+            if not len(going):
+                break
+            assert masks[going].any(axis=1).all(), field
+            games.step(masks[going].argmax(axis=1), going)
+        assert (games.records["phase"] == OVER).all(), field
+        tricks, most = games.records["tricks"].astype(int), games.rules.counting_tricks
+        if games.rules.race is None and options.get("horizon") != "foreplay":
+            assert (tricks.sum(axis=1) == most).all(), field
+        # All is as play leaves it at the end.
+        games.restore(games.state())
+        games.deal_again(np.arange(games.n))
+        assert (games.records["phase"] != OVER).all()
+    return refused, accepted
+
+
+FUZZED: list[tuple[str, dict[str, Any]]] = [
+    ("classic", {}),
+    ("small-last", {"horizon": "foreplay"}),
+    ("draft", {"match": Match(target=3)}),
+    ("humbug", {}),
+    ("race with a draft", {}),
+    ("low", {"match": Match(best_of=3)}),
+]
+
+
+@pytest.mark.parametrize(("rules", "options"), FUZZED, ids=label)
+def test_a_corrupted_state_is_refused_or_plays_on_to_the_end(
+    rules: str, options: dict[str, Any]
+) -> None:
+    refused, accepted = play_on_from_corrupted_states(rules, 120, **options)
+    assert refused > 60
+    assert accepted > 5
+
+
+@pytest.mark.skipif(not COMPILED, reason="the compiler is off, so the tests above did so")
+def test_so_it_does_where_every_index_is_checked() -> None:
+    """Without the compiler, where an index out of range raises an error."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", __file__],
+        env={
+            **os.environ,
+            "NUMBA_DISABLE_JIT": "1",
+            "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    refused, accepted = map(int, done.stdout.split())
+    assert refused > 8
+    assert accepted > 1
+
+
+if __name__ == "__main__":
+    counts = [play_on_from_corrupted_states(rules, 6, **options) for rules, options in FUZZED[1:4]]
+    print(*map(sum, zip(*counts, strict=True)))
