@@ -125,9 +125,42 @@ def _whole(path: Path) -> Path:
 
 def _run_folder(path: Path) -> Path | None:
     for folder in (path / FOLDER, path):
-        if folder.is_dir() and checkpoints_in(folder):
+        if folder.is_dir() and (checkpoints_in(folder) or _lone_files(folder)):
             return folder
     return None
+
+
+def _lone_files(folder: Path) -> list[Path]:
+    """Weights without a card, and cards without weights, among a run's checkpoints.
+
+    A run names its checkpoints by their decisions; other files may lie beside them.
+    """
+    files = {
+        path
+        for ending in (WEIGHTS, CARD)
+        for path in folder.glob(f"*{ending}")
+        if path.stem.isdecimal()
+    }
+    twin = {WEIGHTS: CARD, CARD: WEIGHTS}
+    return sorted(path for path in files if path.with_suffix(twin[path.suffix]) not in files)
+
+
+def _newest_in(folder: Path) -> Path:
+    """The weights of a run's newest checkpoint; refused if it is not whole.
+
+    An older one in its place would pass for the newest.
+    """
+    complete, lone = checkpoints_in(folder), _lone_files(folder)
+    if not lone or (complete and complete[-1].stem > lone[-1].stem):
+        return complete[-1]
+    found = lone[-1]
+    missing = found.with_suffix(CARD if found.suffix == WEIGHTS else WEIGHTS).name
+    what = "card" if found.suffix == WEIGHTS else "file of weights"
+    older = f"name an older one, as {complete[-1]}" if complete else "train anew"
+    raise CheckpointError(
+        f"{folder}: the newest checkpoint, {found.name}, lacks its {what} {missing}: copy it "
+        f"there again, wait if the run is just writing it, or {older}"
+    )
 
 
 def find_checkpoint(wanted: str | Path) -> Path:
@@ -142,7 +175,7 @@ def find_checkpoint(wanted: str | Path) -> Path:
         return _whole(path)
     folder = _run_folder(path)
     if folder is not None:
-        return checkpoints_in(folder)[-1]
+        return _newest_in(folder)
     own = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
     if path.name == str(wanted) and not path.exists() and own.is_file():
         return own

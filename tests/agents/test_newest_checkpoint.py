@@ -1,0 +1,106 @@
+"""A run whose newest checkpoint is not whole is refused, and no older one plays in its place."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from german_whist import load_agent
+from german_whist.agents.checkpoint import CheckpointError, find_checkpoint, is_checkpoint
+from german_whist.agents.registry import make_agent
+from german_whist.agents.shipped import FIRST_WEIGHTS
+from german_whist.cli import main
+from german_whist.engine.rules import load_rules
+from german_whist.training.init import beginning_of
+from german_whist.training.presets import load_settings
+
+OLD, NEW = "000000001500", "000000003000"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A folder as a run leaves it, with two checkpoints."""
+    folder = tmp_path / "run"
+    (folder / "checkpoints").mkdir(parents=True)
+    for name in (OLD, NEW):
+        for ending in (".safetensors", ".json"):
+            shutil.copy(FIRST_WEIGHTS.with_suffix(ending), folder / "checkpoints" / (name + ending))
+    # What a run keeps beside its checkpoints is none of them.
+    (folder / "state.safetensors").write_bytes(b"")
+    return folder
+
+
+def newest(run: Path, ending: str) -> Path:
+    return run / "checkpoints" / (NEW + ending)
+
+
+def warm_start(run: str) -> object:
+    settings = load_settings("tiny", [f"init={run}"])
+    return beginning_of(settings, None)  # type: ignore[arg-type]
+
+
+USES: dict[str, Callable[[str], object]] = {
+    "play": lambda run: load_agent(run),
+    "network": lambda run: make_agent(f"network:{run},sample"),
+    "opponents": lambda run: (
+        load_settings("quick", ["pool_games=0.1", f"opponents={run}"]) and make_agent(run)
+    ),
+    "thinker": lambda run: make_agent(f"thinker:16,policy={run}"),
+    "rules": lambda run: load_settings("quick", [f"rules={run}"]),
+    "warm start": warm_start,
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("lost", [".json", ".safetensors"])
+def test_an_older_checkpoint_never_plays_in_place_of_the_newest(
+    run: Path, use: str, lost: str
+) -> None:
+    newest(run, lost).unlink()
+    with pytest.raises(ValueError, match=f"newest checkpoint, {NEW}.*lacks its .*{NEW}{lost}"):
+        USES[use](str(run))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate", "RUN", "--against", "random", "--hands", "2"],
+        ["ladder", "random", "RUN", "--hands", "2"],
+        ["export", "RUN", "-o", "OUT.onnx"],
+        ["respond", "RUN", "--out", "OUT", "--decisions", "0", "--worlds", "1", "--hands", "2"],
+        ["play", "RUN", "--plain"],
+    ],
+)
+def test_every_command_says_which_file_is_missing(
+    run: Path, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest(run, ".json").unlink()
+    told = [each.replace("RUN", str(run)).replace("OUT", str(tmp_path / "out")) for each in words]
+    assert main(told) == 2
+    error = capsys.readouterr().err
+    assert f"{NEW}.json" in error
+    assert f"name an older one, as {run / 'checkpoints' / OLD}.safetensors" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_older_one_plays_when_it_is_named(run: Path) -> None:
+    newest(run, ".json").unlink()
+    older = run / "checkpoints" / f"{OLD}.safetensors"
+    assert find_checkpoint(older) == older
+    assert load_agent(older).rules == load_rules("classic")
+
+
+def test_a_lone_file_below_a_newer_checkpoint_changes_nothing(run: Path) -> None:
+    (run / "checkpoints" / f"{OLD}.json").unlink()
+    assert find_checkpoint(run) == newest(run, ".safetensors")
+
+
+def test_a_run_whose_only_checkpoint_lost_its_card_says_so(run: Path) -> None:
+    for name in (OLD, NEW):
+        (run / "checkpoints" / f"{name}.json").unlink()
+    assert is_checkpoint(str(run))
+    with pytest.raises(CheckpointError, match="or train anew"):
+        find_checkpoint(run)
