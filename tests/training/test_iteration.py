@@ -1,8 +1,9 @@
-"""One iteration of the trainer, number by number beside a second one written from the formulas.
+"""One iteration of PPO and MMD, number by number beside second ones written from the formulas.
 
 What was played is taken from the trainer's buffers; what is learnt from it is computed here with
 NumPy alone: advantages of each seat, their normalisation, the clipped loss with entropy, pull and
-critic, its gradient by hand, clipping of the gradient, Adam, the average, and the annealing.
+critic (for MMD the two divergences), its gradient by hand, clipping of the gradient, Adam, the
+average, and the annealing.
 """
 
 from __future__ import annotations
@@ -15,15 +16,25 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from plain_learning import (
+    Array,
+    PlainAdam,
+    Weights,
+    add_gradients,
+    float64_copy,
+    forward,
+    masked_log_softmax,
+)
 
 from german_whist.agents.base import Agent
 from german_whist.agents.registry import make_agent
+from german_whist.training.buffers import Decisions
+from german_whist.training.mmd import MMD
 from german_whist.training.network import weights_of
 from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.ppo_settings import MMDSettings, PPOSettings
 
-Array = np.ndarray[Any, Any]
-Weights = dict[str, Array]
+Rows = dict[str, Array]
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2, "counts": "all"}
 # All four tricks may be won, and rewards are learnt from in units of four tenths of the most.
@@ -56,123 +67,141 @@ def settings(**changes: Any) -> PPOSettings:
     return PPOSettings(**{**SETTINGS, **changes})
 
 
+def mmd_settings(**changes: Any) -> MMDSettings:
+    held = {name: SETTINGS[name] for name in SETTINGS if name not in ("clip", "pull")}
+    return MMDSettings(**{**held, "stride": 5.0, "entropy": 0.05, "epochs": 4, **changes})
+
+
 # -- the second trainer
 
 
-class Plain:
+class PlainPPO:
     """The same learning in NumPy, in float64."""
 
     def __init__(self, trainer: PPO) -> None:
         self.settings = trainer.settings
-        self.weights = doubled(weights_of(trainer.network))
-        self.average = doubled(weights_of(trainer.average))
-        self.first = {name: np.zeros_like(each) for name, each in self.weights.items()}
-        self.second = {name: np.zeros_like(each) for name, each in self.weights.items()}
-        self.count = 0
+        self.weights = float64_copy(weights_of(trainer.network))
+        self.average = float64_copy(weights_of(trainer.average))
+        self.adam = PlainAdam(self.weights, eps=1e-5)
+        hidden = [f"hidden.{k}" for k in range(len(self.settings.layers))]
+        critic = [name.replace("hidden", "critic") for name in hidden]
+        self.has_critic = "critic.0.weight" in self.weights
+        self.policy_layers = [*hidden, "policy"]
+        self.value_layers = [*(critic if self.has_critic else hidden), "value"]
 
-    def forward(self, weights: Weights, x: Array, hidden: Array) -> dict[str, Any]:
-        """Logits, values and all that lies between."""
-        seen: dict[str, Any] = {"policy": [x], "critic": [np.hstack([x, hidden])]}
-        for name, layers in (("policy", "hidden"), ("critic", "critic")):
-            if name == "critic" and "critic.0.weight" not in weights:
-                seen["critic"] = seen["policy"]
-                break
-            for k in range(len(self.settings.layers)):
-                w, b = weights[f"{layers}.{k}.weight"], weights[f"{layers}.{k}.bias"]
-                seen[name].append(np.maximum(seen[name][-1] @ w.T + b, 0))
-        seen["logits"] = seen["policy"][-1] @ weights["policy.weight"].T + weights["policy.bias"]
-        value = seen["critic"][-1] @ weights["value.weight"].T + weights["value.bias"]
-        seen["values"] = value[:, 0]
-        return seen
-
-    def logs(self, weights: Weights, x: Array, masks: Array) -> Array:
+    def log_probs(self, weights: Weights, rows: Rows) -> Array:
         """Logarithms of the probabilities of legal actions, minus infinity elsewhere."""
-        logits = self.forward(weights, x, np.zeros((len(x), self.hidden_size)))["logits"]
-        return masked_logs(logits, masks)
+        logits = forward(weights, self.policy_layers, rows["x"])[-1]
+        return masked_log_softmax(logits, rows["masks"])
+
+    def reference(self, rows: Rows) -> Array | None:
+        """Log-probabilities of the policy that the loss holds this one near."""
+        return self.log_probs(self.average, rows) if self.settings.pull else None
 
     @property
     def hidden_size(self) -> int:
-        if "critic.0.weight" not in self.weights:
+        """How much of what the player cannot see the critic reads."""
+        if not self.has_critic:
             return 0
         return self.weights["critic.0.weight"].shape[1] - self.weights["hidden.0.weight"].shape[1]
 
-    def step(
-        self, some: dict[str, Array], rate: float, entropy_weight: float, pulled: Array | None
-    ) -> dict[str, float]:
-        """One step on one part; returns its figures."""
-        settings, n = self.settings, len(some["actions"])
-        seen = self.forward(self.weights, some["x"], some["hidden"])
-        logs = masked_logs(seen["logits"], some["masks"])
-        shares = np.exp(logs)
-        legal = some["masks"] > 0
-        rows = np.arange(n)
-        ratio = np.exp(logs[rows, some["actions"]] - some["logs"])
-        wanted = some["advantages"]
-        wanted = (wanted - wanted.mean()) / (wanted.std(ddof=1) + 1e-8)
-        near = np.clip(ratio, 1 - settings.clip, 1 + settings.clip)
-        unclipped = ratio * wanted <= near * wanted
-        finite = np.where(legal, logs, 0)
-        entropies = -(shares * finite).sum(axis=1)
-        told = {
-            "policy_loss": -np.minimum(ratio * wanted, near * wanted).mean(),
-            "value_loss": ((seen["values"] - some["returns"]) ** 2).mean(),
+    def values(self, rows: Rows) -> list[Array]:
+        """The critic's activations, its values last."""
+        x = np.hstack([rows["x"], rows["hidden"]]) if self.has_critic else rows["x"]
+        return forward(self.weights, self.value_layers, x)
+
+    def policy_terms(
+        self, log_probs: Array, rows: Rows, ent_coef: float, ref_log_probs: Array | None
+    ) -> tuple[dict[str, float], Array]:
+        """Metrics, and the gradient of the policy's part of the loss by each row's logits."""
+        settings, probs = self.settings, np.exp(log_probs)
+        numbers = np.arange(len(probs))
+        ratio = np.exp(log_probs[numbers, rows["actions"]] - rows["logs"])
+        advantages = rows["advantages"]
+        advantages = (advantages - advantages.mean()) / (advantages.std(ddof=1) + 1e-8)
+        clipped = np.clip(ratio, 1 - settings.clip, 1 + settings.clip)
+        unclipped = ratio * advantages <= clipped * advantages
+        finite = np.where(rows["masks"] > 0, log_probs, 0)
+        entropies = -(probs * finite).sum(axis=1)
+        metrics = {
+            "policy_loss": -np.minimum(ratio * advantages, clipped * advantages).mean(),
             "entropy": entropies.mean(),
             "clipped": (np.abs(ratio - 1) > settings.clip).mean(),
             "divergence": (ratio - 1 - np.log(ratio)).mean(),
         }
         # Gradients with respect to the logits: of log p_a it is e_a - p.
-        chosen = np.zeros_like(shares)
-        chosen[rows, some["actions"]] = 1
-        by_logits = -(ratio * wanted * unclipped)[:, None] * (chosen - shares)
-        by_logits += entropy_weight * shares * (finite + entropies[:, None])
-        if pulled is not None:
-            apart = finite - np.where(legal, pulled, 0)
-            distance = (shares * apart).sum(axis=1, keepdims=True)
-            by_logits += settings.pull * shares * (apart - distance)
-        by_values = settings.value_weight * 2 * (seen["values"] - some["returns"])
-        gradient = self._back(seen, by_logits / n, by_values[:, None] / n)
-        length = np.sqrt(sum((each**2).sum() for each in gradient.values()))
-        told["gradient"] = length
-        scale = min(1.0, settings.most_gradient / (length + 1e-6))
-        self._adam({name: scale * each for name, each in gradient.items()}, rate)
-        for name, each in self.average.items():
-            each *= settings.average
-            each += (1 - settings.average) * self.weights[name]
-        return {name: float(each) for name, each in told.items()}
+        d_logits = -(ratio * advantages * unclipped)[:, None] * (one_hot(rows, probs) - probs)
+        d_logits += ent_coef * probs * (finite + entropies[:, None])
+        if ref_log_probs is not None:
+            d_logits += settings.pull * d_kl(log_probs, ref_log_probs)
+        return metrics, d_logits
 
-    def _back(self, seen: dict[str, Any], by_logits: Array, by_values: Array) -> Weights:
-        gradient: Weights = {}
-        shared = "critic.0.weight" not in self.weights
-        ends = [("policy", "hidden", by_logits, "policy")]
-        ends.append(("value", "hidden" if shared else "critic", by_values, "critic"))
-        for name, layers, by_out, path in ends:
-            by = by_out
-            for k in range(len(self.settings.layers), -1, -1):
-                part = name if k == len(self.settings.layers) else f"{layers}.{k}"
-                x = seen[path][k]
-                gradient[f"{part}.weight"] = gradient.get(f"{part}.weight", 0) + by.T @ x
-                gradient[f"{part}.bias"] = gradient.get(f"{part}.bias", 0) + by.sum(axis=0)
-                by = (by @ self.weights[f"{part}.weight"]) * (x > 0)
-        return gradient
-
-    def _adam(self, gradient: Weights, rate: float) -> None:
-        self.count += 1
-        for name, g in gradient.items():
-            self.first[name] = 0.9 * self.first[name] + 0.1 * g
-            self.second[name] = 0.999 * self.second[name] + 0.001 * g**2
-            mean = self.first[name] / (1 - 0.9**self.count)
-            spread = self.second[name] / (1 - 0.999**self.count)
-            self.weights[name] = self.weights[name] - rate * mean / (np.sqrt(spread) + 1e-5)
+    def update(
+        self, rows: Rows, lr: float, ent_coef: float, ref_log_probs: Array | None
+    ) -> dict[str, float]:
+        """One step on one minibatch; returns its metrics."""
+        settings, n = self.settings, len(rows["actions"])
+        policy = forward(self.weights, self.policy_layers, rows["x"])
+        critic = self.values(rows)
+        log_probs = masked_log_softmax(policy[-1], rows["masks"])
+        metrics, d_logits = self.policy_terms(log_probs, rows, ent_coef, ref_log_probs)
+        errors = critic[-1][:, 0] - rows["returns"]
+        metrics["value_loss"] = (errors**2).mean()
+        d_values = settings.value_weight * 2 * errors[:, None]
+        gradients: Weights = {}
+        add_gradients(gradients, self.weights, self.policy_layers, policy, d_logits / n)
+        add_gradients(gradients, self.weights, self.value_layers, critic, d_values / n)
+        norm = np.sqrt(sum((gradient**2).sum() for gradient in gradients.values()))
+        metrics["gradient"] = norm
+        scale = min(1.0, settings.most_gradient / (norm + 1e-6))
+        scaled = {name: scale * gradient for name, gradient in gradients.items()}
+        self.adam.step(self.weights, scaled, lr)
+        for name, weight in self.average.items():
+            weight *= settings.average
+            weight += (1 - settings.average) * self.weights[name]
+        return {name: float(value) for name, value in metrics.items()}
 
 
-def doubled(weights: Weights) -> Weights:
-    return {name: each.astype(np.float64) for name, each in weights.items()}
+class PlainMMD(PlainPPO):
+    """Sokota et al. 2023, section 4: E[A] - alpha KL(policy, magnet) - KL(policy, old) / eta.
+
+    The magnet is the uniform policy. Advantages are in units of reward: not normalised.
+    """
+
+    def reference(self, rows: Rows) -> Array:
+        return self.log_probs(self.weights, rows)
+
+    def policy_terms(
+        self, log_probs: Array, rows: Rows, ent_coef: float, ref_log_probs: Array | None
+    ) -> tuple[dict[str, float], Array]:
+        assert ref_log_probs is not None
+        probs = np.exp(log_probs)
+        ratio = np.exp(log_probs[np.arange(len(probs)), rows["actions"]] - rows["logs"])
+        weighted = ratio * rows["advantages"]
+        uniform = np.where(probs > 0, -np.log(rows["masks"].sum(axis=1, keepdims=True)), -np.inf)
+        d_logits = -weighted[:, None] * (one_hot(rows, probs) - probs)
+        d_logits += ent_coef * d_kl(log_probs, uniform)
+        d_logits += d_kl(log_probs, ref_log_probs) / self.settings.stride
+        finite, old = (np.where(probs > 0, each, 0) for each in (log_probs, ref_log_probs))
+        metrics = {
+            "policy_loss": -weighted.mean(),
+            "entropy": -(probs * finite).sum(axis=1).mean(),
+            "divergence": (probs * (finite - old)).sum(axis=1).mean(),
+        }
+        return metrics, d_logits
 
 
-def masked_logs(logits: Array, masks: Array) -> Array:
-    low = np.where(masks > 0, logits, -np.inf)
-    low = low - low.max(axis=1, keepdims=True)
-    return low - np.log(np.exp(low).sum(axis=1, keepdims=True))
+def one_hot(rows: Rows, probs: Array) -> Array:
+    chosen = np.zeros_like(probs)
+    chosen[np.arange(len(probs)), rows["actions"]] = 1
+    return chosen
+
+
+def d_kl(log_probs: Array, ref_log_probs: Array) -> Array:
+    """The gradient of KL(policy, reference) by the policy's logits, row by row."""
+    probs = np.exp(log_probs)
+    log_ratio = np.where(probs > 0, log_probs, 0) - np.where(probs > 0, ref_log_probs, 0)
+    return probs * (log_ratio - (probs * log_ratio).sum(axis=1, keepdims=True))
 
 
 def seat_by_seat(
@@ -226,67 +255,78 @@ def rows_of(
     }
     rows["x"], rows["hidden"] = rows["x"].astype(float), rows["hidden"].astype(float)
     rows["advantages"] = gained.ravel()[where]
-    rows["returns"] = rows["advantages"] + kept.values[:steps].ravel()[where]
+    rows["values"] = kept.values[:steps].ravel()[where]
+    rows["returns"] = rows["advantages"] + rows["values"]
     return rows
 
 
-def iterated(trainer: PPO, plain: Plain, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+def check_recorded(plain: PlainPPO, rows: Rows) -> None:
+    """What was recorded of each decision is what the network said before the iteration."""
+    log_probs = plain.log_probs(plain.weights, rows)[np.arange(len(rows["x"])), rows["actions"]]
+    assert rows["logs"] == pytest.approx(log_probs, rel=1e-3, abs=2e-3)
+    assert rows["values"] == pytest.approx(plain.values(rows)[-1][:, 0], rel=1e-3, abs=2e-3)
+
+
+def iterate_both(
+    trainer: PPO, plain: PlainPPO, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, float]:
     """One iteration of both; the plain one learns in the same order from what was played."""
     orders: list[Array] = []
     beyond: list[tuple[Array, Array]] = []
-    real, answers = trainer.random, trainer._answers
+    rng, answers = trainer.random, trainer._answers
     done = trainer.decisions / trainer.settings.decisions
     paid: list[Array] = []
     step_games = trainer.games.step
 
     class Recorded:
-        bit_generator = real.bit_generator
+        bit_generator = rng.bit_generator
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(real, name)
+            return getattr(rng, name)
 
         def permutation(self, count: int) -> Array:
-            orders.append(real.permutation(count))
+            orders.append(rng.permutation(count))
             return orders[-1]
 
-    def stepped(actions: Array) -> Any:
+    def step(actions: Array) -> Any:
         now = step_games(actions)
         paid.append(now.rewards.copy())
         return now
 
-    def answered(step: int) -> tuple[Array, Array]:
-        found = answers(step)
+    def answer(step: int) -> tuple[Array, Array]:
+        answered = answers(step)
         if step < 0:
-            beyond.append((trainer.games.look().seats.copy(), found[1]))
-        return found
+            beyond.append((trainer.games.look().seats.copy(), answered[1]))
+        return answered
 
     with monkeypatch.context() as patch:
         patch.setattr(trainer, "random", Recorded())
-        patch.setattr(trainer, "_answers", answered)
-        patch.setattr(trainer.games, "step", stepped)
-        told = trainer.iterate()
-    wanted = trainer.settings
+        patch.setattr(trainer, "_answers", answer)
+        patch.setattr(trainer.games, "step", step)
+        metrics = trainer.iterate()
+    settings = trainer.settings
     assert len(beyond) == (not trainer._buffers.ended[len(paid) - 1].all())
     rows = rows_of(trainer, paid, beyond[0] if beyond else None)
     assert trainer._buffers.hidden.shape[-1] == plain.hidden_size
-    rate = wanted.learning_rate + done * (wanted.learning_rate_end - wanted.learning_rate)
-    bonus = wanted.entropy + done * (wanted.entropy_end - wanted.entropy)
-    pulled = plain.logs(plain.average, rows["x"], rows["masks"]) if wanted.pull else None
+    lr = settings.learning_rate + done * (settings.learning_rate_end - settings.learning_rate)
+    ent_coef = settings.entropy + done * (settings.entropy_end - settings.entropy)
+    reference = plain.reference(rows)
+    check_recorded(plain, rows)
     count = len(rows["actions"])
-    figures: list[dict[str, float]] = []
-    assert len(orders) == wanted.epochs
+    updates: list[dict[str, float]] = []
+    assert len(orders) == settings.epochs
     for order in orders:
         assert sorted(order) == list(range(count))
-        for part in np.array_split(order, max(1, round(count / wanted.minibatch))):
-            some = {name: each[part] for name, each in rows.items()}
-            chosen = None if pulled is None else pulled[part]
-            figures.append(plain.step(some, rate, bonus, chosen))
-    found = {name: float(np.mean([each[name] for each in figures])) for name in figures[0]}
-    found |= {"learning_rate": rate, "entropy_weight": bonus}
-    found["explained"] = 1 - found["value_loss"] / rows["returns"].var(ddof=1)
-    for name, value in found.items():
-        assert told[name] == pytest.approx(value, rel=2e-3, abs=2e-4), name
-    return told
+        for places in np.array_split(order, max(1, round(count / settings.minibatch))):
+            minibatch = {name: column[places] for name, column in rows.items()}
+            ref_log_probs = None if reference is None else reference[places]
+            updates.append(plain.update(minibatch, lr, ent_coef, ref_log_probs))
+    wanted = {name: float(np.mean([each[name] for each in updates])) for name in updates[0]}
+    wanted |= {"learning_rate": lr, "entropy_weight": ent_coef}
+    wanted["explained"] = 1 - wanted["value_loss"] / rows["returns"].var(ddof=1)
+    for name, value in wanted.items():
+        assert metrics[name] == pytest.approx(value, rel=2e-3, abs=2e-4), name
+    return metrics
 
 
 def same(found: Weights, wanted: Weights) -> None:
@@ -310,10 +350,10 @@ def test_an_iteration_is_what_the_formulas_say(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = PPO(settings(**changes))
-    plain = Plain(trainer)
+    plain = PlainPPO(trainer)
     told = []
     for _ in range(4):
-        told.append(iterated(trainer, plain, monkeypatch))
+        told.append(iterate_both(trainer, plain, monkeypatch))
         same(weights_of(trainer.network), plain.weights)
         same(weights_of(trainer.average), plain.average)
     # Ratios and gradients were so large that clipping them shows.
@@ -324,6 +364,69 @@ def test_an_iteration_is_what_the_formulas_say(
     assert any(
         np.abs(each - plain.weights[name]).max() > 0.01 for name, each in trainer.player().items()
     )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"critic": "own", "discount": 1.0},
+        {"steps": 5, "entropy": 0.0},
+        {"pool_games": 0.5, "opponents": ("random",), "stride": 2.0},
+    ],
+)
+def test_an_iteration_of_mmd_is_what_the_paper_says(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = MMD(mmd_settings(**changes))
+    plain = PlainMMD(trainer)
+    metrics = []
+    for _ in range(4):
+        metrics.append(iterate_both(trainer, plain, monkeypatch))
+        same(weights_of(trainer.network), plain.weights)
+        same(weights_of(trainer.average), plain.average)
+    # Steps were so long that the direction of a divergence and higher powers of a ratio show.
+    assert max(each["divergence"] for each in metrics) > 0.02
+    same(trainer.player(), plain.average)
+
+
+@pytest.mark.parametrize(("temperature", "stride"), [(0.0, 2.0), (0.3, 2.0), (0.3, 20.0)])
+def test_the_steps_of_mmd_lead_to_the_closed_form_of_mirror_descent(
+    temperature: float, stride: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all is known of one decision: equation 2.4 of the paper, solved by hand.
+
+    The new policy is proportional to (old * exp(eta A) * magnet^(eta alpha))^(1 / (1 + eta alpha)).
+    """
+    advantages = np.array([0.8, -0.4, 0.1, -0.9])
+    counts = np.array([8, 4, 3, 1])  # each action as often as the old policy plays it
+    old = counts / counts.sum()
+    wanted = old * np.exp(stride * advantages) * 0.25 ** (stride * temperature)
+    wanted = wanted ** (1 / (1 + stride * temperature))
+    wanted /= wanted.sum()
+    trainer = MMD(
+        mmd_settings(
+            entropy=temperature, entropy_end=temperature, stride=stride, layers=(1,), epochs=250,
+            critic="shared", learning_rate=0.05, learning_rate_end=0.05, most_gradient=100.0,
+        )
+    )  # fmt: skip
+    actions = np.repeat(np.arange(4), counts)
+    masks = torch.zeros(16, trainer.actions)
+    masks[:, :4] = 1
+    with torch.no_grad():
+        trainer.network.policy.bias[:4] = torch.from_numpy(np.log(old))
+    numbers = len(trainer.inputs) + len(trainer.features)
+    nothing = torch.zeros(16, 0)
+    decisions = Decisions(
+        torch.zeros(16, numbers), nothing, nothing, masks, torch.from_numpy(actions),
+        torch.from_numpy(np.log(old[actions]).astype(np.float32)),
+        torch.from_numpy(advantages[actions].astype(np.float32)), torch.zeros(16),
+    )  # fmt: skip
+    monkeypatch.setattr(trainer._buffers, "decisions", lambda _: decisions)
+    trainer._learn(1, 0.0)
+    learnt = trainer.logs_of(trainer.network, decisions)[0, :4].exp().numpy()
+    assert learnt == pytest.approx(wanted, abs=0.003)
+    assert np.abs(learnt - old).max() > 0.1
 
 
 # -- each part by what it does
@@ -519,6 +622,45 @@ def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, ste
     for _ in range(3):
         trainer.iterate()
     assert set(agent.asked) == {0, 1, 2, 3}
+
+
+class SeatRecorder(Agent):
+    """Plays at random, and records in which seat it was asked in which game."""
+
+    name = "seat-recorder"
+    keeps_state = True
+
+    def __init__(self, rules: Any, **options: Any) -> None:
+        super().__init__(rules, **options)
+        self.seats: dict[int, set[int]] = {}
+        self.inner = make_agent("random", self.rules)
+
+    def act(self, views: Array, rng: Array, *, indices: Array) -> Array:  # type: ignore[override]
+        for view, index in zip(views, indices.tolist(), strict=True):
+            self.seats.setdefault(index, set()).add(int(view["seat"]))
+        return self.inner.act(views, rng)
+
+
+def test_an_opponent_plays_seat_0_in_half_of_its_games_and_seat_1_in_the_others() -> None:
+    """Or the learner would learn one seat alone against it."""
+    trainer = PPO(settings(pool_games=1.0, opponents=("random",), games=16))
+    opponent = SeatRecorder(trainer.settings.options.rules)
+    trainer.opponents = [[opponent]]
+    for _ in range(3):
+        trainer.iterate()
+    assert set(opponent.seats) == set(range(16))
+    # It keeps its seat in a game, whoever deals.
+    assert sorted(map(sorted, opponent.seats.values())) == [[0]] * 8 + [[1]] * 8
+
+
+def test_an_earlier_self_plays_both_seats_as_often_and_the_learner_the_other() -> None:
+    trainer = PPO(settings(pool_games=0.5, pool_every=1, pool_size=1))
+    trainer.iterate()
+    assert trainer.pool
+    trainer.iterate()
+    buffers = trainer._buffers
+    learner_seats = [set(buffers.seats[buffers.learns[:, game], game]) for game in range(12)]
+    assert sorted(map(sorted, learner_seats)) == [[0]] * 3 + [[0, 1]] * 6 + [[1]] * 3
 
 
 # -- budgets
