@@ -7,10 +7,6 @@ trump counting 13 more. When the winner of a trick chooses a stock card, of equa
 that the rules of thumb choose. So it is with an exchange: keeping and the blind hand are tried
 in the same worlds, in which the other then decides by the rules of thumb.
 
-`flat-mc:64,prior=PATH,leaf=PATH` is guided (`agents/guided.py`): a policy says which cards are
-tried and how the other replies, and a network of worth what comes after; either may be left out.
-From Python both may be any compiled functions.
-
 `flat-mc:64,voids` samples worlds with what failures to follow have shown, `flat-mc:5ms`
 searches for so long a move instead of a number of worlds, and with `playout=counting` the
 counting player plays the worlds on, which costs nearly four times as much and wins more.
@@ -37,7 +33,6 @@ from ..engine.state import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
 from ..engine.view import legal_in_view
 from ..engine.worlds import METHODS, PLAN, draw_world, plan_worlds
 from .base import Array, no_rng, no_views
-from .guided import Guide, Leaf, Prior, network_leaf, network_prior
 from .rollouts import play_out
 from .searching import SearchAgent, nothing_to_search, to_search
 from .threshold import threshold_action
@@ -168,35 +163,21 @@ class FlatMcAgent(SearchAgent):
         samples: object = 64,
         *words: str,
         match: Match | None = None,
-        prior: Prior | None = None,
-        leaf: Leaf | None = None,
     ) -> None:
         """`samples` is a number of worlds or a time a move (`5ms`).
 
-        `words` are `plain` or `voids`, how to draw the worlds, `playout=threshold` or
-        `playout=counting`, who plays them on, and `prior=PATH` and `leaf=PATH`, networks that
-        guide the search; compiled functions may be given for these.
+        `words` are `plain` or `voids`, how to draw the worlds, and `playout=threshold` or
+        `playout=counting`, who plays them on.
         """
-        worlds, playout, paths = _options(words)
+        worlds, playout = _options(words)
         super().__init__(rules, samples, worlds, match)
         self._counting = playout == "counting"
         if playout != PLAYOUTS[0]:
             self.name += f",playout={playout}"
-        self.name += "".join(f",{name}={path}" for name, path in paths.items())
-        if prior is None and "prior" in paths:
-            prior = network_prior(paths["prior"], self.rules)
-        if leaf is None and "leaf" in paths:
-            leaf = network_leaf(paths["leaf"], self.rules)
-        self._guide: Guide | None = None
-        if prior is not None or leaf is not None:
-            if self._counting:
-                raise ValueError("playout=counting has no effect where a prior or a leaf guides")
-            self._guide = Guide(prior, leaf)
-            return
         warm_up("flat Monte Carlo", "agents", _compile_all)
 
     def _room(self) -> Any:
-        return _room() if self._guide is None else self._guide.room()
+        return _room()
 
     def _totals(self, room: Any) -> Array:
         return room[4]
@@ -205,11 +186,6 @@ class FlatMcAgent(SearchAgent):
         self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool, room: Any,
         actions: Array,
     ) -> None:  # fmt: skip
-        if self._guide is not None:
-            self._guide.search(
-                self.record, known, views, streams, samples, self._voids, go_on, room, actions
-            )
-            return
         scratch, plans, games, looks, totals = room
         flat_mc_actions(
             self.record, known, scratch, views, streams, samples, self._voids, self._counting,
@@ -217,26 +193,22 @@ class FlatMcAgent(SearchAgent):
         )  # fmt: skip
 
 
-def _options(words: tuple[str, ...]) -> tuple[str, str, dict[str, str]]:
-    """How to draw worlds, who plays them on, and networks that guide, by their paths."""
+def _options(words: tuple[str, ...]) -> tuple[str, str]:
+    """How to draw worlds, and who plays them on."""
     worlds, playout = METHODS[0], PLAYOUTS[0]
-    paths: dict[str, str] = {}
     for word in words:
-        name, _, path = word.partition("=")
         if word in METHODS:
             worlds = word
         elif word.startswith("playout=") and word.removeprefix("playout=") in PLAYOUTS:
             playout = word.removeprefix("playout=")
-        elif name in ("prior", "leaf") and path:
-            paths[name] = path
         else:
             methods = " and ".join(METHODS)
             playouts = " and ".join(f"playout={each}" for each in PLAYOUTS)
             raise ValueError(
                 f"{word!r} is no option of flat-mc: there are {methods} for how worlds are drawn, "
-                f"{playouts} for who plays them on, prior=PATH and leaf=PATH for what guides them"
+                f"and {playouts} for who plays them on"
             )
-    return worlds, playout, paths
+    return worlds, playout
 
 
 _Room = tuple[Scratch, Array, Array, Array, Array]

@@ -54,7 +54,7 @@ _own("counting", "counting", "CountingAgent", "counts cards, voids and known car
 _own(
     *("flat-mc", "flat_mc", "FlatMcAgent"),
     "tries each card in sampled worlds",
-    "flat-mc:64[,voids][,playout=counting][,prior=PATH][,leaf=PATH] or flat-mc:5ms",
+    "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
 )
 _own("easy", "levels", "Easy", "rules of thumb and a short memory")
 _own("medium", "levels", "Medium", "a careful player who forgets")

@@ -13,9 +13,8 @@ import numpy as np
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.compiled import jit
 from ..engine.layout import LONGEST_OBSERVATION, real_action
-from ..engine.play import Record, row
+from ..engine.play import Record
 from ..engine.state import VIEW
-from ..engine.view import write_position
 from .layers import Hidden, forward, new_hidden
 from .network import PolicyNet, look, ones_of
 
@@ -67,14 +66,6 @@ def ask(rules: Record, view: Record, net: PolicyNet, desk: Desk) -> None:
     for place in range(len(desk.placed)):
         if legal != NO_CARDS and (legal >> np.uint64(place)) & ONE:
             desk.logits[real_action(desk.shown[place], desk.order)] = desk.placed[place]
-
-
-@jit
-def ask_in_game(rules: Record, game: Record, net: PolicyNet, desk: Desk) -> None:
-    """The same for whoever is to move in a game."""
-    view = row(desk.views, 0)
-    write_position(rules, game, np.int64(game.turn), view)
-    ask(rules, view, net, desk)
 
 
 @jit

@@ -25,11 +25,10 @@ from .play import deal_numbered, pay, row
 from .rollout import play_out_randomly
 from .state import GAME, VIEW
 from .streams import below, keyed
-from .worlds import SKETCH
 
 cuda: Any = numba_cuda
 kernel: Any = cuda.jit
-_VIEW, _GAME, _SKETCH = from_dtype(VIEW), from_dtype(GAME), from_dtype(SKETCH)
+_VIEW, _GAME = from_dtype(VIEW), from_dtype(GAME)
 
 
 @functools.cache
@@ -66,9 +65,6 @@ def one_row_each(function: Any) -> Any:
                 cuda.local.array(LONGEST_OBSERVATION, int8),
                 cuda.local.array(MOST_NUMBERS, float64),
                 cuda.local.array(1, _VIEW),
-                cuda.local.array(2, _GAME),
-                cuda.local.array(1, _SKETCH),
-                cuda.local.array(1, uint64),
             )
             function(*arguments, room, index, index + 1)
 

@@ -134,11 +134,7 @@ class Device:
         """Take tables along, if they hold all endings of so many cards."""
         self.knows_all = all(each.cards >= cards for each in known)
         if self.knows_all:
-            self._tables = self.tables(known)
-
-    def tables(self, known: list[Tables]) -> list[Tables]:
-        """Tables of endings in the device's memory."""
-        return [_placed_tables(each) for each in known]
+            self._tables = [_placed_tables(each) for each in known]
 
     def best(self, board: Any, indices: Array) -> Any:
         """The tricks of the leaders of those games that stand before an ending."""

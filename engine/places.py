@@ -15,11 +15,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .arrays import Array
-from .endgame import Tables
 from .layout import LONGEST_OBSERVATION
-from .state import GAME, VIEW
+from .state import VIEW
 from .threads import STEP, Threads
-from .worlds import SKETCH
 
 DEVICES = ("cpu", "cuda")
 
@@ -33,12 +31,6 @@ class Room(NamedTuple):
     """64 float64."""
     views: Any
     """A `VIEW` record."""
-    games: Any
-    """Two `GAME` records."""
-    sketches: Any
-    """A `SKETCH` record, to draw worlds in."""
-    stream: Any
-    """To draw from."""
 
 
 MOST_NUMBERS = 64
@@ -74,10 +66,6 @@ class Place(Protocol):
 
     def write(self, array: Any, values: Any) -> None:
         """Overwrite an array there with values from here."""
-        ...
-
-    def tables(self, known: list[Tables]) -> list[Tables]:
-        """Tables of endings as compiled functions read them there."""
         ...
 
     def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
@@ -150,16 +138,9 @@ class Host(Threads):
         """Overwrite it."""
         array[:] = values
 
-    def tables(self, known: list[Tables]) -> list[Tables]:
-        """They are here already."""
-        return known
-
     def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
         """Go over so many rows, on the calling thread."""
         if self._room is None:
             observation = np.zeros(LONGEST_OBSERVATION, np.int8)
-            self._room = Room(
-                observation, np.zeros(MOST_NUMBERS), np.zeros(1, VIEW), np.zeros(2, GAME),
-                np.zeros(1, SKETCH), np.zeros(1, np.uint64),
-            )  # fmt: skip
+            self._room = Room(observation, np.zeros(MOST_NUMBERS), np.zeros(1, VIEW))
         function(*arguments, self._room, 0, size)

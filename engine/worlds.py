@@ -65,26 +65,16 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 # The most ways to share a hand of up to 26 cards among four suits.
 _MOST_VECTORS = 3654
 
-# What drawing a world needs room for: where many are drawn at once, each in its own.
-SKETCH = np.dtype(
+PLAN = np.dtype(
     [
+        ("total", "f8"),  # the weight of all placements together
+        # Scratch space, so that drawing a world allocates nothing.
         ("states", "u8", (MOST_TRICKS + 1,)),  # a walk through the slots
         ("frees", "i8", (MOST_TRICKS + 1,)),
         ("choices", "i8", (MOST_TRICKS + 1,)),
         ("totals", "f8", (MOST_TRICKS + 1,)),
         ("earliest", "i8", (2 * MOST_TRICKS,)),  # of the cards to be given slots
         ("hands", "u8", (4,)),
-        ("cards", "u1", (2 * MOST_TRICKS,)),
-        ("rest", "u1", (CARDS_IN_ALL,)),
-        ("slot_cards", "u1", (MOST_TRICKS,)),
-        ("spare", "u1", (6,)),
-    ]
-)
-
-PLAN = np.dtype(
-    [
-        ("total", "f8"),  # the weight of all placements together
-        ("sketch", SKETCH),  # for whoever draws world after world
         ("cumulative", "f8", (_MOST_VECTORS,)),
         ("memo_keys", "u8", (_MEMO_SIZE,)),
         ("memo_values", "f8", (_MEMO_SIZE,)),
@@ -100,6 +90,10 @@ PLAN = np.dtype(
         ("past_earliest", "i1", (MOST_TRICKS,)),
         ("suit_earliest", "i1", (4,)),  # for the cards still in hand
         ("slot_tricks", "u1", (MOST_TRICKS,)),
+        ("cards", "u1", (2 * MOST_TRICKS,)),
+        ("rest", "u1", (CARDS_IN_ALL,)),
+        ("slot_cards", "u1", (MOST_TRICKS,)),
+        ("spare", "u1", (2,)),
     ]
 )
 
@@ -277,9 +271,7 @@ def _below(
 
 
 @jit
-def ways(
-    plan: Record, sketch: Record, base: np.uint64, slot: int, state: np.uint64, free: int
-) -> float:
+def ways(plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int) -> float:
     """In how many ways the slots up to this one can be given cards, and the rest dealt.
 
     A walk through the choices slot by slot, on a stack of its own: numba can not
@@ -290,7 +282,7 @@ def ways(
     known = _remembered(plan, slot, state)
     if known >= 0.0:
         return known
-    states, frees, choices, totals = sketch.states, sketch.frees, sketch.choices, sketch.totals
+    states, frees, choices, totals = plan.states, plan.frees, plan.choices, plan.totals
     at = slot
     states[at], frees[at] = state, free
     choices[at], totals[at] = _NEVER - 1, 0.0
@@ -343,7 +335,7 @@ def share_ways(plan: Record, base: np.uint64, share: np.ndarray) -> float:
             return 0.0
         elif share[suit] > 0:
             state += np.uint64(share[suit]) * _radix_power(base, earliest)
-    return ways(plan, plan.sketch, base, last, state, free)
+    return ways(plan, base, last, state, free)
 
 
 @jit
@@ -387,29 +379,15 @@ def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
 @called
 def draw_world(rules: Record, view: Record, plan: Record, stream: np.ndarray, game: Record) -> None:
     """Draw one world from a plan: `game` becomes a whole deal with the same past in view."""
-    draw_world_in(rules, view, plan, plan.sketch, stream, game)
-
-
-@jit
-def draw_world_in(
-    rules: Record, view: Record, plan: Record, sketch: Record, stream: np.ndarray, game: Record
-) -> None:
-    """The same in a `SKETCH` of one's own, as where others draw from the plan meanwhile."""
     held = draw_hand(view, plan, stream)
-    rest = sketch.rest
+    rest = plan.rest
     count = shuffled(view.unseen & ~held, stream, rest)
-    dealt = _draw_past(rules, plan, sketch, held, stream)
+    dealt = _draw_past(rules, plan, held, stream)
     if rules.exchange == 1:
-        _write_four_hands(rules, view, dealt | view.known, rest, sketch.hands, game)
+        _write_four_hands(rules, view, dealt | view.known, rest, plan.hands, game)
     else:
-        _write_deal(rules, view, dealt, sketch.slot_cards, rest, count, game)
+        _write_deal(rules, view, dealt, plan.slot_cards, rest, count, game)
     _play_past(rules, view, game)
-
-
-@jit
-def share_plan(plan: Record) -> None:
-    """Let many draw from a plan at once: nothing more is remembered in it."""
-    plan.memo_used = _MEMO_SIZE
 
 
 @jit
@@ -458,16 +436,14 @@ def draw_hand(view: Record, plan: Record, stream: np.ndarray) -> np.uint64:
 
 
 @jit
-def _draw_past(
-    rules: Record, plan: Record, sketch: Record, held: np.uint64, stream: np.ndarray
-) -> np.uint64:
+def _draw_past(rules: Record, plan: Record, held: np.uint64, stream: np.ndarray) -> np.uint64:
     """Say which card came at which unseen draw; returns the hand that was dealt.
 
     Cards are taken from the last slot to the first, each in proportion to the
     ways that are left after it.
     """
     base = np.uint64(rules.hand + 1)
-    cards, earliest, slot_cards = sketch.cards, sketch.earliest, sketch.slot_cards
+    cards, earliest, slot_cards = plan.cards, plan.earliest, plan.slot_cards
     count = 0
     while held:
         cards[count] = lowest(held)
@@ -493,9 +469,7 @@ def _draw_past(
                 count += 1
         chosen = below(stream, count)
         if plan.weighted == 1:
-            chosen = _weighted_choice(
-                plan, sketch, base, slot, state, free, earliest, count, stream
-            )
+            chosen = _weighted_choice(plan, base, slot, state, free, earliest, count, stream)
         slot_cards[slot] = cards[chosen]
         if earliest[chosen] == _NEVER:
             free -= 1
@@ -516,7 +490,6 @@ def _draw_past(
 @jit
 def _weighted_choice(
     plan: Record,
-    sketch: Record,
     base: np.uint64,
     slot: int,
     state: np.uint64,
@@ -525,14 +498,14 @@ def _weighted_choice(
     count: int,
     stream: np.ndarray,
 ) -> int:
-    wanted = fraction(stream) * ways(plan, sketch, base, slot, state, free)
+    wanted = fraction(stream) * ways(plan, base, slot, state, free)
     last = 0
     for index in range(count):
         choice = earliest[index]
         if _times_chosen(base, slot, state, free, choice) == 0:
             continue
         left, left_free = _below(plan, base, slot, state, free, choice)
-        weight = ways(plan, sketch, base, slot - 1, left, left_free)
+        weight = ways(plan, base, slot - 1, left, left_free)
         if weight == 0.0:
             continue
         last = index

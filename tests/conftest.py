@@ -34,7 +34,7 @@ LONG = (
     *("test_browser_learning", "test_attention_training", "test_documentation", "test_pictures"),
     *("test_arena", "test_thinking", "test_equilibrium", "test_ranks"),
     *("test_luck", "test_responder", "test_benchmark", "test_base", "test_sb3_trainer"),
-    *("test_thinker", "test_champion", "test_batch", "test_disks", "test_guided"),
+    *("test_thinker", "test_champion", "test_batch", "test_disks"),
     *("test_interpreted", "test_algorithms", "test_device_training", "test_device"),
 )
 

@@ -6,16 +6,13 @@ steps agreed, by rule set and horizon.
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from german_whist import Game, named_rules
-from german_whist.agents.many_worlds import pays_in_worlds
+from german_whist import named_rules
 from german_whist.engine.batch import Batch, IllegalAction
 from german_whist.engine.cuda_kernels import random_actions_of_all, random_hands_kernel
 from german_whist.engine.device import Device
@@ -140,21 +137,6 @@ def check_nothing_but_kernels_computes() -> None:
             attempt()
 
 
-def check_worlds() -> None:
-    """Worlds are drawn, and what actions come to in them found, as on this side."""
-    chance = random.Random(1)
-    for method, contract in (("plain", "high"), ("voids", "high"), ("voids", "low")):
-        game = Game(dataclasses.replace(TINY, contract=contract), seed=4)
-        for _ in range(2):
-            game.play(chance.choice(game.legal()))
-        view = game.view(game.turn or 0)
-        here = pays_in_worlds(view, 8, 7, method)
-        there = pays_in_worlds(view, 8, 7, method, Device())
-        assert (here == there).all()
-        assert here.shape[1] > 1
-        assert np.ptp(here)
-
-
 def check_random_play() -> None:
     """Whole hands in one thread each, beside the engine's own."""
     options = options_from("classic")
@@ -179,7 +161,6 @@ def main() -> None:
     check_illegal()
     check_nothing_but_kernels_computes()
     check_random_play()
-    check_worlds()
     print(json.dumps(found))
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numba import from_dtype, typeof, types
 
 from german_whist.agents.closing import gather_rows
-from german_whist.agents.many_worlds import try_worlds
 from german_whist.engine import cuda_kernels as kernels
 from german_whist.engine import episodes
 from german_whist.engine.endgame import no_tables
@@ -22,7 +21,6 @@ from german_whist.engine.episodes import Board
 from german_whist.engine.options import PLAN
 from german_whist.engine.results import RESULT
 from german_whist.engine.state import GAME, RULES, VIEW
-from german_whist.engine.worlds import PLAN as PLANS
 from german_whist.envs.mixed import put_rows
 from german_whist.training import kernels as training
 
@@ -60,8 +58,6 @@ ROWS = {
     gather_rows: (BYTES, BYTES, NUMBERS, types.boolean, BYTES, BYTES, WORDS),
     put_rows: (types.int64, BYTES, BYTES, SEATS, LOGITS, array("?"),
                BYTES, BYTES, SEATS, LOGITS, array("?")),
-    try_worlds: (array(RULES), array(VIEW), array(PLANS), typeof(no_tables()), types.uint64,
-                 NUMBERS, WORDS),
     training.choose: (LOGITS, BYTES, CHANCES, NUMBERS, CHANCES),
     training.draw_chances: (types.uint64, CHANCES),
     training.advantages: (ORDERS, array("f4", 3), array("?", 2), LOGITS, SEATS, CHANCES,
