@@ -13,12 +13,11 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test thorough browser cuda ray mutants train lint bench ladder strength interop docs site films clean links
+.PHONY: help test thorough browser cuda ray train lint bench ladder strength interop docs site films clean links
 
 help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
 	@echo "make thorough run what make test leaves out: the site, types of examples, wheels, whole trainings"
-	@echo "make mutants change the sources in small ways, and see that tests notice (docs/tests.md)"
 	@echo "make train   train a player in some minutes, and measure it"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure the speed of the engine beside others"
@@ -54,12 +53,6 @@ browser: $(READY)
 	@[ -e $(AXE) ] || { echo "installing axe-core"; mkdir -p build/axe; \
 	    $(NPM) install --silent --no-audit --no-fund --prefix build/axe axe-core@4.14.1; \
 	} || echo "axe-core can not be had"
-
-SEED ?= 1
-COUNT ?= 300
-JOBS ?= 2
-mutants: $(READY)
-	$(RUN) tests/mutants --seed $(SEED) --count $(COUNT) --jobs $(JOBS)
 
 train: $(READY)
 	$(RUN) -m german_whist train quick
