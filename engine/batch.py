@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array as Array
-from .cards import ACTIONS_IN_ALL, action_text
+from .cards import ACTIONS_IN_ALL, action_text, whole_number
 from .endings import best_tricks, known_endings
 from .episodes import (
     ENDING,
@@ -39,7 +39,7 @@ from .state import GAME, OVER, VIEW
 from .threads import STEP
 from .validation import first_impossible
 from .view import View, write_views
-from .words import meant
+from .words import a_kind_of, meant
 
 # What the `options` of a reset may hold, and what else those of a vector may.
 RESET_OPTIONS = ("deal", "dealer", "number")
@@ -61,13 +61,12 @@ def checked_count(value: object, name: str) -> int:
 
 def checked_action(action: object) -> int:
     """One action as an int; what is no whole number is refused with a sentence."""
-    if isinstance(action, np.ndarray) and action.size == 1:
-        action = action.reshape(-1)[0]
-    if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+    number = whole_number(action)
+    if number is None:
         raise IllegalAction(
-            f"action is {action!r}, a {type(action).__name__}: it has to be a whole number"
+            f"action is {action!r}, {a_kind_of(action)}: it has to be a whole number"
         )
-    return int(action)
+    return number
 
 
 def actions_text(actions: Iterable[int], options: Options) -> str:
@@ -89,6 +88,19 @@ def kept(state: Mapping[str, Array], name: str, count: int | None = None) -> Arr
         wanted = repr(name) if count is None else f"{name!r} of {count} rows"
         raise ValueError(f"the state has no {wanted}: give what state() returned")
     return found
+
+
+def one_for_each(actions: Any, count: int) -> Array:
+    """Actions for so many games as an int64 array, or why they are none."""
+    try:
+        chosen = np.asarray(actions)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise IllegalAction(
+            f"actions are {a_kind_of(actions)} that NumPy cannot read ({error}): pass an array, "
+            "a list of whole numbers, or a tensor on the CPU"
+        ) from error
+    _check_numbers(chosen, count)
+    return np.ascontiguousarray(chosen, np.int64)
 
 
 def _check_numbers(actions: Any, count: int) -> None:
@@ -439,12 +451,6 @@ class Batch:
 
     # -- checking
 
-    def one_for_each(self, actions: Any, count: int) -> Array:
-        """Actions for so many games as an int64 array, or why they are none."""
-        chosen = np.asarray(actions)
-        _check_numbers(chosen, count)
-        return np.ascontiguousarray(chosen, np.int64)
-
     def first_illegal(self, indices: Array, actions: Array) -> int:
         """The first place of these games whose action is not open, as it was shown; -1 for none."""
         return first_illegal(self.legal, indices, actions)
@@ -460,7 +466,7 @@ class Batch:
             taken = self.gpu.taken(actions)
             _check_numbers(taken, self.n)
             return self.gpu.allowed(self.board, taken)
-        chosen = self.one_for_each(actions, self.n)
+        chosen = one_for_each(actions, self.n)
         if where is None:
             where = self.all
         else:

@@ -8,6 +8,9 @@ A card is a plain integer, `suit * 13 + rank`, that prints as rank and suit
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from operator import index
+from typing import Any
 
 from .words import a_kind_of
 
@@ -71,6 +74,20 @@ _BY_TEXT |= {RANKS[card.rank] + SUIT_SYMBOLS[card.suit]: card for card in CARDS}
 _BY_TEXT |= {"10" + SUITS[card.suit]: card for card in CARDS if RANKS[card.rank] == "T"}
 
 
+def whole_number(value: Any) -> int | None:
+    """An integer, or the one of a scalar or one-element array (NumPy, torch, JAX); else None."""
+    if not isinstance(value, int) and hasattr(value, "item"):
+        # What holds several numbers has no item, and says so in many ways.
+        with suppress(TypeError, ValueError, RuntimeError):
+            value = value.item()
+    if isinstance(value, bool):
+        return None
+    try:
+        return int(index(value))
+    except (TypeError, ValueError):
+        return None
+
+
 def card(value: int | str) -> Card:
     """The card with this id or this text (`TD`, `10d`, `10♦`)."""
     if isinstance(value, str):
@@ -81,11 +98,12 @@ def card(value: int | str) -> Card:
                 "as in TD for the ten of diamonds"
             )
         return found
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    number = whole_number(value)
+    if number is None:
         raise ValueError(f"{value!r} is {a_kind_of(value)}: a card is an id or a text such as TD")
-    if not 0 <= value < CARDS_IN_ALL:
-        raise ValueError(f"{value} is not a card id: ids run from 0 (2C) to 51 (AS)")
-    return CARDS[value]
+    if not 0 <= number < CARDS_IN_ALL:
+        raise ValueError(f"{number} is not a card id: ids run from 0 (2C) to 51 (AS)")
+    return CARDS[number]
 
 
 def cards(text: str | Iterable[int | str]) -> list[Card]:

@@ -27,6 +27,7 @@ from .cards import (
     card,
     cards_of,
     text_of,
+    whole_number,
 )
 from .compiled import jit, warm_up
 from .play import (
@@ -449,14 +450,15 @@ class Game:
     # -- words
 
     def _checked_action(self, action: object) -> int:
-        """An action that is not a plain number yet: a text, a NumPy number, or a mistake."""
+        """An action that is not a plain int: a text, a scalar of an array library, or a mistake."""
         if isinstance(action, str):
             return int(card(action))
-        if isinstance(action, np.integer):
-            return int(action)
-        raise IllegalAction(
-            f"{action!r} is {a_kind_of(action)}: an action is a card id or a text such as TD"
-        )
+        number = whole_number(action)
+        if number is None:
+            raise IllegalAction(
+                f"{action!r} is {a_kind_of(action)}: an action is a card id or a text such as TD"
+            )
+        return number
 
     def _why_illegal(self, number: int) -> str:
         if self.over:

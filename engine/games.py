@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .batch import Array, Batch, actions_in, checked_count
+from .batch import Array, Batch, actions_in, checked_count, one_for_each
 from .cards import CARDS, CARDS_IN_ALL
 from .compiled import warm_up
 from .episodes import GOES_ON
@@ -182,7 +182,7 @@ class Games:
         return where
 
     def _checked_actions(self, actions: Array, where: Array) -> Array:
-        chosen = self._batch.one_for_each(actions, len(where))
+        chosen = one_for_each(actions, len(where))
         wrong = self._batch.first_illegal(where, chosen)
         if wrong >= 0:
             named = int(np.asarray(actions)[wrong])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cards import CARDS, CARDS_IN_ALL, SUIT_NAMES, Card, card, cards_of, text_of
+from .cards import CARDS, CARDS_IN_ALL, SUIT_NAMES, Card, card, cards_of, text_of, whole_number
 from .compiled import jit, warm_up
 from .game import IllegalAction, checked_deal
 from .play import Record, beats, row, shuffle
@@ -416,8 +416,9 @@ def _seen_from(seat: int, other: int) -> int:
 def _number(action: Any) -> int:
     if isinstance(action, str):
         return int(card(action))
-    if isinstance(action, bool) or not isinstance(action, (int, np.integer)):
+    number = whole_number(action)
+    if number is None:
         raise IllegalAction(
             f"{action!r} is {a_kind_of(action)}: an action is a card id or a text such as TD"
         )
-    return int(action)
+    return number

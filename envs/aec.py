@@ -117,16 +117,15 @@ class TableAEC(TypedAEC):
         self._check_dealt()
         raise IllegalAction("the episode is over for all agents: call reset() to deal again")
 
-    def check_action(self, action: object) -> None:
-        """Refuse, with a sentence, what is no action of this environment at all."""
+    def check_action(self, action: object) -> int:
+        """The action as an int, or a sentence about what is no action of this environment."""
         self._check_dealt()
-        if self.is_over:
-            return
         number = checked_action(action)
         if not 0 <= number < self._actions:
             raise IllegalAction(
                 f"action is {number}: actions run from 0 to {self._actions - 1} with these rules"
             )
+        return number
 
     def _illegal(self, action: str, allowed: str) -> IllegalAction:
         mover = self.agent_selection
@@ -161,8 +160,8 @@ class IllegalActionLoses(TerminateIllegalWrapper[str, Observation, Any]):
         """Play, or end the episode; what is no action at all raises a sentence."""
         raw = self._raw
         mover, was_over = raw.agent_selection, raw.is_over
-        if action is not None or not was_over:
-            raw.check_action(action)
+        if not was_over:
+            action = raw.check_action(action)
             self._illegal_value = -raw.worst - max(raw.paid_to(mover), 0.0)
         super().step(action)
         if self._terminated and not was_over:

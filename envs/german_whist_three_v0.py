@@ -142,13 +142,13 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         if self.is_over:
             self._was_dead_step(action)
             return
-        self.check_action(action)
+        number = self.check_action(action)
         game, agent = self._table.game, self.agent_selection
-        if not game.legal_set >> int(action) & 1:
+        if not game.legal_set >> number & 1:
             allowed = ", ".join(map(action_text, game.legal()))
-            raise self._illegal(action_text(int(action)), allowed)
+            raise self._illegal(action_text(number), allowed)
         before = game.pays
-        game.play(int(action))
+        game.play(number)
         self._cumulative_rewards[agent] = 0.0
         self.rewards = {
             each: float(now - then)

@@ -116,7 +116,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.arrays import Array
-from ..engine.batch import Batch, actions_text, checked_action
+from ..engine.batch import Batch, actions_text
 from ..engine.compiled import warm_up
 from ..engine.episodes import ENDED, ENDING, show_one, step_one
 from ..engine.game import Game, IllegalAction
@@ -225,10 +225,8 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         if self.is_over:
             self._was_dead_step(action)
             return
-        if type(action) is not int:
-            action = checked_action(action)
-        if not 0 <= action < self._actions:
-            self.check_action(action)
+        if type(action) is not int or not 0 <= action < self._actions:
+            action = self.check_action(action)
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
         code = step_one(*self._arrays, action, observation, mask)

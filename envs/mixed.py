@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch import STATE, Array, checked_count
+from ..engine.batch import STATE, Array, checked_count, one_for_each
 from ..engine.compiled import jit, warm_up
 from ..engine.options import GameOptions, RulesLike, named_options
 from ..engine.places import Room
@@ -92,7 +92,7 @@ class MixedSelfPlayEnv:
 
     def step(self, actions: Any) -> Round:
         """Play an action in every game, for the seat to move; what ended is dealt anew."""
-        chosen = np.asarray(actions)
+        chosen = one_for_each(actions, self.num_envs)
         return self._together([part.step(chosen[span]) for part, span in self.parts()])
 
     def _together(self, rounds: list[Round]) -> Round:

@@ -118,7 +118,7 @@ def test_what_is_no_exchange_is_refused_before_it_is_done() -> None:
 
 
 @pytest.mark.parametrize(
-    "action", [True, None, 1.0, 1.5, [1], b"TD", (3,), np.array([3]), "TDX", ""]
+    "action", [True, None, 1.0, 1.5, [1], b"TD", (3,), np.array([3, 4]), "TDX", ""]
 )
 def test_what_is_no_action_at_all_is_refused(action: Any) -> None:
     game = started()
