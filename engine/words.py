@@ -9,6 +9,14 @@ from collections.abc import Iterable
 _MOST, _LIKENESS = 2, 0.5
 
 
+def not_installed(module: str | None, extra: str) -> ModuleNotFoundError:
+    """The error for a module that an extra brings, with the command that installs it."""
+    package = (module or "").partition(".")[0]
+    return ModuleNotFoundError(
+        f"{package} is not installed: pip install 'german-whist[{extra}]'", name=module
+    )
+
+
 def a_kind_of(value: object) -> str:
     """What type a value is of, with its article."""
     name = type(value).__name__

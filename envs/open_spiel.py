@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pyspiel
 import yaml
 
 from ..engine.cards import CARDS, CHOICES, action_word
@@ -24,6 +23,12 @@ from ..engine.game import Game
 from ..engine.options import RulesLike
 from ..engine.rules import Rules, load_rules
 from ..engine.state import SEATS
+from ..engine.words import not_installed
+
+try:
+    import pyspiel
+except ModuleNotFoundError as error:
+    raise not_installed(error.name, "open-spiel") from error
 
 _SMALLEST = "{suits: 2, ranks: 4, hand: 2}"
 _TYPE = pyspiel.GameType(

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecEnv
 
 from ..engine.batch import Array, kept
 from ..engine.options import (
@@ -26,9 +24,16 @@ from ..engine.options import (
 from ..engine.results import each_result
 from ..engine.rules import Rules
 from ..engine.seeds import checked_seat
+from ..engine.words import not_installed
 from .against import RANDOM_SEAT, Against, Opposed, Outcome
 from .pictures.painter import OPEN, SEAT, painter_for
 from .spaces import action_space, observation_space
+
+try:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import VecEnv
+except ModuleNotFoundError as error:
+    raise not_installed(error.name, "train") from error
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

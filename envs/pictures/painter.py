@@ -10,6 +10,7 @@ import gymnasium
 
 from ...engine.game import Game
 from ...engine.options import one_of
+from ...engine.words import not_installed
 from .scene import scene_of
 from .shapes import Scene
 from .text_table import text_table
@@ -77,4 +78,4 @@ def _need_pictures() -> None:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
     for name in ("PIL", "pygame"):
         if importlib.util.find_spec(name) is None:
-            raise ImportError(f"this render mode needs {name}: install german-whist[render]")
+            raise not_installed(name, "render")
