@@ -9,7 +9,7 @@ import numpy as np
 from german_whist.agents import Agent, Player, agent_key, decision_streams, make_agent
 from german_whist.engine.endgame import tables
 from german_whist.engine.game import Game
-from german_whist.engine.games import Games
+from german_whist.envs import SelfPlayEnv
 
 from .measure import Row, rate
 
@@ -22,12 +22,13 @@ DEFAULT_LIMIT, FULL_LIMIT = 20.0, 0.6
 
 def foreplay_views(deals: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """All decisions of the foreplay in so many deals between `threshold`s, with their streams."""
-    games, agent = Games("classic", deals, seed=seed), make_agent("threshold")
+    games, agent = SelfPlayEnv(deals, "classic", copy=False), make_agent("threshold")
+    games.reset(seed)
     views, streams = [], []
     for _ in range(26):
         views.append(games.views())
-        streams.append(decision_streams(agent_key(seed), games.records["number"], views[-1]))
-        games.step(agent.act(views[-1], streams[-1]), copy=False)
+        streams.append(decision_streams(agent_key(seed), games.batch.records["number"], views[-1]))
+        games.step(agent.act(views[-1], streams[-1]))
     return np.concatenate(views), np.concatenate(streams)
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from german_whist import Game, Games, load_rules
+from german_whist import Game, load_rules
 from german_whist.engine.rollout import random_hands
+from german_whist.envs import SelfPlayEnv
 
 from .measure import Row, rate, seconds
 
@@ -36,23 +37,24 @@ def _inside() -> Row:
     return Row(name, speed / 1e6, "M card plays/s", 40)
 
 
-def _stepper(games: Games, steps: int) -> Callable[[], float]:
+def _stepper(games: SelfPlayEnv, steps: int) -> Callable[[], float]:
     """Steps with random legal actions chosen beforehand; only the engine's step is timed."""
     chance = np.random.default_rng(0)
 
     def work() -> float:
-        spent = 0.0
+        spent, masks = 0.0, games.look().masks
         for _ in range(steps):
-            masks = games.look(copy=False).masks
             actions = (masks * chance.random(masks.shape, np.float32)).argmax(axis=1)
-            spent += seconds(lambda chosen=actions: games.step(chosen, copy=False))
-        return games.n * steps / spent
+            spent += seconds(lambda chosen=actions: games.step(chosen))
+        return games.num_envs * steps / spent
 
     return work
 
 
 def _batch_work(n: int, threads: int) -> Callable[[], float]:
-    return _stepper(Games("classic", n, seed=1, threads=threads), max(8, 400_000 // n))
+    games = SelfPlayEnv(n, "classic", copy=False, threads=threads)
+    games.reset(1)
+    return _stepper(games, max(8, 400_000 // n))
 
 
 def _batches() -> list[Row]:

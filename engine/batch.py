@@ -1,4 +1,4 @@
-"""Many episodes at once: what every environment, `Games` and the trainers read and step.
+"""Many episodes at once: what every environment and the trainers read and step.
 
 `Batch` begins, plays and shows episodes of one set of options, on as many threads
 as wanted or on a GPU. Game `i` of `n` gets the deals `i`, `i + n`, `i + 2n` ... of the
@@ -283,20 +283,18 @@ class Batch:
         seats: Array,
         rewards: Array,
         ended: Array,
-        *,
-        anew: bool = True,
     ) -> None:
         """Play an action in each of these games, as shown, and show it to whoever is to move next.
 
         Their rows of `observations`, `masks` and `seats` are written, and what the step paid each
-        seat and where an episode ended; what came of it is in `led_to`. With `anew` a hand that is
-        over is followed by the next deal.
+        seat and where an episode ended; what came of it is in `led_to`. A hand that is over is
+        followed by the next deal.
         """
         if len(indices) != self.n:
             self.run(self.n, rest_all, each=LOOK)
             for each in (rewards, ended):
                 self.place.write(each, 0)
-        shown = anew, observations.reshape(self.n, self._width), masks, seats, rewards, ended
+        shown = observations.reshape(self.n, self._width), masks, seats, rewards, ended
         if self.run(len(indices), step_all, indices, actions, False, *shown) and self._endings:
             endings, best = self._best_in_endings(indices)
             self.run(len(endings), step_all, endings, best, True, *shown)
@@ -451,29 +449,45 @@ class Batch:
 
     # -- checking
 
+    def checked_indices(self, indices: Any) -> Array:
+        """Numbers of games as an int64 array, none twice, or why they are none."""
+        where = np.ascontiguousarray(indices)
+        if where.size == 0:
+            where = np.zeros(0, np.int64)
+        if where.dtype.kind not in "iu" or where.ndim != 1:
+            raise ValueError(
+                f"indices are {where.dtype} of shape {where.shape}: give a list of game numbers"
+            )
+        where = where.astype(np.int64, copy=False)
+        outside = where[(where < 0) | (where >= self.n)]
+        if outside.size:
+            raise ValueError(f"there is no game {outside[0]}: games run from 0 to {self.n - 1}")
+        if np.unique(where).size != where.size:
+            raise ValueError("a game comes twice among the indices")
+        return where
+
     def first_illegal(self, indices: Array, actions: Array) -> int:
         """The first place of these games whose action is not open, as it was shown; -1 for none."""
         return first_illegal(self.legal, indices, actions)
 
     def checked_actions(self, actions: Any, where: Array | None = None) -> Array:
-        """The actions of every game, or of those of `where`, refused unless they are legal.
+        """One action for each game, or for each of `where`, refused unless they are legal.
 
-        There is one for each game in any case. Where the games are out of reach, a legal action
-        comes in place of one that is not, and `check` refuses it.
+        Where the games are out of reach, a legal action comes in place of one that is not, and
+        `check` refuses it.
         """
         self.check_ready()
         if self.gpu is not None and where is None:
             taken = self.gpu.taken(actions)
             _check_numbers(taken, self.n)
             return self.gpu.allowed(self.board, taken)
-        chosen = one_for_each(actions, self.n)
-        if where is None:
-            where = self.all
-        else:
-            chosen = chosen[where]
+        where = self.all if where is None else where
+        chosen = one_for_each(actions, len(where))
         wrong = self.first_illegal(where, chosen)
         if wrong >= 0:
-            raise IllegalAction(self._why_illegal(int(where[wrong]), int(chosen[wrong])))
+            # Named as it was given: int64 has other numbers for those beyond it.
+            given = int(np.asarray(actions)[wrong])
+            raise IllegalAction(self._why_illegal(int(where[wrong]), given))
         return chosen
 
     def check(self) -> None:

@@ -330,7 +330,6 @@ def step_all(
     indices: np.ndarray,
     actions: np.ndarray,
     closing: bool,
-    anew: bool,
     observations: np.ndarray,
     masks: np.ndarray,
     seats: np.ndarray,
@@ -342,9 +341,9 @@ def step_all(
 ) -> int:
     """Play an action, as it was shown, in each game of `indices`, and show it to the next to move.
 
-    What is shown, was paid and ended goes to the rows of these games. With `anew` a hand that
-    is over is followed by the next. Returns how many have come to an ending that is to be closed:
-    by this function once more, `closing`, with the leader's tricks in place of actions.
+    What is shown, was paid and ended goes to the rows of these games. A hand that is over is
+    followed by the next. Returns how many have come to an ending that is to be closed: by this
+    function once more, `closing`, with the leader's tricks in place of actions.
     """
     plan, stream = row(board.plan, 0), board.streams[part]
     view, scratch = row(board.room, 2 * part), row(board.room, 2 * part + 1)
@@ -369,7 +368,7 @@ def step_all(
         rewards[index, 0] = result.paid[0]
         rewards[index, 1] = result.paid[1]
         ended[index] = led_to >= ENDED
-        if led_to != GOES_ON and anew:
+        if led_to != GOES_ON:
             deal_on(plan, game, len(board.games), stream)
         seat = np.int64(game.turn)
         seats[index] = seat

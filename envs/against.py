@@ -18,7 +18,15 @@ from gymnasium.vector import AutoresetMode
 from ..agents.asking import tell_of_hands
 from ..agents.base import Agent, agent_key
 from ..agents.registry import as_agent
-from ..engine.batch import LOOK, RESET_OPTIONS, Array, Batch, checked_count, kept
+from ..engine.batch import (
+    LOOK,
+    RESET_OPTIONS,
+    Array,
+    Batch,
+    checked_count,
+    kept,
+    one_for_each,
+)
 from ..engine.compiled import warm_up
 from ..engine.episodes import ENDED, GOES_ON
 from ..engine.game import IllegalAction
@@ -144,6 +152,8 @@ class Against:
         playing = np.flatnonzero(~self.over) if len(resting) else None
         if len(resting) and self.autoreset is not AutoresetMode.NEXT_STEP:
             raise IllegalAction(self._why_over(resting))
+        if playing is not None:
+            actions = one_for_each(actions, self.n)[playing]
         chosen = batch.checked_actions(actions, playing)
         seats = self.seats.copy()
         with self._or_not_ready():

@@ -17,8 +17,10 @@ from gymnasium import spaces
 from ..engine.batch import Array, Batch, checked_count
 from ..engine.compiled import warm_up
 from ..engine.episodes import GOES_ON
+from ..engine.game import Game
 from ..engine.options import GameOptions, Options, RulesLike, named_options, options_from
 from ..engine.rules import Rules
+from ..engine.state import SEATS
 from ..engine.view import View
 from .against import prepare
 from .spaces import action_space, observation_box
@@ -52,6 +54,9 @@ class SelfPlayEnv:
     ```
 
     What `reset`, `look` and `step` give is a `Round`, a row for each game. There is no `info`.
+
+    `step(actions, indices)` plays in the games of `indices` alone, `hand_over` tells where the last
+    step ended a hand, which in a match is not yet the episode.
 
     ### What a Round holds
 
@@ -107,11 +112,14 @@ class SelfPlayEnv:
         )
 
     @property
+    def hand_over(self) -> npt.NDArray[np.bool_]:
+        """`(n,)` bool, the last step ended a hand: with a match, not always its episode."""
+        return self.batch.place.fetched(self.batch.led_to) != GOES_ON
+
+    @property
     def begun(self) -> Array:
         """The games in which the last step, or `reset`, began a hand."""
-        if self._reset is not None:
-            return self._reset
-        return np.flatnonzero(self.batch.place.fetched(self.batch.led_to) != GOES_ON)
+        return np.flatnonzero(self.hand_over) if self._reset is None else self._reset
 
     def reset(self, seed: int | None = None) -> Round:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
@@ -129,12 +137,22 @@ class SelfPlayEnv:
             rewards=nothing((self.num_envs, 2), np.float32), ended=nothing(self.num_envs, np.bool_)
         )
 
-    def step(self, actions: Any) -> Round:
-        """Play an action in every game, for the seat to move; what ended is dealt anew."""
+    def step(self, actions: Any, indices: Any = None) -> Round:
+        """Play an action in every game, for the seat to move; what ended is dealt anew.
+
+        With `indices`, numbers of games, one in each of these, and the others wait.
+        """
         batch = self.batch
-        chosen = batch.checked_actions(actions)
-        now = self._round or self._room()
-        batch.step(batch.all, chosen, *now)
+        if indices is None:
+            where, now = batch.all, self._round or self._room()
+        else:
+            if batch.gpu is not None:
+                raise ValueError(
+                    "indices are given, but games on a GPU step together: leave them out"
+                )
+            where, now = batch.checked_indices(indices), self.look()
+        chosen = batch.checked_actions(actions, None if indices is None else where)
+        batch.step(where, chosen, *now)
         self._reset = None
         return now
 
@@ -148,9 +166,23 @@ class SelfPlayEnv:
         self._reset = self.batch.all[:0]
         return self.look()
 
-    def views(self) -> Array:
-        """What the seat to move in each game may know, as `VIEW` records, copied out."""
-        return self.batch.views(self.batch.turns())
+    def views(self, seats: Any = None, indices: Any = None) -> Array:
+        """What a seat of each game may know (by default the one to move), as `VIEW` records.
+
+        With `indices` of these games alone. The records are a copy.
+        """
+        batch = self.batch
+        where = batch.all if indices is None else batch.checked_indices(indices)
+        chosen = batch.place.fetched(batch.turns())[where]
+        if seats is not None:
+            chosen = np.broadcast_to(seats, chosen.shape)
+        if chosen.size and not ((chosen >= 0) & (chosen < SEATS)).all():
+            raise ValueError("a seat is out of range: seats are 0 and 1")
+        return batch.views(np.ascontiguousarray(chosen, np.uint8), where)
+
+    def game(self, index: int) -> Game:
+        """A copy of one game as it stands, as a `Game` that goes on by itself."""
+        return self.batch.game(index)
 
     def view(self, index: int, seat: int) -> View:
         """All that a seat of one game may know."""

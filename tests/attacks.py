@@ -14,13 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from german_whist import Game, Games
+from german_whist import Game
 from german_whist.agents import agent_key, decision_streams, make_agent
 from german_whist.agents.base import Agent, Array
 from german_whist.agents.threshold import ThresholdAgent
-from german_whist.engine.state import OVER, SEATS
+from german_whist.engine.state import SEATS
 from german_whist.engine.streams import keyed
 from german_whist.training.arena import evaluate
+from support import dealt
 
 HAND = 13
 Streams = Callable[[Array, Array], Array]
@@ -35,7 +36,7 @@ def set_of(cards: Iterable[int]) -> int:
 
 
 @cache
-def dealt(seed: int, number: int) -> tuple[int, ...]:
+def cards_dealt(seed: int, number: int) -> tuple[int, ...]:
     """The cards of a deal in dealing order."""
     return tuple(int(card) for card in Game("classic", seed=seed, number=number).cards_dealt)
 
@@ -97,7 +98,7 @@ class Attacker(ThresholdAgent):
         """How many claims are right, as the deals of a seed tell."""
         others = {}
         for number in range(pairs):
-            hands = [set_of(dealt(seed, number)[place : 2 * HAND : 2]) for place in range(SEATS)]
+            hands = [set_of(cards_dealt(seed, number)[at : 2 * HAND : 2]) for at in range(SEATS)]
             others |= {hands[0]: hands[1], hands[1]: hands[0]}
         return sum(others.get(mine) == theirs for mine, theirs in cls.claims)
 
@@ -157,7 +158,7 @@ class StreamThief(Attacker):
             view = views[index : index + 1]
             type(self).decisions += 1
             for seed, number in (*backwards(view, rng[index]), *forwards(view, rng[index])):
-                actions[index] = self.knowing(view[0], dealt(seed, number))
+                actions[index] = self.knowing(view[0], cards_dealt(seed, number))
         return actions
 
     def knowing(self, view: Any, deal: tuple[int, ...]) -> int:
@@ -251,13 +252,13 @@ class Rememberer(Attacker):
 
 def side_by_side(one: Agent, two: Agent, seed: int, pairs: int, streams: Streams) -> float:
     """Both halves of every deal side by side in the same calls; the share that `one` wins."""
-    halves = [Games("classic", pairs, seed=seed, deal_anew=False) for _ in range(SEATS)]
-    paid = 0.0
-    while any((games.records["phase"] != OVER).any() for games in halves):
+    halves = [dealt("classic", pairs, seed=seed) for _ in range(SEATS)]
+    paid, over = 0.0, np.zeros((SEATS, pairs), bool)
+    while not over.all():
         for player, agent in enumerate((one, two)):
             where = [
-                np.flatnonzero((now["turn"] == player ^ half) & (now["phase"] != OVER))
-                for half, now in enumerate(games.records for games in halves)
+                np.flatnonzero((games.batch.records["turn"] == player ^ half) & ~over[half])
+                for half, games in enumerate(halves)
             ]
             indices = np.concatenate([SEATS * each + half for half, each in enumerate(where)])
             if not len(indices):
@@ -273,7 +274,9 @@ def side_by_side(one: Agent, two: Agent, seed: int, pairs: int, streams: Streams
             parts = np.split(actions, [len(where[0])])
             for half, (games, each) in enumerate(zip(halves, where, strict=True)):
                 if len(each):
-                    paid += games.step(parts[half], each).rewards[each, half].sum()
+                    step = games.step(parts[half], each)
+                    paid += step.rewards[each, half].sum()
+                    over[half] |= step.ended
     return 0.5 + paid / (2 * SEATS * pairs)
 
 

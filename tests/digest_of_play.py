@@ -14,14 +14,13 @@ import numpy as np
 
 from german_whist.engine.compiled import COMPILED
 from german_whist.engine.game import Game
-from german_whist.engine.games import Games
 from german_whist.engine.history import histories, history_rows
 from german_whist.engine.rules import Match
 from german_whist.engine.streams import below, fraction, keyed
 from german_whist.engine.three import ThreeGame
 from german_whist.engine.three_layout import observation_for_three
 from german_whist.engine.worlds import METHODS, worlds
-from support import EVERY_SET, engine_rules
+from support import EVERY_SET, dealt, engine_rules
 
 
 def _digest_of_streams() -> str:
@@ -59,20 +58,20 @@ def _digest_of_batch(name: str, layout: str, match: Match | None) -> str:
     """Two games stepped together, some of them alone, into a second hand."""
     rng = np.random.default_rng(sum(name.encode()))
     digest = hashlib.sha256()
-    games = Games(engine_rules(name), 2, seed=77, layout=layout, match=match)
+    games = dealt(engine_rules(name), 2, seed=77, layout=layout, match=match)
     step = games.look()
     hands = 0
     while hands < 2:
         actions = (step.masks * (1 + rng.random(step.masks.shape))).argmax(axis=1)
         if rng.random() < 0.1:
             step = games.step(actions[1:2], np.array([1]))
-            hands += int(step.hand_over[1])
+            hands += int(games.hand_over[1])
         else:
             step = games.step(actions)
-            hands += int(step.hand_over.sum())
-        for array in step:
+            hands += int(games.hand_over.sum())
+        for array in (*step[:4], games.hand_over, step.ended):
             digest.update(array.tobytes())
-        digest.update(games.records.tobytes())
+        digest.update(games.batch.records.tobytes())
     digest.update(games.views().tobytes())
     return digest.hexdigest()
 

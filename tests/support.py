@@ -38,6 +38,7 @@ from german_whist.engine.state import (
     UNSEEN_CARD,
     VIEW,
 )
+from german_whist.envs import SelfPlayEnv
 from plain_whist import HIDDEN, NAMED, PlainGame, PlainRules
 
 # A run of the arena is the same each time where a test names its key, which is otherwise drawn.
@@ -185,6 +186,15 @@ ODD: dict[str, dict[str, Any]] = {
     },
 }
 EVERY_SET = (*NAMED, *ODD)
+
+
+def dealt(rules: Any = "classic", n: int = 1024, seed: int = 0, **options: Any) -> SelfPlayEnv:
+    """Games of a seed, both seats open, dealt and ready to step; a match is one episode."""
+    if options.get("match") is not None:
+        options.setdefault("horizon", "match")
+    games = SelfPlayEnv(n, rules, **options)
+    games.reset(seed)
+    return games
 
 
 @cache

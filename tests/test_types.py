@@ -49,7 +49,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 TYPES = """
 import numpy as np
 import numpy.typing as npt
-from german_whist import Game, Games, GameRecord, View, german_whist_v0, read_records, record_of
+from german_whist import Game, GameRecord, View, german_whist_v0, read_records, record_of
 from german_whist.agents import Agent, make_agent
 from german_whist.envs import GermanWhistEnv, SelfPlayEnv
 from gymnasium import spaces
@@ -59,8 +59,8 @@ assert_type(Game().turn, int | None)
 assert_type(Game().view(), View)
 assert_type(Game().legal(), list[int])
 assert_type(record_of(Game()), GameRecord)
-assert_type(Games().look().masks, npt.NDArray[np.int8])
-assert_type(Games().step(np.zeros(1024, int)).rewards, npt.NDArray[np.float32])
+assert_type(SelfPlayEnv().look().masks, npt.NDArray[np.int8])
+assert_type(SelfPlayEnv().step(np.zeros(1024, int)).rewards, npt.NDArray[np.float32])
 assert_type(SelfPlayEnv().reset().seats, npt.NDArray[np.uint8])
 assert_type(make_agent("random"), Agent)
 assert_type(GermanWhistEnv().action_masks(), npt.NDArray[np.bool_])

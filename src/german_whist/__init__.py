@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from .engine.cards import text_of as text_of
     from .engine.game import Game as Game
     from .engine.game import IllegalAction as IllegalAction
-    from .engine.games import Games as Games
-    from .engine.games import Step as Step
     from .engine.layout import LAYOUT as LAYOUT
     from .engine.records import GameRecord as GameRecord
     from .engine.records import RecordError as RecordError
@@ -45,6 +43,8 @@ if TYPE_CHECKING:
     from .engine.view import View as View
     from .envs import german_whist_three_v0 as german_whist_three_v0
     from .envs import german_whist_v0 as german_whist_v0
+    from .envs.self_play import Round as Round
+    from .envs.self_play import SelfPlayEnv as SelfPlayEnv
     from .training.arena import evaluate as evaluate
     from .training.arena import ladder as ladder
     from .training.compare import compare as compare
@@ -63,7 +63,6 @@ _HOMES = {
         *("Card", "card", "card_set", "cards", "cards_of", "text_of"),
     ],
     "engine.game": ["Game", "IllegalAction"],
-    "engine.games": ["Games", "Step"],
     "engine.layout": ["LAYOUT"],
     "engine.records": [
         *("GameRecord", "RecordError", "record_of"),
@@ -72,6 +71,7 @@ _HOMES = {
     "engine.rules": ["Match", "Rules", "RulesError", "load_rules", "named_rules"],
     "engine.view": ["View"],
     "envs": ["german_whist_three_v0", "german_whist_v0"],
+    "envs.self_play": ["Round", "SelfPlayEnv"],
     "training.arena": ["evaluate", "ladder"],
     "training.compare": ["compare"],
     "training.seeds": ["train_seeds"],

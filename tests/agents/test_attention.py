@@ -20,12 +20,12 @@ from german_whist.agents.checkpoint import CheckpointError, weight_shapes
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.player import Player
 from german_whist.engine.game import Game
-from german_whist.engine.games import Games
 from german_whist.engine.history import HISTORY_VERSION, histories, history_rows, write_history
 from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE, shown_action
 from german_whist.engine.play import row
 from german_whist.engine.rules import load_rules
 from german_whist.envs import SelfPlayEnv
+from support import dealt
 
 INPUTS = [*range(0, 430, 3), 431]
 LAYERS = [24]
@@ -58,8 +58,8 @@ def path(tmp_path: Path) -> Path:
     return written(tmp_path / "player", weights(), card())
 
 
-def situations(count: int, steps: int) -> tuple[Games, Any]:
-    games = Games("classic", count, seed=5, layout="trump-first")
+def situations(count: int, steps: int) -> tuple[SelfPlayEnv, Any]:
+    games = dealt("classic", count, seed=5, layout="trump-first")
     step = games.look()
     for _ in range(steps):
         step = games.step(step.masks.argmax(axis=1))
@@ -112,7 +112,7 @@ def test_it_plays_what_plain_numpy_computes(steps: int, path: Path) -> None:
     shares = agent.probabilities(views)
     events = np.zeros((history_rows(games.rules), 4), np.int8)
     for index in range(len(views)):
-        order = games.orders[index]
+        order = games.batch.orders[index]
         count = write_history(row(games.rules.record(), 0), row(views, index), order, False, events)
         logits = plain_logits(step.observations[index], events[:count])
         legal = step.masks[index] == 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist import Game, Games, named_rules
+from german_whist import Game, named_rules
 from german_whist.agents import (
     Agent,
     CannotPlay,
@@ -22,8 +22,8 @@ from german_whist.agents import (
     register_agent,
 )
 from german_whist.engine import compiled
-from german_whist.engine.state import OVER, VIEW
-from support import ODD, with_other_hidden_cards
+from german_whist.engine.state import VIEW
+from support import ODD, dealt, with_other_hidden_cards
 
 NAMES = ["random", "random-exact", "threshold"]
 RULES = [*named_rules(), *ODD.values()]
@@ -31,20 +31,21 @@ RULES = [*named_rules(), *ODD.values()]
 
 def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tuple[Any, Any]:
     """Play `n` hands to the end; the counting tricks and pays of seat 0."""
-    games = Games(rules, n, seed=seed, deal_anew=False)
+    games = dealt(rules, n, seed=seed)
     left = np.arange(n)
-    paid = np.zeros(n)
+    paid, over = np.zeros(n), np.zeros(n, bool)
     while len(left):
-        turns = games.records["turn"][left]
+        turns = games.batch.records["turn"][left]
         for seat in (0, 1):
             where = left[turns == seat]
             if len(where):
                 views = games.views(indices=where)
-                rng = decision_streams(agent_key(seed), games.records["number"][where], views)
+                rng = decision_streams(agent_key(seed), games.batch.records["number"][where], views)
                 step = games.step(agents[seat].act(views, rng), where)
                 paid[where] += step.rewards[where, 0]
-        left = left[games.records["phase"][left] != OVER]
-    return games.records["tricks"].copy(), paid
+                over[where] = step.ended[where]
+        left = left[~over[left]]
+    return games.batch.results["tricks"].copy(), paid
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -57,10 +58,10 @@ def test_every_agent_plays_every_rule_set_legally(rules: Any, name: str) -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_what_an_agent_plays_does_not_depend_on_the_batch(name: str) -> None:
     agent = make_agent(name)
-    games = Games("classic", 40, seed=2)
+    games = dealt("classic", 40, seed=2)
     for _ in range(30):
         views = games.views()
-        rng = decision_streams(agent_key(2), games.records["number"], views)
+        rng = decision_streams(agent_key(2), games.batch.records["number"], views)
         whole = agent.act(views.copy(), rng.copy())
         parts = [agent.act(views[i : i + 7].copy(), rng[i : i + 7].copy()) for i in range(0, 40, 7)]
         np.testing.assert_array_equal(whole, np.concatenate(parts))

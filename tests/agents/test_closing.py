@@ -11,9 +11,9 @@ from german_whist.agents.closing import (
     closed_actions,
     keep_ranks,
 )
-from german_whist.engine.games import Games
 from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
 from german_whist.engine.rules import named_rules
+from support import dealt
 
 NAMES = sorted(named_rules())
 
@@ -39,7 +39,7 @@ def plainly_closed(observation: np.ndarray) -> tuple[np.ndarray, dict[int, int]]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_closing_ranks_agrees_with_lists(name: str) -> None:
-    games = Games(name, 40, seed=3, layout="trump-first")
+    games = dealt(name, 40, seed=3, layout="trump-first")
     step = games.look()
     actions = games.rules.actions
     chance = np.random.default_rng(4)

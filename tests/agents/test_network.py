@@ -22,10 +22,10 @@ from german_whist.agents.registry import make_agent
 from german_whist.agents.shipped import FAMILY_WEIGHTS
 from german_whist.engine.compiled import jit
 from german_whist.engine.game import Game
-from german_whist.engine.games import Games
 from german_whist.engine.layout import LAYOUT_VERSION, LONGEST_OBSERVATION, OBSERVATION_SIZE
 from german_whist.engine.rules import load_rules
 from german_whist.envs import GermanWhistVectorEnv
+from support import dealt
 
 INPUTS = [*range(0, 430, 3), 431]
 LAYERS = [32, 16]
@@ -60,7 +60,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def situations(count: int = 300, steps: int = 9) -> tuple[np.ndarray, np.ndarray]:
-    games = Games("classic", count, seed=5, layout="trump-first")
+    games = dealt("classic", count, seed=5, layout="trump-first")
     for _ in range(steps):
         step = games.step(games.look().masks.argmax(axis=1))
     return games.views(), step.observations
@@ -100,7 +100,7 @@ def shares_of(observation: np.ndarray, logits: np.ndarray) -> np.ndarray:
 def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) -> None:
     network = {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS, "ranks": "closed"}
     path = written(tmp_path / "closed", weights(), card(network=network, layout="raw"))
-    games = Games("classic", 200, seed=6)
+    games = dealt("classic", 200, seed=6)
     step = games.look()
     for _ in range(15):
         step = games.step(step.masks.argmax(axis=1))
@@ -265,7 +265,7 @@ def leave_behind(value: int) -> int:
 @pytest.mark.parametrize("rules", ["margin", "draft"])
 def test_places_that_a_rule_set_does_not_show_are_zero_to_the_network(rules: str) -> None:
     """One network plays rule sets with an exchange, whose observations are longer, and others."""
-    agent, views = NetworkAgent(rules, FAMILY_WEIGHTS), Games(rules, 50, seed=1).views()
+    agent, views = NetworkAgent(rules, FAMILY_WEIGHTS), dealt(rules, 50, seed=1).views()
     found = []
     for value in (0, 1, -1):
         leave_behind(value)

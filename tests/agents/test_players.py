@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from test_base import RULES, play_all
 
-from german_whist import Game, Games
+from german_whist import Game
 from german_whist.agents import Player, agent_key, agent_names, decision_streams, make_agent
 from german_whist.cli import main
-from support import with_other_hidden_cards
+from support import dealt, with_other_hidden_cards
 
 RULE_PLAYERS = ["value:13", "counting", "easy", "medium"]
 SEARCHES = [
@@ -38,10 +38,10 @@ def test_searches_play_every_rule_set_legally(rules: Any, name: str) -> None:
 @pytest.mark.parametrize("name", RULE_PLAYERS + SEARCHES)
 def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> None:
     agent = make_agent(name)
-    games = Games("classic", 12, seed=2)
+    games = dealt("classic", 12, seed=2)
     for step in range(52):
         views = games.views()
-        rng = decision_streams(agent_key(2), games.records["number"], views)
+        rng = decision_streams(agent_key(2), games.batch.records["number"], views)
         whole = agent.act(views, rng)
         if step % 9 == 0:
             backwards = agent.act(views[::-1].copy(), rng[::-1].copy())[::-1]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from test_base import play_all, with_other_hidden_cards
 
-from german_whist import Game, Games
+from german_whist import Game
 from german_whist.agents import Player, agent_key, decision_streams, make_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.beliefs import (
@@ -41,6 +41,7 @@ from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import load_rules
 from german_whist.engine.state import GAME, NO_TRUMP
 from german_whist.engine.view import View
+from support import dealt
 
 NAMES = ["thinker:20", "thinker:20,beliefs=voids"]
 
@@ -362,10 +363,10 @@ def test_what_worth_sees_does_not_hang_on_the_names_of_suits() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> None:
     agent = make_agent(name)
-    games = Games("classic", 6, seed=2)
+    games = dealt("classic", 6, seed=2)
     for step in range(26):
         views = games.views()
-        rng = decision_streams(agent_key(2), games.records["number"], views)
+        rng = decision_streams(agent_key(2), games.batch.records["number"], views)
         whole = agent.act(views, rng)
         if step % 5 == 0:
             backwards = agent.act(views[::-1].copy(), rng[::-1].copy())[::-1]

@@ -17,17 +17,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist.engine.game import Game, IllegalAction
-from german_whist.engine.games import Games, Step
+from german_whist.engine.game import Game
 from german_whist.engine.history import DEALT, DRAWN, SCORE, histories, history_rows
-from german_whist.engine.layout import LAYOUT, layout_of
+from german_whist.engine.layout import layout_of
 from german_whist.engine.places import Host
 from german_whist.engine.rules import Match
+from german_whist.envs import SelfPlayEnv
+from german_whist.envs.self_play import Round
 from plain_whist import NAMED, PlainGame, PlainMatch
 from support import (
     EVERY_SET,
     STYLES,
     chosen_action,
+    dealt,
     differences,
     engine_rules,
     expected_view,
@@ -93,7 +95,7 @@ class Seats:
     def order(self, view: dict[str, Any]) -> list[int]:
         return RAW if self.layout == "raw" else plain_suit_order(self.plain, view)
 
-    def check(self, index: int, step: Step, seat: int) -> list[int]:
+    def check(self, index: int, step: Round, seat: int) -> list[int]:
         """Compare what is shown of one game; returns the order of suits that it is shown in."""
         plain = self.games[index]
         assert step.seats[index] == seat
@@ -108,8 +110,8 @@ class Seats:
         return order
 
 
-def check_kinds(games: Games, step: Step) -> None:
-    n = games.n
+def check_kinds(games: SelfPlayEnv, step: Round) -> None:
+    n = games.num_envs
     assert (step.observations.shape, step.observations.dtype) == (
         (n, layout_of(games.rules).size),
         np.int8,
@@ -117,8 +119,8 @@ def check_kinds(games: Games, step: Step) -> None:
     assert (step.masks.shape, step.masks.dtype) == ((n, games.rules.actions), np.int8)
     assert (step.seats.shape, step.seats.dtype) == ((n,), np.uint8)
     assert (step.rewards.shape, step.rewards.dtype) == ((n, 2), np.float32)
-    assert (step.hand_over.shape, step.hand_over.dtype) == ((n,), np.bool_)
-    assert (step.over.shape, step.over.dtype) == ((n,), np.bool_)
+    assert (games.hand_over.shape, games.hand_over.dtype) == ((n,), np.bool_)
+    assert (step.ended.shape, step.ended.dtype) == ((n,), np.bool_)
 
 
 def play_and_compare(
@@ -127,7 +129,7 @@ def play_and_compare(
     """Play a batch until a number of hands is over; returns how many matches were finished."""
     rng = random.Random(f"batch {name} {layout} {match}")
     seed = rng.randrange(2**64)
-    games = Games(engine_rules(name), n, seed, match=match, layout=layout, threads=threads)
+    games = dealt(engine_rules(name), n, seed, match=match, layout=layout, threads=threads)
     seats = Seats(name, n, seed, match, layout)
     styles = [rng.choice(STYLES) for _ in range(n)]
     step = games.look()
@@ -158,10 +160,10 @@ def play_and_compare(
             seats.deal_next(i)
         step = games.step(actions)
         assert np.array_equal(step.rewards, rewards)
-        assert np.array_equal(step.hand_over, hand_over)
-        assert np.array_equal(step.over, episode_over)
-        assert games.records["number"].tolist() == seats.numbers
-        assert games.records["dealer"].tolist() == [plain.dealer for plain in seats.games]
+        assert np.array_equal(games.hand_over, hand_over)
+        assert np.array_equal(step.ended, episode_over)
+        assert games.batch.records["number"].tolist() == seats.numbers
+        assert games.batch.records["dealer"].tolist() == [plain.dealer for plain in seats.games]
 
 
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
@@ -195,13 +197,13 @@ def test_match_of_many_hands_never_mixes_games() -> None:
 @pytest.mark.parametrize("name", ["classic", "draft", "no-trump", "small-all"])
 def test_batch_goes_the_way_of_the_single_game(name: str) -> None:
     n, rng = 4, random.Random(name)
-    games = Games(name, n, 9)
+    games = dealt(name, n, 9)
     numbers = list(range(n))
     singles = [Game(name, 9, number) for number in numbers]
     done = 0
     while done < 3 * n:
         for index, single in enumerate(singles):
-            assert games.records[index].tobytes() == single.record[0].tobytes()
+            assert games.batch.records[index].tobytes() == single.record[0].tobytes()
             for seat in (0, 1):
                 assert games.views(seat)[index].tobytes() == single.view(seat).record.tobytes()
         actions = [rng.choice(single.legal()) for single in singles]
@@ -219,7 +221,7 @@ def test_batch_goes_the_way_of_the_single_game(name: str) -> None:
 def test_threads_change_nothing(name: str, n: int) -> None:
     rng = np.random.default_rng(4)
     batches = [
-        Games(engine_rules(name), n, 5, layout="trump-first", threads=threads) for threads in (1, 3)
+        dealt(engine_rules(name), n, 5, layout="trump-first", threads=threads) for threads in (1, 3)
     ]
     for _ in range(120):
         looks = [games.look() for games in batches]
@@ -228,17 +230,17 @@ def test_threads_change_nothing(name: str, n: int) -> None:
         actions = (looks[0].masks * rng.random(looks[0].masks.shape)).argmax(axis=1)
         for games in batches:
             games.step(actions)
-        assert batches[0].records.tobytes() == batches[1].records.tobytes()
+        assert batches[0].batch.records.tobytes() == batches[1].batch.records.tobytes()
 
 
-def play_some(games: Games, steps: int = 30) -> bytes:
+def play_some(games: SelfPlayEnv, steps: int = 30) -> bytes:
     """The records after some steps."""
     for _ in range(steps):
         games.step(games.look().masks.argmax(axis=1))
-    return games.records.tobytes()
+    return games.batch.records.tobytes()
 
 
-def send_played(games: Games, sender: Connection) -> None:
+def send_played(games: SelfPlayEnv, sender: Connection) -> None:
     sender.send(play_some(games))
     sender.close()
 
@@ -246,7 +248,7 @@ def send_played(games: Games, sender: Connection) -> None:
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 @pytest.mark.parametrize("used", [False, True])
 def test_threads_play_on_in_a_forked_child(used: bool) -> None:
-    games, twin = Games("quick", 9, 5, threads=2), Games("quick", 9, 5)
+    games, twin = dealt("quick", 9, 5, threads=2), dealt("quick", 9, 5)
     if used:
         assert play_some(games) == play_some(twin)
     context = get_context("fork")
@@ -266,130 +268,98 @@ def test_threads_play_on_in_a_forked_child(used: bool) -> None:
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda games: pickle.loads(pickle.dumps(games))])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_batch_is_copied_and_pickled_and_each_goes_its_own_way(again: Any, threads: int) -> None:
-    games, twin = (Games("draft", 7, 2, layout="trump-first", threads=threads) for _ in range(2))
+    games, twin = (dealt("draft", 7, 2, layout="trump-first", threads=threads) for _ in range(2))
     play_some(games)
     play_some(twin)
     other = again(games)
     expected = play_some(twin)
     assert play_some(other) == expected
-    assert games.records.tobytes() != expected
+    assert games.batch.records.tobytes() != expected
     assert play_some(games) == expected
 
 
 def test_batch_size_changes_no_deal() -> None:
-    small, large = Games("classic", 3, 8), Games("classic", 50, 8)
-    assert np.array_equal(small.records, large.records[:3])
+    small, large = dealt("classic", 3, 8), dealt("classic", 50, 8)
+    assert np.array_equal(small.batch.records, large.batch.records[:3])
     for index in (0, 17, 49):
-        assert np.array_equal(large.records[index], Game("classic", 8, index).record[0])
+        assert np.array_equal(large.batch.records[index], Game("classic", 8, index).record[0])
 
 
 def test_reset_begins_the_seed_again() -> None:
-    games = Games("small-all", 6, 1, match=Match(best_of=3))
-    start, fresh = games.records.copy(), games.look()
+    games = dealt("small-all", 6, 1, match=Match(best_of=3))
+    start, fresh = games.batch.records.copy(), games.look()
     step = fresh
-    while not (step.hand_over.any() and games.records["hands"].any()):
+    while not (games.hand_over.any() and games.batch.records["hands"].any()):
         step = games.step(step.masks.argmax(axis=1))
     games.reset(1)
     again = games.look()
     for name in ("hand", "deal", "dealer", "number", "points", "hands", "hands_won", "phase"):
-        assert np.array_equal(games.records[name], start[name]), name
+        assert np.array_equal(games.batch.records[name], start[name]), name
     for before, after in zip(fresh, again, strict=True):
         assert np.array_equal(before, after)
 
 
 def test_indices_move_only_the_games_they_name() -> None:
     rng = random.Random(3)
-    games = Games("draft", 6, 2, layout="trump-first")
-    twin = Games("draft", 6, 2, layout="trump-first")
+    games = dealt("draft", 6, 2, layout="trump-first")
+    twin = dealt("draft", 6, 2, layout="trump-first")
     for _ in range(200):
         indices = np.array(rng.sample(range(6), rng.randint(1, 6)))
         look = games.look()
         actions = np.array([rng.choice(np.flatnonzero(look.masks[i]).tolist()) for i in indices])
-        before = games.records.copy()
+        before = games.batch.records.copy()
         step = games.step(actions, indices)
         for place, index in enumerate(indices):
             twin.step(actions[place : place + 1], np.array([index]))
         others = np.setdiff1d(np.arange(6), indices)
-        assert games.records[others].tobytes() == before[others].tobytes()
+        assert games.batch.records[others].tobytes() == before[others].tobytes()
         for shown_before, shown_now in zip(look[:3], step[:3], strict=True):
             assert np.array_equal(shown_before[others], shown_now[others])
-        assert games.records.tobytes() == twin.records.tobytes()
+        assert games.batch.records.tobytes() == twin.batch.records.tobytes()
         assert np.array_equal(step.observations, twin.look().observations)
 
 
 def test_step_of_some_games_ends_only_hands_of_those() -> None:
-    games = Games(engine_rules("two cards"), 3, 2)
+    games = dealt(engine_rules("two cards"), 3, 2)
     step = games.step(games.look().masks.argmax(axis=1))
     step = games.step(step.masks.argmax(axis=1))
-    assert step.hand_over.all()
+    assert games.hand_over.all()
     step = games.step(step.masks.argmax(axis=1)[1:2], np.array([1]))
-    assert not step.hand_over.any()
-    assert not step.over.any()
+    assert not games.hand_over.any()
+    assert not step.ended.any()
     assert not step.rewards.any()
 
 
-def test_finished_games_wait_to_be_dealt_again_where_wanted() -> None:
-    n = 4
-    games = Games("small-last", n, 6, deal_anew=False)
-    step = games.look()
-    finished: set[int] = set()
-    while len(finished) < n:
-        running = np.array([index for index in range(n) if index not in finished])
-        step = games.step(step.masks.argmax(axis=1)[running], running)
-        finished |= set(np.flatnonzero(step.hand_over).tolist())
-        for index in finished:
-            assert games.records["phase"][index] == 3
-            assert not step.masks[index].any()
-            over = step.observations[index, LAYOUT.slice("decision")]
-            assert over.tolist() == [0, 0, 0, 1]
-            assert step.observations[index, LAYOUT.slice("to_move")] == 0
-    again = np.array([3, 1])
-    kept = games.records[[0, 2]].copy()
-    games.deal_again(again)
-    assert games.records[[0, 2]].tobytes() == kept.tobytes()
-    look = games.look()
-    for index in again:
-        single = Game("small-last", 6, int(index) + n)
-        assert games.records["number"][index] == index + n
-        assert games.records["deal"][index][:28].tolist() == single.cards_dealt
-        assert games.records["dealer"][index] == single.dealer
-        assert np.flatnonzero(look.masks[index]).tolist() == single.legal()
-        assert not look.hand_over[index]
-        assert not look.rewards[index].any()
-    with pytest.raises(IllegalAction, match="not over"):
-        games.deal_again(np.array([3]))
-
-
 def test_arrays_of_a_step_stay_as_they_were() -> None:
-    games = Games("quick", 5, 3)
+    games = dealt("quick", 5, 3)
     step, kept = games.look(), []
     for _ in range(60):
         step = games.step(step.masks.argmax(axis=1))
         kept.append((step, [array.copy() for array in step]))
         for array in step:
-            for hidden in (games.records, *games.look(copy=False)):
-                assert not np.shares_memory(array, hidden)
+            assert not np.shares_memory(array, games.batch.records)
     for step, copies in kept:
         for array, copied in zip(step, copies, strict=True):
             assert np.array_equal(array, copied)
 
 
 def test_writing_into_what_was_handed_out_changes_no_game() -> None:
-    games, twin = Games("quick", 5, 3), Games("quick", 5, 3)
+    games, twin = dealt("quick", 5, 3), dealt("quick", 5, 3)
     for array in games.look():
         array[:] = 1
     games.views()["hand"] = 0
-    assert games.records.tobytes() == twin.records.tobytes()
+    assert games.batch.records.tobytes() == twin.batch.records.tobytes()
     for ours, others in zip(games.look(), twin.look(), strict=True):
         assert np.array_equal(ours, others)
 
 
 def test_buffers_are_the_same_arrays_at_every_step() -> None:
-    games, twin = Games("quick", 5, 3), Games("quick", 5, 3)
-    step, other = games.look(copy=False), twin.look()
+    games, twin = dealt("quick", 5, 3, copy=False), dealt("quick", 5, 3)
+    step = games.step(games.look().masks.argmax(axis=1))
+    other = twin.step(twin.look().masks.argmax(axis=1))
     for _ in range(60):
         actions = step.masks.argmax(axis=1)
-        now = games.step(actions, copy=False)
+        now = games.step(actions)
         other = twin.step(actions)
         for first, second, copied in zip(step, now, other, strict=True):
             assert first is second
@@ -423,7 +393,7 @@ def test_room_that_waits_to_be_lent_is_bounded_and_goes_with_the_games() -> None
 
 def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
     rng = random.Random(0)
-    games = Games("open-stock", 3, 4)
+    games = dealt("open-stock", 3, 4)
     plains = [plain_twin(Game("open-stock", 4, number)) for number in range(3)]
     for _ in range(40):
         for plain, to_move in zip(plains, games.views(), strict=True):
@@ -432,7 +402,7 @@ def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
         mixed = games.views(np.array([1, 0]), np.array([2, 1]))
         for record, index, seat in zip(mixed, (2, 1), (1, 0), strict=True):
             assert record.tobytes() == view_bytes(expected_view(plains[index].view(seat)))
-        assert not np.shares_memory(mixed, games.records)
+        assert not np.shares_memory(mixed, games.batch.records)
         actions = [rng.choice(plain.legal()) for plain in plains]
         games.step(np.array(actions))
         for plain, action in zip(plains, actions, strict=True):

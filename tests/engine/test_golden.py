@@ -12,8 +12,8 @@ from scipy.stats import chisquare
 
 from german_whist.engine.cards import text_of
 from german_whist.engine.game import Game
-from german_whist.engine.games import Games
 from german_whist.engine.streams import below, fraction, keyed
+from support import dealt
 
 # Rules, seed, number, dealer, the deal, then counting tricks and pays of a fixed way of play.
 GOLDEN = [
@@ -173,8 +173,8 @@ def test_golden_deals_come_out_of_batches_too() -> None:
     for name, seed, number, dealer, deal, *_ in GOLDEN:
         if number > 10:
             continue
-        games = Games(name, number + 1, seed, threads=2)
-        record = games.records[number]
+        games = dealt(name, number + 1, seed, threads=2)
+        record = games.batch.records[number]
         assert text_of(record["deal"][: len(deal.split())].tolist()) == deal
         assert record["dealer"] == dealer
 
@@ -267,7 +267,7 @@ def test_fractions_fill_the_unit_interval_evenly() -> None:
 
 @pytest.mark.parametrize(("name", "places"), [("classic", 52), ("small-last", 28)])
 def test_every_card_comes_equally_often_to_every_place(name: str, places: int) -> None:
-    records = Games(name, 60_000, 21).records
+    records = dealt(name, 60_000, 21).batch.records
     deals = records["deal"][:, :places]
     deck = [int(card) for card in Game(name).rules.deck]
     assert (np.sort(deals, axis=1) == deck).all()
@@ -284,7 +284,7 @@ def test_every_card_comes_equally_often_to_every_place(name: str, places: int) -
 
 
 def test_neighbouring_cards_of_a_deal_are_independent() -> None:
-    deals = Games("small-last", 60_000, 22).records["deal"][:, :28].astype(int)
+    deals = dealt("small-last", 60_000, 22).batch.records["deal"][:, :28].astype(int)
     for first, second in ((0, 1), (13, 14), (26, 27), (0, 27)):
         pairs = deals[:, first] * 52 + deals[:, second]
         counts = np.unique(pairs, return_counts=True)[1]
@@ -294,7 +294,7 @@ def test_neighbouring_cards_of_a_deal_are_independent() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
 def test_either_seat_deals_equally_often(seed: int) -> None:
-    dealers = Games("small-last", 40_000, seed).records["dealer"].astype(int)
+    dealers = dealt("small-last", 40_000, seed).batch.records["dealer"].astype(int)
     assert chisquare(np.bincount(dealers, minlength=2)).pvalue > 0.001
     # From deal to deal too, and from seed to seed.
     changes = dealers[1:] != dealers[:-1]

@@ -16,16 +16,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from german_whist.engine.game import Game, IllegalAction
-from german_whist.engine.games import Games
 from german_whist.engine.history import histories, history_rows
 from german_whist.engine.layout import LAYOUTS
 from german_whist.engine.rules import Rules
 from german_whist.engine.view import View
+from german_whist.envs import SelfPlayEnv
 from plain_whist import PlainGame, PlainRules
 from support import (
     EVERY_SET,
     STYLES,
     chosen_action,
+    dealt,
     engine_rules,
     expected_view,
     plain_twin,
@@ -80,16 +81,15 @@ def exchanged(game: Game, seat: int, exchange: dict[int, int]) -> Game:
 
 
 @cache
-def pair_of_games(name: str, layout: str) -> Games:
-    return Games(engine_rules(name), 2, layout=layout)
+def pair_of_games(name: str, layout: str) -> SelfPlayEnv:
+    return dealt(engine_rules(name), 2, layout=layout)
 
 
 def shown_to_mover(worlds: tuple[Game, Game], layout: str) -> tuple[tuple[bytes, bytes], ...]:
     """Observation and mask of two worlds, as a batch shows them to the seat to move."""
     games = pair_of_games(worlds[0].rules.name, layout)
     for index, world in enumerate(worlds):
-        games.records[index] = world.record[0]
-    games._show(np.arange(2))
+        games.batch.records[index] = world.record[0]
     step = games.look()
     return tuple((step.observations[i].tobytes(), step.masks[i].tobytes()) for i in range(2))
 

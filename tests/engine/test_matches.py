@@ -7,8 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from german_whist import Game, Games, Match, Rules, RulesError
+from german_whist import Game, Match, Rules, RulesError
 from plain_whist import PlainMatch
+from support import dealt
 
 # Six tricks a hand that all count: quick to play, with ties, and with pays from 2 to 6.
 QUICK = Rules(name="six tricks", suits=2, ranks=6, hand=3, counts="all", pay="margin")
@@ -48,21 +49,21 @@ def test_a_match_of_games_goes_as_the_plain_one(kind: dict[str, int]) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_match_in_a_batch_goes_as_the_plain_one(kind: dict[str, int]) -> None:
     generator = np.random.default_rng(5)
-    games = Games(QUICK, 16, seed=3, match=Match(**kind))
-    plain = [PlainMatch(**kind, first_dealer=int(each)) for each in games.records["dealer"]]
+    games = dealt(QUICK, 16, seed=3, match=Match(**kind))
+    plain = [PlainMatch(**kind, first_dealer=int(each)) for each in games.batch.records["dealer"]]
     step = games.look()
     for _ in range(600):
         step = games.step((step.masks * generator.random(step.masks.shape)).argmax(axis=1))
-        for index in np.flatnonzero(step.hand_over):
+        for index in np.flatnonzero(games.hand_over):
             plain[index].add(step.rewards[index].tolist())
-            assert step.over[index] == plain[index].over
-            dealer = int(games.records["dealer"][index])
+            assert step.ended[index] == plain[index].over
+            dealer = int(games.batch.records["dealer"][index])
             if plain[index].over:
                 plain[index] = PlainMatch(**kind, first_dealer=dealer)
-            assert games.records["points"][index].tolist() == plain[index].totals
-            assert games.records["hands_won"][index].tolist() == plain[index].hands_won
+            assert games.batch.records["points"][index].tolist() == plain[index].totals
+            assert games.batch.records["hands_won"][index].tolist() == plain[index].hands_won
             assert dealer == plain[index].dealer
-        assert not step.over[~step.hand_over].any()
+        assert not step.ended[~games.hand_over].any()
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from german_whist.engine.game import Game
-from german_whist.engine.games import Games
 from german_whist.engine.history import histories, history_rows
 from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUTS, layout_of
+from german_whist.envs import SelfPlayEnv
 from plain_whist import HIDDEN
-from support import EVERY_SET, STYLES, chosen_action, engine_rules, shown
+from support import EVERY_SET, STYLES, chosen_action, dealt, engine_rules, shown
 
 SEEDS = st.integers(0, 2**32)
 
 
 @cache
-def pair_of_games(name: str, layout: str) -> Games:
-    return Games(engine_rules(name), 2, layout=layout, deal_anew=False)
+def pair_of_games(name: str, layout: str) -> SelfPlayEnv:
+    return dealt(engine_rules(name), 2, layout=layout)
 
 
 def renamed_suits(name: str, rng: random.Random) -> list[int]:
@@ -54,24 +54,23 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
     other = Game(game.rules)
     other.deal_cards([13 * names[card // 13] + card % 13 for card in deal], game.dealer)
     games = pair_of_games(name, "trump-first")
-    games.records[0], games.records[1] = game.record[0], other.record[0]
-    games._show(np.arange(2))
+    games.batch.records[0], games.batch.records[1] = game.record[0], other.record[0]
     step = games.look()
     style = rng.choice(STYLES)
     while True:
         for array in (step.observations, step.masks, step.rewards, step.seats):
             assert array[0].tobytes() == array[1].tobytes()
-        if step.over.any() and games.records["phase"][0] == 3:
+        if step.ended.any():
             break
         legal = np.flatnonzero(step.masks[0]).tolist()
         hand = np.flatnonzero(step.observations[0, LAYOUT.slice("own_hand")]).tolist()
-        action = chosen_action(style, legal, hand, bool(games.records["drawn"][0]), rng)
+        action = chosen_action(style, legal, hand, bool(games.batch.records["drawn"][0]), rng)
         # Suits that look alike may stand in either order, so the same card is looked up.
-        orders = games.orders.tolist()
+        orders = games.batch.orders.tolist()
         card = real_card(action, orders[0])
         image = card if card >= HIDDEN else 13 * names[card // 13] + card % 13
         step = games.step(np.array([action, shown(image, orders[1])]))
-    assert games.records["tricks"][0].tolist() == games.records["tricks"][1].tolist()
+    assert games.batch.results["tricks"][0].tolist() == games.batch.results["tricks"][1].tolist()
 
 
 @settings(max_examples=200)
@@ -107,20 +106,19 @@ def test_alike_suits_are_told_apart_by_the_card_led() -> None:
     # The follower never held a red card and has seen one queen of each red suit;
     # only the suit of the one just led sets them apart.
     rules = {"suits": 3, "ranks": 3, "hand": 2, "stock": 0, "trumps": "none"}
-    games = Games(rules, 2, layout="trump-first")
+    games = dealt(rules, 2, layout="trump-first")
     for index, reds in enumerate((("QD", "QH"), ("QH", "QD"))):
         game = Game(rules)
         game.deal_cards("QD QC QH KC", 1)
         for action in (reds[0], "QC", reds[1]):
             game.play(action)
-        games.records[index] = game.record[0]
-    games._show(np.arange(2))
+        games.batch.records[index] = game.record[0]
     step = games.look()
     assert step.observations[0].tobytes() == step.observations[1].tobytes()
 
 
 def test_trumps_stand_first_and_side_suits_follow_the_own_hand() -> None:
-    games = Games("classic", 200, 6, layout="trump-first")
+    games = dealt("classic", 200, 6, layout="trump-first")
     hands = games.look().observations[:, LAYOUT.slice("own_hand")].reshape(-1, 4, 13)
     strength = hands.astype(int) @ (1 << np.arange(13))
     assert (strength[:, 1] >= strength[:, 2]).all()
@@ -139,7 +137,7 @@ def test_names_of_the_layout_cover_the_vector_once(layout: str) -> None:
     # What is shown of an exchange stands behind all that others show.
     assert EXCHANGE_LAYOUT.groups[: len(LAYOUT.groups)] == LAYOUT.groups
     for name in EVERY_SET:
-        games = Games(engine_rules(name), 2, layout=layout)
+        games = dealt(engine_rules(name), 2, layout=layout)
         observations = games.look().observations
         assert observations.shape == (2, layout_of(games.rules).size)
         assert set(np.unique(observations).tolist()) <= {0, 1}
@@ -149,4 +147,4 @@ def test_unknown_names_are_refused() -> None:
     with pytest.raises(KeyError, match=r"own_hands.*own_hand"):
         LAYOUT.slice("own_hands")
     with pytest.raises(ValueError, match=r"'fancy'.*raw, trump-first"):
-        Games("classic", 1, layout="fancy")
+        dealt("classic", 1, layout="fancy")

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import german_whist
-from german_whist import Game, Games, german_whist_three_v0, german_whist_v0
+from german_whist import Game, german_whist_three_v0, german_whist_v0
 from german_whist.engine.game import IllegalAction
 from german_whist.engine.three import ThreeGame
 from german_whist.envs.mixed import MixedSelfPlayEnv
+from support import dealt
 
 torch = pytest.importorskip("torch")
 
@@ -107,7 +108,7 @@ def vector() -> tuple[Any, np.ndarray]:
 
 
 def games() -> tuple[Any, np.ndarray]:
-    env = Games("classic", 4, seed=1)
+    env = dealt("classic", 4, seed=1)
     return env, env.look().masks.argmax(axis=1)
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from walks import NAMES, OPTIONS, label, picks
 
-from german_whist import Game, Games, german_whist_v0, load_rules
+from german_whist import Game, german_whist_v0, load_rules
 from german_whist.agents import Agent, agent_key, decision_streams, make_agent
 from german_whist.engine.history import histories, history_rows
-from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
 Array = np.ndarray[Any, Any]
@@ -132,25 +132,6 @@ def shown(aec: german_whist_v0.raw_env, action: int) -> int:
     if action >= 52:
         return action
     return int(np.flatnonzero(aec._batch.orders[0] == action // 13)[0]) * 13 + action % 13
-
-
-@pytest.mark.parametrize("layout", ["raw", "trump-first"])
-@pytest.mark.parametrize("rules", NAMES)
-def test_self_play_is_the_engine(rules: str, layout: str) -> None:
-    n = 6
-    env = SelfPlayEnv(n, rules, layout=layout)
-    games = Games(rules, n, seed=SEED, layout=layout)
-    now, engine = env.reset(SEED), games.look()
-    rng = np.random.default_rng(1)
-    for _ in range(70):
-        np.testing.assert_array_equal(now.observations, engine.observations)
-        np.testing.assert_array_equal(now.masks, engine.masks)
-        np.testing.assert_array_equal(now.seats, engine.seats)
-        np.testing.assert_array_equal(now.rewards, engine.rewards)
-        np.testing.assert_array_equal(now.ended, engine.over)
-        np.testing.assert_array_equal(env.views(), games.views())
-        actions = picks(now.masks, rng)
-        now, engine = env.step(actions), games.step(actions)
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "no-trump"])

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from walks import NAMES, OPTIONS, label, picks
+from walks import OPTIONS, label, picks
 
-from german_whist import Games, german_whist_v0
+from german_whist import german_whist_v0
 from german_whist.agents.random import RandomAgent
 from german_whist.engine.cards import KEEP, TAKE_BLIND
 from german_whist.engine.options import GameOptions
 from german_whist.engine.state import EXCHANGE, GAME, KEPT, TOOK_BLIND, UNDECIDED
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
+from support import dealt
 
 Array = np.ndarray[Any, Any]
 
@@ -39,9 +40,7 @@ class Stepped:
         self.masks: Array = np.zeros(0)
 
     def see(self, found: Any) -> list[bytes]:
-        if isinstance(self.env, Games):
-            found = self.env.look()
-        if isinstance(self.env, (Games, SelfPlayEnv)):
+        if isinstance(self.env, SelfPlayEnv):
             self.masks = found.masks
             return [each.tobytes() for each in found]
         self.masks = np.atleast_2d(self.env.action_masks()).copy()
@@ -77,7 +76,6 @@ class Stepped:
 
 
 KINDS: dict[str, Callable[..., Any]] = {
-    "games": lambda rules, **how: Games(rules, 3, **how),
     "self-play": lambda rules, **how: SelfPlayEnv(3, rules, **how),
     "gymnasium": lambda rules, **how: GermanWhistEnv(rules, opponent="random", **how),
     "sb3": lambda rules, **how: GermanWhistVecEnv(3, rules, opponent="random", **how),
@@ -108,12 +106,12 @@ def test_a_state_is_gone_on_from_elsewhere(kind: str, options: dict[str, Any]) -
     assert here.story(60) == expected
 
 
-@pytest.mark.parametrize("kind", ["games", "self-play", "sb3", "vector SameStep"])
+@pytest.mark.parametrize("kind", ["self-play", "sb3", "vector SameStep"])
 def test_a_state_is_gone_on_from_in_the_middle_of_an_exchange(kind: str) -> None:
     here, there = (Stepped(KINDS[kind]("humbug")) for _ in range(2))
     here.begin(3)
     # Where the others answer by themselves, some learners who deal are asked at once.
-    if kind in ("games", "self-play"):
+    if kind == "self-play":
         here.step()
     state = here.env.state()
     records = state["records"].view(GAME)
@@ -130,7 +128,7 @@ def test_a_state_is_gone_on_from_in_the_middle_of_an_exchange(kind: str) -> None
 def test_a_state_with_other_hands_than_the_exchange_left_is_refused(
     told: int, instead: int
 ) -> None:
-    games = Games("humbug", 20, seed=1)
+    games = dealt("humbug", 20, seed=1)
     games.step(np.array([KEEP, TAKE_BLIND] * 10))
     state = games.state()
     exchanged = state["records"].view(GAME)["exchanged"]
@@ -141,13 +139,13 @@ def test_a_state_with_other_hands_than_the_exchange_left_is_refused(
 
 
 def test_a_restored_state_has_just_paid_and_ended_nothing() -> None:
-    games = Games("small-last", 2, seed=3)
-    while not games.look().over.any():
-        games.step(games.look().masks.argmax(axis=1))
+    games = dealt("small-last", 2, seed=3)
+    over = False
+    while not over:
+        over = games.step(games.look().masks.argmax(axis=1)).ended.any()
     games.restore(games.state())
     look = games.look()
-    assert not look.over.any()
-    assert not look.hand_over.any()
+    assert not look.ended.any()
     assert not look.rewards.any()
 
 
@@ -158,7 +156,7 @@ def without(state: dict[str, Array], name: str) -> dict[str, Array]:
 OTHER_HANDS = {"suits": 4, "ranks": 7, "hand": 5, "stock": 18}
 
 
-@pytest.mark.parametrize("kind", ["games", "self-play", "sb3", "vector SameStep"])
+@pytest.mark.parametrize("kind", ["self-play", "sb3", "vector SameStep"])
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -168,8 +166,8 @@ OTHER_HANDS = {"suits": 4, "ranks": 7, "hand": 5, "stock": 18}
         (lambda state: {**state, "records": state["records"].view(np.int8)}, "3 games of int8"),
         (lambda state: {**state, "seed": np.array([1.5])}, "seed is .*1.5.*: .*whole"),
         (lambda state: {**state, "records": 0 * state["records"]}, "not of games by the rules"),
-        (lambda state: {**state, **Games("classic", 3).state()}, "by the rules small-last"),
-        (lambda state: {**state, **Games(OTHER_HANDS, 3).state()}, "by the rules small-last"),
+        (lambda state: {**state, **dealt("classic", 3).state()}, "by the rules small-last"),
+        (lambda state: {**state, **dealt(OTHER_HANDS, 3).state()}, "by the rules small-last"),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(
@@ -188,7 +186,7 @@ def test_a_state_without_seats_is_refused_where_there_is_a_learner() -> None:
     vector = KINDS["vector SameStep"]("small-last")
     vector.reset(seed=1)
     with pytest.raises(ValueError, match="the state has no 'seats' of 3 rows"):
-        vector.restore(Games("small-last", 3).state())
+        vector.restore(dealt("small-last", 3).state())
 
 
 # -- threads
@@ -231,7 +229,7 @@ def test_an_opponent_answers_in_parts_where_it_says_that_it_may(many_at_once: bo
 
 @pytest.mark.parametrize("threads", [0, 1.5, True, "2"])
 def test_threads_that_are_none_are_refused(threads: Any) -> None:
-    for make in (Games, SelfPlayEnv, GermanWhistVectorEnv, GermanWhistVecEnv):
+    for make in (SelfPlayEnv, GermanWhistVectorEnv, GermanWhistVecEnv):
         with pytest.raises(ValueError, match=f"threads is {threads!r}: it has to be a number"):
             make(threads=threads)
 
@@ -239,25 +237,9 @@ def test_threads_that_are_none_are_refused(threads: Any) -> None:
 # -- one set of options
 
 
-@pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
-def test_games_take_every_option_as_self_play_does(options: dict[str, Any]) -> None:
-    games, env = Games(n=3, seed=8, **options), SelfPlayEnv(3, **options)
-    step, now = games.look(), env.reset(seed=8)
-    rng = np.random.default_rng(2)
-    for _ in range(90):
-        np.testing.assert_array_equal(step.observations, now.observations)
-        np.testing.assert_array_equal(step.masks, now.masks)
-        np.testing.assert_array_equal(step.seats, now.seats)
-        np.testing.assert_array_equal(step.rewards, now.rewards)
-        np.testing.assert_array_equal(step.over, now.ended)
-        actions = picks(now.masks, rng)
-        step, now = games.step(actions), env.step(actions)
-        assert np.flatnonzero(step.hand_over).tolist() == env.begun.tolist()
-
-
 @pytest.mark.parametrize(
     "make",
-    [Games, german_whist_v0.env, german_whist_v0.raw_env, GermanWhistEnv, GermanWhistVectorEnv,
+    [german_whist_v0.env, german_whist_v0.raw_env, GermanWhistEnv, GermanWhistVectorEnv,
      SelfPlayEnv, GermanWhistVecEnv],
 )  # fmt: skip
 def test_every_constructor_knows_the_same_options_and_no_others(make: Any) -> None:

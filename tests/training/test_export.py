@@ -20,12 +20,12 @@ from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.agents.shipped import CLASSIC_WEIGHTS, FAMILY_WEIGHTS
 from german_whist.cli import main
-from german_whist.engine.games import Games
 from german_whist.engine.layout import real_action
 from german_whist.training.checkpoint import write_player
 from german_whist.training.export import export_half, export_onnx
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
+from support import dealt
 
 
 @pytest.mark.parametrize("ranks", ["closed", "real"])
@@ -47,7 +47,7 @@ def test_the_graph_plays_as_the_player_does(
     assert main(["export", str(path), "-o", half]) == main(["export", str(path), "-o", half]) == 0
     assert capsys.readouterr().out.count("replaces the file that was there") == 1
     graph = ReferenceEvaluator(str(path.with_suffix(".onnx")))
-    games = Games(rules, 50, seed=2, layout="trump-first")
+    games = dealt(rules, 50, seed=2, layout="trump-first")
     step = games.look()
     agent = NetworkAgent(rules, path)
     for _ in range(20):
@@ -56,7 +56,8 @@ def test_the_graph_plays_as_the_player_does(
         assert (logits[step.masks == 0] == -1e9).all()
         played = agent.act(games.views(), np.zeros(50, np.uint64))
         shown = [
-            real_action(int(each), order) for each, order in zip(action, games.orders, strict=True)
+            real_action(int(each), order)
+            for each, order in zip(action, games.batch.orders, strict=True)
         ]
         assert played.tolist() == shown
         step = games.step(action)
@@ -126,7 +127,7 @@ def test_a_network_of_several_games_is_written_for_those_that_show_less(tmp_path
     for name in ("colour", "humbug"):
         path = tmp_path / f"{name}.onnx"
         assert main(["export", "champion", "--rules", name, "-o", str(path)]) == 0
-        views, rng = Games(name, 200, seed=1).views(), np.zeros(200, np.uint64)
+        views, rng = dealt(name, 200, seed=1).views(), np.zeros(200, np.uint64)
         graph, network = make_agent(f"onnx:{path}", name), NetworkAgent(name, FAMILY_WEIGHTS)
         assert np.mean(graph.act(views, rng) == network.act(views, rng)) > 0.98
 
@@ -166,7 +167,7 @@ def test_half_precision_plays_as_the_whole_does(
     assert (
         read_checkpoint(half).weights.keys() == policy_alone(read_checkpoint(path)).weights.keys()
     )
-    views = Games("classic", 200, seed=2).views()
+    views = dealt("classic", 200, seed=2).views()
     rng = np.zeros(200, np.uint64)
     whole, halved = (NetworkAgent("classic", each).act(views, rng) for each in (path, half))
     assert (whole == halved).mean() > 0.98
