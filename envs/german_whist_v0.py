@@ -96,9 +96,9 @@ is worth with best play; `match`; `auto`, which is `foreplay` where endings are 
 | `render_view` | `"open"`, both hands; 0 or 1, what that seat may know |
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
-the deals of `Game` and `SelfPlayEnv`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal,
-the cards in dealing order, non-dealer first, then the stock from the top (with an exchange the
-four hands: first blind, non-dealer, second blind, dealer);
+the deals of `Game` and `SelfPlayEnv`. `reset(options={"deal": cards, "dealer": seat})` sets up a
+deal, the cards in dealing order, non-dealer first, then the stock from the top (with an exchange
+the four hands: first blind, non-dealer, second blind, dealer);
 `{"number": n}` picks a deal of the seed; other names are refused.
 `env.unwrapped.view(agent)` is the agent's `View`.
 
