@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from german_whist.engine.arrays import Array
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena.intervals import Estimate
 from german_whist.training.arena.page import as_html
@@ -58,8 +61,12 @@ def _pairing(first: int, second: int, share: float) -> Pairing:
         course=course,
         exact_endings=bool(first),
         forfeits=(Forfeit(PLAYERS[second], "illegal", 3, "deal 7: no such card"),) * first,
-        score_variance=301.0,
     )
+
+
+def scores_of(pairing: Pairing) -> Array:
+    """What the player of a pairing scored on each deal, at its win rate as nearly as may be."""
+    return np.random.default_rng(7).binomial(2, pairing.win_rate.value, pairing.pairs)
 
 
 def evaluation() -> Result:
@@ -83,7 +90,7 @@ def evaluation() -> Result:
 def rungs(anchor: str | None = "carl") -> Result:
     """A ladder of three, every pairing seen from the player that comes first."""
     pairings = (_pairing(0, 1, 0.6213), _pairing(0, 2, 0.8071), _pairing(1, 2, 0.7152))
-    ladder = ladder_of(PLAYERS, pairings, anchor)
+    ladder = ladder_of(PLAYERS, pairings, [scores_of(each) for each in pairings], anchor)
     assert isinstance(ladder, Ladder)
     result = replace(evaluation(), rules="all-margin", match=None, pairings=pairings)
     return replace(result, ladder=ladder, seconds=77.7, workers=1)

@@ -98,6 +98,18 @@ def test_who_only_says_that_it_is_perfect_is_believed_no_more(opponent: str, wor
     assert not any("says that" in note for note in played.notes)
 
 
+def test_ratings_forget_what_a_pairing_scored_before_it_was_begun_anew() -> None:
+    """Caught in one pairing, `Boaster` plays all of them again, as `random` which it is."""
+    others = ["threshold", "random-exact"]
+    boasted, played = (
+        ladder([each, *others], "2x5-h3", hands=200, seed=1, anchor="threshold").ladder
+        for each in (f"{PLAYERS}Boaster", "random")
+    )
+    assert boasted is not None
+    assert played is not None
+    assert boasted.ratings == played.ratings
+
+
 @pytest.mark.parametrize("second", [False, True])
 def test_who_fails_in_endings_is_believed_no_more_and_its_opponent_still_is(second: bool) -> None:
     players = [f"{PLAYERS}Fainting", "random-exact"]
@@ -226,12 +238,14 @@ def test_workers_do_not_change_the_order_of_records() -> None:
 
 @pytest.mark.usefixtures("forked_workers")
 def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
-    options: dict[str, Any] = {"until": 0.03, "seed": 3}
-    alone = evaluate("threshold", "random-exact", **options)
-    several = evaluate("threshold", "random-exact", **options, workers=2)
+    options: dict[str, Any] = {"rules": "2x5-h3", "until": 0.03, "seed": 3}
+    players = ["threshold", "random-exact", "random"]
+    alone, several = (ladder(players, **options, workers=workers) for workers in (1, 2))
     assert told(alone) == told(several)
-    assert alone.pairings[0].win_rate.half_width <= 0.03
-    assert alone.pairings[0].hands < 4_000
+    assert alone.ladder is not None
+    for pairing in alone.pairings:
+        assert pairing.win_rate.half_width <= 0.03
+        assert pairing.hands < 4_000
 
 
 def test_chunks_of_any_size_add_up_to_the_same() -> None:

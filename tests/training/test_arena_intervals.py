@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from german_whist.agents.registry import make_agent
+from german_whist.engine.records import GameRecord
+from german_whist.training.arena import Result, ladder
 from german_whist.training.arena.intervals import (
     ELO_SCALE,
+    covariance_of_totals,
     fit_ratings,
     mean_estimate,
     quantile,
@@ -64,6 +68,16 @@ def test_intervals_of_ratios_cover_the_truth() -> None:
         found = mean_estimate(*estimates(margins, hands), 80)
         covered += found.low <= 0.3 <= found.high
     assert 925 <= covered <= 975
+
+
+@pytest.mark.parametrize("pairs", [2, 3, 5, 12])
+def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
+    t = stats.t.ppf(0.975, pairs - 1)
+    assert mean_estimate(0.3, 0.1, pairs).half_width == pytest.approx(0.1 * t, rel=1e-3)
+    found = share_estimate(0.3, 0.1, pairs)
+    for end in (found.low, found.high):  # Wilson's ends are so far from the share
+        far = t * 0.1 * np.sqrt(end * (1 - end) / (0.3 * 0.7))
+        assert abs(end - 0.3) == pytest.approx(far, rel=1e-3)
 
 
 @pytest.mark.parametrize(("wins", "value"), [(4, 1.0), (0, 0.0)])
@@ -147,12 +161,32 @@ def test_intervals_of_ratings_cover_the_truth() -> None:
     assert (covered[[0, 2]] / rounds < 0.975).all()
 
 
-def test_measured_variances_set_the_intervals() -> None:
+def test_the_covariance_of_totals_sets_the_intervals() -> None:
     games = all_met(2, 100)
     scores = np.array([[0, 50], [50, 0]])
     plain = fit_ratings(games, scores).elo[0].half_width
-    halved = fit_ratings(games, scores, variances=all_met(2, 100 / 4 / 4)).elo[0].half_width
+    quarter = np.array([[1, -1], [-1, 1]]) * 100 / 4 / 4
+    halved = fit_ratings(games, scores, quarter).elo[0].half_width
     assert halved == pytest.approx(plain / 2)
+    of_few = fit_ratings(games, scores, quarter, deals=4).elo[0].half_width
+    assert of_few / halved == pytest.approx(stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975), rel=1e-4)
+
+
+def test_separate_deals_give_the_interval_of_independent_games() -> None:
+    generator = np.random.default_rng(11)
+    met, deals = [(0, 1), (0, 2), (1, 2)], 30_000
+    games, scores = all_met(3, 2 * deals), np.zeros((3, 3))
+    won = [generator.binomial(2, chance, deals) for chance in (0.64, 0.75, 0.63)]
+    for (i, j), of_deals in zip(met, won, strict=True):
+        scores[i, j] = of_deals.sum()
+        scores[j, i] = 2 * deals - scores[i, j]
+    # No deal is played by two pairings, so their covariances add up.
+    covariance = np.zeros((3, 3))
+    for pair, of_deals in zip(met, won, strict=True):
+        covariance += covariance_of_totals(3, [pair], [of_deals])
+    found = fit_ratings(games, scores, covariance).elo
+    for one, other in zip(found, fit_ratings(games, scores).elo, strict=True):
+        assert one.half_width == pytest.approx(other.half_width, rel=0.02)
 
 
 def test_who_wins_everything_is_rated_by_half_a_tie() -> None:
@@ -176,7 +210,138 @@ def test_a_rating_that_nothing_bounds_has_no_interval() -> None:
 
 def test_results_that_never_varied_tell_no_interval() -> None:
     scores = np.array([[0, 5], [5, 0]])
-    found = fit_ratings(all_met(2, 10), scores, variances=all_met(2, 0))
+    found = fit_ratings(all_met(2, 10), scores, np.zeros((2, 2)))
     assert not found.padded
     assert [each.value for each in found.elo] == [1000, 1000]
     assert np.isinf([each.half_width for each in found.elo]).all()
+
+
+# -- ratings of ladders, whose pairings share their deals
+
+SMALL = "2x5-h3"
+
+
+def shares_of(lines: list[str]) -> dict[tuple[str, str], dict[int, float]]:
+    """Games that the first of two players won on each deal, from the records of a ladder."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for line in lines:
+        record = GameRecord.from_line(line)
+        assert record.number is not None
+        names = record.meta["players"]
+        one, other = sorted(names)
+        pays = record.pays[names.index(one)]
+        of_deals = found.setdefault((one, other), {})
+        of_deals[record.number] = of_deals.get(record.number, 0.0) + (1 + np.sign(pays)) / 2
+    return found
+
+
+def reach_by_hand(
+    players: list[str], shares: dict[tuple[str, str], dict[int, float]]
+) -> list[float]:
+    """Half widths of ratings, deal by deal in plain loops; the first player is the anchor."""
+    rating = dict.fromkeys(players, 0.0)
+
+    def chance(one: str, other: str) -> float:
+        return 1 / (1 + np.exp(rating[other] - rating[one]))
+
+    for _ in range(4000):  # Zermelo's iteration
+        for name in players:
+            won, against = 0.0, 0.0
+            for (one, other), of_deals in shares.items():
+                if name in (one, other):
+                    scored, both = sum(of_deals.values()), 2 * len(of_deals)
+                    rival = other if name == one else one
+                    won += scored if name == one else both - scored
+                    against += both / (np.exp(rating[name]) + np.exp(rating[rival]))
+            rating[name] = np.log(won / against)
+    slope = np.zeros((len(players), len(players)))
+    for (one, other), of_deals in shares.items():
+        i, j = players.index(one), players.index(other)
+        weight = 2 * len(of_deals) * chance(one, other) * chance(other, one)
+        slope[i, i] += weight
+        slope[j, j] += weight
+        slope[i, j] -= weight
+        slope[j, i] -= weight
+    bread = np.zeros_like(slope)
+    bread[1:, 1:] = np.linalg.inv(slope[1:, 1:])
+    meat = np.zeros_like(slope)
+    for deal in {deal for of_deals in shares.values() for deal in of_deals}:
+        off = np.zeros(len(players))
+        for (one, other), of_deals in shares.items():
+            if deal in of_deals:
+                count = len(of_deals)
+                apart = of_deals[deal] - sum(of_deals.values()) / count
+                off[players.index(one)] += apart * np.sqrt(count / (count - 1))
+                off[players.index(other)] -= apart * np.sqrt(count / (count - 1))
+        meat += np.outer(off, off)
+    errors = np.sqrt(np.diag(bread @ meat @ bread)) * 400 / np.log(10)
+    return [*stats.t.ppf(0.975, min(map(len, shares.values())) - 1) * errors]
+
+
+@pytest.mark.parametrize(
+    ("options", "deals"),
+    [({"hands": 60}, {30}), ({"until": 0.04, "hands": 400}, {128, 152})],
+)
+def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
+    options: dict[str, float], deals: set[int]
+) -> None:
+    players, lines = ["counting", "random-exact", "threshold", "value:3"], list[str]()
+    found = ladder(
+        players, SMALL, seed=5, key="05" * 16, anchor="counting", records=lines.append, **options
+    )  # type: ignore[arg-type]
+    shares = shares_of(lines)
+    assert {len(of_deals) for of_deals in shares.values()} == deals
+    assert found.ladder is not None
+    told = [elo.half_width for elo in found.ladder.ratings.elo]
+    assert told == pytest.approx(reach_by_hand(players, shares), rel=1e-4)
+
+
+def rated(players: list[str], **options: float) -> Result:
+    return ladder(players, SMALL, seed=2, key="02" * 16, anchor="counting", **options)  # type: ignore[arg-type]
+
+
+def test_the_same_deals_played_again_tell_nothing_more() -> None:
+    """Clones of a player play its every card again, which is no second observation."""
+    alone = rated(["counting", "a=value:3"], hands=100)
+    cloned = rated(["counting", "a=value:3", "b=value:3", "c=value:3"], hands=100)
+    assert alone.ladder is not None
+    assert cloned.ladder is not None
+    once = alone.ladder.ratings.elo[1]
+    for elo in cloned.ladder.ratings.elo[1:]:
+        assert elo.value == pytest.approx(once.value)
+        assert elo.half_width == pytest.approx(once.half_width)
+
+
+def test_two_players_that_tie_every_deal_have_no_interval() -> None:
+    """Clones win and lose alike; and one deal tells nothing of how much deals differ."""
+    for players, hands in ((["counting", "a=counting"], 40), (["counting", "value:3"], 2)):
+        found = rated(players, hands=hands).ladder
+        assert found is not None
+        assert [elo.half_width for elo in found.ratings.elo] == [0, np.inf]
+
+
+SIMILAR = ["threshold", "value:13", "value:3", "counting"]
+EIGHT = [*SIMILAR, "value:5", "value:8", "value:10", "random-exact"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("players", "hands"), [(SIMILAR, 200), (EIGHT, 100)], ids=str)
+def test_intervals_of_ladders_cover_the_ratings_that_a_long_one_finds(
+    players: list[str], hands: int
+) -> None:
+    """Players of one kind do well on the same deals, so that pairings move together."""
+    agents, ladders = [make_agent(name, SMALL) for name in players], 500
+    long = ladder(agents, SMALL, hands=100_000, seed=1, key="00" * 16, anchor=players[0]).ladder
+    assert long is not None
+    covered = np.zeros(len(players))
+    for number in range(ladders):
+        found = ladder(
+            agents, SMALL, hands=hands, seed=1000 + number, key=f"{number:032x}", anchor=players[0]
+        ).ladder
+        assert found is not None
+        covered += [
+            elo.low <= true.value <= elo.high
+            for elo, true in zip(found.ratings.elo, long.ratings.elo, strict=True)
+        ]
+    print(dict(zip(players, covered / ladders, strict=True)))
+    assert (np.abs(covered[1:] / ladders - 0.95) <= 0.02).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from german_whist.agents import make_agent
 from german_whist.cli import main
 from german_whist.engine.endgame import new_scratch, tables
 from german_whist.engine.rules import load_rules
-from german_whist.training.arena import evaluate
+from german_whist.training.arena import evaluate, ladder
 from german_whist.training.arena import kernels as k
 from german_whist.training.arena import luck as of_luck
+from german_whist.training.arena.intervals import ELO_SCALE
 from german_whist.training.arena.play import Setting, play_chunk
 from support import KEY
 
@@ -103,6 +104,34 @@ def test_the_interval_is_narrower_and_workers_change_nothing(
         assert 0 < slim < part * wide, figure
         assert usual[figure]["low"] < narrow[figure]["value"] < usual[figure]["high"]
     assert any("without the luck of the stock" in note for note in found[1]["notes"])
+
+
+def test_a_rating_is_as_sure_as_the_win_rate_less_luck() -> None:
+    """Between two players Elo is a function of the win rate, whose slope scales the interval."""
+    found = ladder(["counting", "value:3"], hands=24, seed=2, key=KEY, without_luck=True)
+    anchored = found.ladder
+    assert anchored is not None
+    rate, elo = found.pairings[0].win_rate, anchored.ratings.elo[0]
+    slope = ELO_SCALE / (rate.value * (1 - rate.value))
+    # Each is half as far from the mean of both as from the other.
+    assert elo.half_width == pytest.approx(slope * rate.half_width / 2)
+
+
+def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
+    """Whoever leads, while the stock is large and at its end, where another trick is played."""
+    judge = of_luck.new_judge(load_rules("classic"), tables(True, False), new_scratch())
+    seen = set()
+    for seed, tricks in product(range(6), (3, 7, 10, 12)):
+        game = Game("classic", seed=seed)
+        for _ in range(2 * tricks):
+            game.play(game.legal()[0])
+        games, lucks = np.repeat(game.record, 2), np.zeros((2, of_luck.FIGURES))
+        places, seats = np.arange(2), np.array([0, 1])
+        of_luck.add_luck(game.rules.record(), games, seats, places, judge, lucks)
+        assert lucks[0] == pytest.approx(-lucks[1], abs=1e-12)
+        assert lucks[0].any()
+        seen.add((tricks > 9, int(game.record["leader"][0])))
+    assert len(seen) == 4
 
 
 def test_what_nobody_can_tell_the_luck_of_is_refused() -> None:

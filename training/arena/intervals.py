@@ -1,15 +1,18 @@
 """Intervals for what the arena measures, and ratings by maximum likelihood.
 
-A deal played twice with exchanged seats is one observation: its two games hang
-together. All intervals are at 95 %.
+The two games of a deal, which is played twice with exchanged seats, are correlated, and so are
+those of all pairings that play the same deal: the deal is the observation. All intervals are at
+95 %.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...engine.arrays import Array
 
@@ -80,6 +83,14 @@ def mean_estimate(value: float, error: float, count: int) -> Estimate:
     return Estimate(value, value - reach, value + reach)
 
 
+def mean_of(values: ArrayLike) -> Estimate:
+    """The mean of independent observations, such as a figure by seed, with Student's interval."""
+    observations = np.asarray(values, float)
+    count = len(observations)
+    error = observations.std(ddof=1) / math.sqrt(count) if count > 1 else math.inf
+    return mean_estimate(float(observations.mean()), float(error), count)
+
+
 def share_estimate(share: float, error: float, count: int) -> Estimate:
     """A share between 0 and 1 with Wilson's interval, for as many independent trials as fit.
 
@@ -116,16 +127,16 @@ class Ratings:
 
 
 def fit_ratings(
-    games: Array, scores: Array, variances: Array | None = None, anchor: int | None = None,
-    base: float = 1000.0,
+    games: Array, scores: Array, covariance: Array | None = None, anchor: int | None = None,
+    base: float = 1000.0, deals: int | None = None,
 ) -> Ratings:  # fmt: skip
     """Bradley–Terry ratings by maximum likelihood; ties count as half a win.
 
     `games[i, j]` is how many games i and j played, `scores[i, j]` what i scored in them.
-    `variances[i, j]` is the variance of that score as measured; by default the games count as
-    independent wins and losses. The anchor, or without one the mean of all, is rated `base`.
-    Intervals are those of the likelihood's curvature, widened or narrowed by the measured
-    variances; there is none where half a tie that was added decides, or where nothing varied.
+    `covariance` is that of the players' total scores (`covariance_of_totals`); by default the games
+    count as independent wins and losses. `deals` is the number of observations behind it, for
+    Student's t. The anchor, or without one the mean of all, is rated `base`. There is no interval
+    where half a tie that was added decides, or where nothing varied.
     """
     games, scores = np.asarray(games, float), np.asarray(scores, float)
     count = len(games)
@@ -138,22 +149,49 @@ def fit_ratings(
     chance = _chances(strength)
     weights = games * chance * (1 - chance)
     np.fill_diagonal(weights, 0)
-    spread = weights if variances is None else np.asarray(variances, float)
-    information, noise = _laplacian(weights), _laplacian(spread)
+    information = _laplacian(weights)
+    # The slope of the log-likelihood is what each scored in all less what was expected, so that
+    # the covariance of the totals is the middle of the sandwich.
+    middle = information if covariance is None else np.asarray(covariance, float)
     inverse = np.linalg.pinv(information)
-    covariance = inverse @ noise @ inverse
     # Ratings are differences: to the anchor, or to the mean.
     against = np.full(count, 1 / count) if anchor is None else np.eye(count)[anchor]
     contrast = np.eye(count) - against[None, :]
     values = contrast @ strength * ELO_SCALE + base
-    errors = np.sqrt(np.maximum(np.diag(contrast @ covariance @ contrast.T), 0)) * ELO_SCALE
-    told = bounded & (errors > 1e-9)
-    errors[~told & (np.arange(count) != anchor)] = math.inf
+    spread = contrast @ inverse @ middle @ inverse @ contrast.T
+    errors = np.sqrt(np.maximum(np.diag(spread), 0)) * ELO_SCALE
+    t = _Z if deals is None else quantile(deals)
+    reach = np.full(count, math.inf)
+    known = bounded & (errors > 1e-9)
+    reach[known] = t * errors[known]
+    if anchor is not None:
+        reach[anchor] = 0.0
     elo = tuple(
-        Estimate(float(value), float(value - _Z * error), float(value + _Z * error))
-        for value, error in zip(values, errors, strict=True)
+        Estimate(float(value), float(value - half), float(value + half))
+        for value, half in zip(values, reach, strict=True)
     )
     return Ratings(elo, padded)
+
+
+def covariance_of_totals(
+    players: int, met: Sequence[tuple[int, int]], scores: Sequence[Array]
+) -> Array:
+    """The covariance of the players' total scores, where pairings share deals.
+
+    `scores[n][d]` is what the first of the two players `met[n]` scored on deal d. A deal is one
+    observation of all pairings that played it (cluster-robust, Liang and Zeger 1986): its residuals
+    add up over a player's pairings before they are squared. Each pairing has a mean of its own, and
+    its residuals the factor n / (n - 1) of an unbiased variance.
+    """
+    residuals = np.zeros((players, max(map(len, scores), default=0)))
+    for (one, other), of_deals in zip(met, scores, strict=True):
+        count = len(of_deals)
+        if count > 1:
+            scored = np.asarray(of_deals, float)
+            apart = (scored - scored.mean()) * math.sqrt(count / (count - 1))
+            residuals[one, :count] += apart
+            residuals[other, :count] -= apart
+    return residuals @ residuals.T
 
 
 def _chances(strength: Array) -> Array:

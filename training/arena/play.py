@@ -136,9 +136,12 @@ in spite of `reset` knows then in the second half what it learnt in the first.""
 
 @dataclass
 class Chunk:
-    """The tally of one chunk, and the lines of its records if they were wanted."""
+    """The tally of one chunk, its scores, and the lines of its records if they were wanted."""
 
     tally: Tally
+    scores: Array
+    """Games of each deal that player one won, of two, a tie as half; less its luck where that is
+    counted. All of them are exact in single precision."""
     records: list[str] = field(default_factory=list)
 
 
@@ -175,7 +178,8 @@ def play_chunk(
     tally.totals = both.sum(axis=0)
     if trial and exact and not any(tally.slips(player) for player in range(SEATS)):
         _leave_out_endings(tally, setting.rules)
-    return Chunk(tally, [line for _, _, line in sorted(lines)])
+    scores = both[:, kernels.RESULT] - both[:, kernels.SCORE_LUCK] / PARTS
+    return Chunk(tally, (scores / SEATS).astype(np.float32), [line for _, _, line in sorted(lines)])
 
 
 def _leave_out_endings(tally: Tally, rules: Rules) -> None:

@@ -58,7 +58,8 @@ def ratings_table(result: Result, ladder: Ladder) -> Table:
         "Ratings",
         ("player", "Elo", "95 %", "mean win rate", "ms a move"),
         tuple(rows),
-        f"Elo by maximum likelihood (Bradley–Terry, a tie as half a win); {fixed}.",
+        f"Elo by maximum likelihood (Bradley–Terry, a tie as half a win); {fixed}. "
+        "For the 95 % intervals each deal, which all pairings share, is one observation.",
     )
 
 

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 
+from ...engine.arrays import Array
 from ...engine.state import SEATS
 from ..frames import frame_of
 from . import kernels as k
 from .intervals import (
     Estimate,
     Ratings,
+    covariance_of_totals,
     fit_ratings,
     mean_estimate,
     ratio,
@@ -141,14 +143,6 @@ def _as_played(tally: Tally) -> Estimate | None:
 def _hand_win_rate(tally: Tally) -> Estimate:
     share, error = _per_hand(tally, k.GAME_SCORE)
     return _share_of(tally, share / 2, error / 2)
-
-
-def _score_variance(tally: Tally) -> float:
-    most = SEATS * tally.pairs
-    if tally.pairs < 2:
-        return most / 4
-    x, xx, _ = _without_luck(tally, k.RESULT)
-    return (most * _per_pair(tally.pairs, x, xx)[1]) ** 2
 
 
 def _mean(part: int, whole: int, without: float | None = None) -> Callable[..., float | None]:
@@ -315,8 +309,6 @@ class Pairing:
     exact_endings: Annotated[bool, _figure(lambda tally: tally.exact)]
     """Endings were not played: their exact value took their place."""
     forfeits: tuple[Forfeit, ...]
-    score_variance: Annotated[float, _figure(_score_variance)]
-    """Of the sum of `2 * pairs` results, for ratings."""
 
     def turned(self) -> Pairing:
         """The same seen from the opponent."""
@@ -335,7 +327,7 @@ class Pairing:
             each = getattr(self, name)
             if isinstance(each, Estimate):
                 found |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
-            elif name != "score_variance":
+            else:
                 found[name] = int(each) if isinstance(each, bool) else each
         names = [each for each in figures_of(Stages) if each != _TIMING]
         for name in (*names, "forfeits", _TIMING):
@@ -518,22 +510,29 @@ def _turned(seen: T) -> T:
 
 
 def ladder_of(
-    players: tuple[str, ...], pairings: tuple[Pairing, ...], anchor: str | None
+    players: tuple[str, ...],
+    pairings: tuple[Pairing, ...],
+    scores: Sequence[Array],
+    anchor: str | None,
 ) -> Ladder | None:
-    """Ratings out of the pairings, or None while some players have not met."""
+    """Ratings out of the pairings, or None while some players have not met.
+
+    `scores` are for each pairing the games that its player won on each deal.
+    """
     count = len(players)
-    games, scores, spread = (np.zeros((count, count)) for _ in range(3))
-    for each in pairings:
-        i, j = players.index(each.player), players.index(each.opponent)
+    games, won = np.zeros((count, count)), np.zeros((count, count))
+    met = [(players.index(each.player), players.index(each.opponent)) for each in pairings]
+    for (i, j), each in zip(met, pairings, strict=True):
         both = SEATS * each.pairs
         games[i, j] = games[j, i] = both
-        scores[i, j] = each.win_rate.value * both
-        scores[j, i] = both - scores[i, j]
-        spread[i, j] = spread[j, i] = each.score_variance
+        won[i, j] = each.win_rate.value * both
+        won[j, i] = both - won[i, j]
     if count < 2 or not tied_together(games):
         return None
     place = players.index(anchor) if anchor is not None else None
-    return Ladder(players, fit_ratings(games, scores, spread, place), anchor)
+    deals = min(each.pairs for each in pairings)
+    covariance = covariance_of_totals(count, met, scores)
+    return Ladder(players, fit_ratings(games, won, covariance, place, deals=deals), anchor)
 
 
 def strongest_first(ladder: Ladder, pairings: tuple[Pairing, ...]) -> tuple[Pairing, ...]:

@@ -27,6 +27,7 @@ from ...agents.base import Agent
 from ...agents.common_rules import common_rules
 from ...agents.human import HumanAgent
 from ...agents.registry import named_player
+from ...engine.arrays import Array
 from ...engine.options import RulesLike
 from ...engine.rules import Match
 from ...engine.state import SEATS
@@ -96,6 +97,8 @@ class _Course:
     written: int = 0
     """Chunks whose records are written."""
     tally: Tally = field(default_factory=Tally)
+    scores: list[Array] = field(default_factory=list)
+    """Of each chunk the scores of its deals, where ratings need them."""
     given: int = 0
     counted: int = 0
     waiting: dict[int, Chunk] = field(default_factory=dict)
@@ -246,6 +249,8 @@ class Arena:
                 break
             course.counted += 1
             course.tally.add(arrived.tally)
+            if self._rated:
+                course.scores.append(arrived.scores)
             if self._write is not None and course.counted > course.written:
                 self._lines[course.counted - 1, place] = arrived.records
             course.done = self._is_done(place)
@@ -367,12 +372,12 @@ class Arena:
 
     def result(self) -> Result:
         """Everything found so far."""
-        pairings = tuple(
-            self.pairing(place) for place, course in enumerate(self.courses) if course.tally.pairs
-        )
+        played = [place for place, course in enumerate(self.courses) if course.tally.pairs]
+        pairings = tuple(map(self.pairing, played))
         found: Ladder | None = None
         if self._rated:
-            found = ladder_of(self.names, pairings, self.anchor)
+            scores = [np.concatenate(self.courses[place].scores) for place in played]
+            found = ladder_of(self.names, pairings, scores, self.anchor)
         if found is not None:
             pairings = strongest_first(found, pairings)
         return Result(
