@@ -13,6 +13,7 @@ from scipy.sparse import coo_array, csr_array, hstack
 
 from german_whist.agents.base import Agent
 from german_whist.agents.endgame import EndgamePlayer
+from german_whist.agents.random import RandomExactAgent
 from german_whist.agents.registry import make_agent
 from german_whist.agents.solved.strategy import SHIPPED
 from german_whist.cli import main
@@ -192,6 +193,45 @@ def test_players_are_as_exploitable_as_by_whole_views(
     else:
         assert found.exploitability > 0.01
     assert found.asked < wanted.asked
+
+
+class Listening(RandomExactAgent):
+    """Keeps every view in which it is asked; what cannot happen confuses who samples worlds."""
+
+    def __init__(self, rules: Any) -> None:
+        super().__init__(rules)
+        self.views: list[Array] = []
+
+    def probabilities(self, views: Array) -> Array:
+        self.views.append(views.copy())
+        return super().probabilities(views)
+
+
+def has_a_past(view: Any) -> bool:
+    """Whether the other could hold each card that it played after it had failed to follow suit."""
+    failed: dict[int, int] = {}
+    for trick in range(2):
+        led, followed = int(view["led_cards"][trick]), int(view["followed_cards"][trick])
+        own_lead = bool(view["i_led"][trick])
+        card = followed if own_lead else led
+        if trick == 1 and card == NO_CARD and view["led"] != NO_CARD:
+            card = int(view["led"])
+        if card != NO_CARD and card // 13 in failed:
+            drawn = view["other_draws"][failed[card // 13] : trick]
+            if card not in drawn and UNSEEN_CARD not in drawn:
+                return False
+        if own_lead and followed != NO_CARD and followed // 13 != led // 13:
+            failed[led // 13] = trick
+    return True
+
+
+def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
+    agent = Listening(load_rules("2x4-h2"))
+    exploit(agent, "2x4-h2")
+    views = np.concatenate(agent.views)
+    second = views[views["stock_left"] == 2]
+    assert len(second) > 10_000
+    assert all(has_a_past(view) for view in second)
 
 
 @pytest.mark.parametrize("rules", TINY, ids=NAMES)

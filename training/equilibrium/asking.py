@@ -25,6 +25,7 @@ from ...engine.rules import Rules
 from ...engine.state import GAME, NO_CARD, VIEW
 from ...engine.streams import keyed
 from ...engine.view import write_view
+from ...engine.worlds import PLAN, plan_worlds
 
 Says = Callable[[Array], Array]
 """With what probability an agent plays each action in each of many views."""
@@ -120,6 +121,17 @@ def _views(
         history = row(histories, question["history"])
         _show(row(rules, 0), history, level, question["led"], seat, row(views, index),
               row(games, 0))  # fmt: skip
+
+
+@jit
+def _mark_possible(
+    rules: np.ndarray, views: np.ndarray, plans: np.ndarray, possible: np.ndarray
+) -> None:
+    """Which views play can lead to: where the other failed to follow, not all cards fit."""
+    for index in range(len(views)):
+        plan = row(plans, 0)
+        plan_worlds(row(rules, 0), row(views, index), True, plan)
+        possible[index] = plan.weighted == 0 or plan.total > 0
 
 
 @jit
@@ -251,6 +263,7 @@ class Asking:
         """`orders` tells whether the order of unseen draws may matter."""
         self._rules, self._paths, self._says, self._orders = rules, paths, says, orders
         self._record, self._games = rules.record(), np.zeros(1, GAME)
+        self._plans = np.zeros(1, PLAN)
         self.asked = 0
 
     def seconds_a_view(self) -> float:
@@ -280,6 +293,9 @@ class Asking:
             _questions(self._record, share, questions)
             views = np.zeros(len(questions), VIEW)
             _views(self._record, share, questions, level, seat, views, self._games)
+            possible = np.zeros(len(views), np.bool_)
+            _mark_possible(self._record, views, self._plans, possible)
+            questions, views = questions[possible], views[possible]
             cells = np.zeros((len(views), 52), np.int64)
             write_cells(self._paths, views, cells)
             plays = self._says(views)
