@@ -54,7 +54,7 @@ def environment(place: Path, **more: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("words", "left"),
     [
-        ("replay hands.jsonl --plain", ""),
+        ("replay hands.jsonl", ""),
         ("replay hands.jsonl --html hand.html", "hand.html"),
         ("export champion -o half.safetensors", "half.json"),
         ("export champion", "champion.onnx"),
@@ -62,7 +62,6 @@ def environment(place: Path, **more: str) -> dict[str, str]:
         ("analyse hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),
         ("exploit random --rules tiny.yaml", ""),
         ("play random --plain --seed 1", "data/table.sqlite3"),
-        ("play --export hands.csv", "hands.csv"),
     ],
 )
 def test_nobody_has_to_read_what_is_told(words: str, left: str, place: Path) -> None:
@@ -73,11 +72,10 @@ def test_nobody_has_to_read_what_is_told(words: str, left: str, place: Path) -> 
 
 
 COMMANDS_TOLD = (
-    "replay hands.jsonl --plain",
+    "replay hands.jsonl",
     "replay hands.jsonl --list",
     "exploit random --rules tiny.yaml",
     "play random --plain --seed 1",
-    "play --statistics",
     "analyse hands.jsonl --search flat-mc:2",
     "ladder random-exact threshold counting --hands 20",
 )

@@ -37,7 +37,7 @@ HERE = Path(__file__).resolve()
 IMPORTED = (
     *("german_whist.cli", "german_whist.training.arena", "german_whist.training.run"),
     *("german_whist.training.ppo", "german_whist.table.session", "german_whist.table.store"),
-    *("german_whist.table.browser.server", "german_whist.table.terminal.play_by_keys"),
+    *("german_whist.table.browser.server", "german_whist.table.terminal.keys"),
     *("uvicorn", "rich.live", "rich.console"),
     "torch._dynamo",  # as every optimizer does
 )

@@ -237,7 +237,7 @@ def _said(session: Session, view: View, around: Around, other: list[Card] | None
     if around.left:
         prompt = say("hand.closed")
     elif session.over and settings.match is not None:
-        prompt = say("terminal.match_over")
+        prompt = say("headline.match_over")
     theirs = session.view(OPPONENT) if settings.watched else None
     known = view.theirs if other is None else other
     return Said(

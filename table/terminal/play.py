@@ -1,135 +1,267 @@
 # pyright: strict
-"""An evening at the terminal: what goes on or begins, how it is shown, and what is kept of it."""
+"""A hand or a match in the terminal, kept after every action: the course of it, for keys and lines.
+
+What is shown and asked goes through a `Front`: `Keys` has the whole terminal, `Lines` prints and
+reads lines.
+"""
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from types import FrameType
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
-from ..labels import say
-from ..session import Session, SessionError, Settings, state_in
-from ..store import Kept, Store
-from ..words import score
-from .keeping import Keeper, Left
-from .lobby import Lobby, ask_in_lines
-from .play_by_keys import Evening
-from .play_by_lines import Asker, LinesEvening
-from .screen import Screen, Stopped, has_keys
-from .styled_text import ink_for
+from rich.console import RenderableType
 
-_HANG_UP = 1
+from ...agents.naming import raised_at, told_error
+from ...engine.game import IllegalAction
+from ...engine.view import View
+from .. import words
+from ..hints import Advisers
+from ..labels import capital, say
+from ..session import PERSON, Session, SessionError, Settings, state_in, winner_of
+from ..store import Kept, Store, new_id
+from .board import help_page, rules_page, seen_page, tricks_page
 
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the person wants to play, and how."""
-
-    settings: Settings
-    given: Sequence[str] = ()
-    """The settings that were named; a kept session has to agree in them to be offered."""
-    anew: bool = False
-    """Begin anew, whatever is kept."""
-    plain: bool = False
-    """Lines instead of keys, in a terminal too."""
-    pause: float = 1.0
-    """Seconds for which a trick lies."""
-
-    @property
-    def keys(self) -> bool:
-        """Whether single keys and pages can be used."""
-        return not self.plain and has_keys()
+Result = TypeVar("Result")
+_LONGEST_NAME = 13
 
 
-def spend_evening(store: Store, wishes: Wishes) -> int:
-    """Ask what is played, and play it; returns the exit status."""
-    asker = Asker(ink_for(sys.stdout, {}))
-    if store.notice:
-        asker.say(store.notice)
-    status, session, keeper = 0, None, Keeper(store)
-    try:
-        keeper, session = _seated(store, _chosen(store, asker, wishes))
-        keeper.keep(session)
-        _play(asker, wishes, keeper, session)
-    except (Left, KeyboardInterrupt):
-        pass
-    except Stopped as stopped:
-        # Ctrl-C is a way to leave; whoever sends another signal wants to see it heard.
-        if stopped.number != signal.SIGINT:
-            status = 128 + (stopped.number or _HANG_UP)
-    if keeper.trouble is not None:
-        asker.say(say("terminal.last_not_kept", trouble=keeper.trouble))
-        return status or 1
-    if session is not None and not session.over and store.keeps:
-        asker.say(_farewell(session))
-    return status
+class Leave(Exception):
+    """The person leaves the table."""
 
 
-def _play(asker: Asker, wishes: Wishes, keeper: Keeper, session: Session) -> None:
-    if not wishes.keys:
-        with _stopping():
-            LinesEvening(asker, session, keeper).run()
-        return
-    with Screen() as screen:
-        Evening(screen, session, keeper, wishes.pause).run()
+class Front(AbstractContextManager["Front"], Protocol):
+    """How a game is shown and how the person answers."""
+
+    typed: bool
+    """Whether whole words are typed, not single keys."""
+
+    def tell(self, text: str) -> None:
+        """Say what is to be known before the next decision."""
+        ...
+
+    def tell_event(self, text: str) -> None:
+        """Say what the board shows by itself, where it stands before the person's eyes."""
+        ...
+
+    def ask(self, view: View) -> int | str:
+        """An action, or one of the commands; `Leave` where the person goes away."""
+        ...
+
+    def ask_next(self) -> None:
+        """Wait until the person has seen how a hand ended."""
+        ...
+
+    def wait(self, work: Callable[[], Result], text: str, least: float) -> Result:
+        """The result of some work, not before so many seconds."""
+        ...
+
+    def show(self, page: RenderableType) -> None:
+        """Show a page beside the board."""
+        ...
 
 
-@contextmanager
-def _stopping() -> Generator[None]:
-    """Let SIGTERM end an evening in lines with a word, as it ends one with keys."""
-
-    def heard(number: int, _: FrameType | None) -> None:
-        raise Stopped(number)
-
-    before = signal.signal(signal.SIGTERM, heard)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def names_of(settings: Settings) -> tuple[str, str]:
+    """What the two are called at the table: a checkpoint by its file."""
+    first, second = (words.plain_text(words.called(name), _LONGEST_NAME) for name in settings.names)
+    return first, second
 
 
-def _waiting(store: Store, wishes: Wishes) -> list[Kept]:
-    """The kept sessions that can go on and are what was asked for, the last played first."""
-    if wishes.anew:
-        return []
-    found: list[Kept] = []
+def score_text(session: Session) -> str:
+    """The match so far in a few words."""
+    return words.score(session.settings.match, session.game.points, session.game.hands_won)
+
+
+@dataclass
+class Keeper:
+    """Keeps one session in the store."""
+
+    store: Store
+    name: str = field(default_factory=new_id)
+    revision: int = 0
+    trouble: str | None = None
+    """Why the session is not kept as it is, where it could not be."""
+
+    def keep(self, session: Session) -> None:
+        """Keep the session as it is now; where that can not be, it is played on all the same."""
+        try:
+            person = self.store.owner()
+            self.revision = self.store.keep(self.name, person, session, revision=self.revision)
+        except sqlite3.Error as error:
+            self.trouble = say("terminal.not_written", path=self.store.path, error=error)
+        else:
+            self.trouble = None
+
+
+def kept_session(store: Store, settings: Settings, given: Sequence[str]) -> Kept | None:
+    """The session played last that is not over and agrees in the settings that were given."""
     for kept in store.sessions(store.owner()):
         try:
-            settings = Settings.of(state_in(kept.state).settings)
+            found = Settings.of(state_in(kept.state).settings)
         except ValueError:
             continue  # of another version, or of rules that are gone
-        agrees = all(
-            getattr(settings, name) == getattr(wishes.settings, name) for name in wishes.given
-        )
-        if not kept.over and agrees:
-            found.append(kept)
-    return found
+        agrees = all(getattr(found, name) == getattr(settings, name) for name in given)
+        if agrees and not (kept.over or found.watched):
+            return kept
+    return None
 
 
-def _chosen(store: Store, asker: Asker, wishes: Wishes) -> Kept | Settings:
-    waiting = _waiting(store, wishes)
-    if not waiting and (wishes.given or wishes.anew or not wishes.keys):
-        return wishes.settings
-    if wishes.keys:
-        with Screen() as screen:
-            return Lobby(screen, waiting, wishes.settings, store.forget).ask()
-    return ask_in_lines(asker, waiting) or wishes.settings
-
-
-def _seated(store: Store, chosen: Kept | Settings) -> tuple[Keeper, Session]:
-    if isinstance(chosen, Settings):
-        return Keeper(store), Session(chosen)
+def taken_up(store: Store, kept: Kept) -> tuple[Session, Keeper]:
+    """A kept session, ready to be played on."""
     try:
-        return Keeper(store, chosen.id, chosen.revision), Session.from_state(chosen.state)
+        return Session.from_state(kept.state), Keeper(store, kept.id, kept.revision)
     except SessionError as error:
         raise SessionError(say("terminal.begin_another", error=error)) from error
 
 
-def _farewell(session: Session) -> str:
-    settings, game = session.settings, session.game
-    now = score(settings.match, game.points, game.hands_won)
+class TerminalGame:
+    """A person's game against an agent, until it is over or the person leaves."""
+
+    def __init__(self, session: Session, keeper: Keeper, front: Front, pause: float = 1.0) -> None:
+        """`pause` is how long a trick lies, in seconds, before the other leads the next."""
+        self.session, self._keeper, self._front = session, keeper, front
+        self._pause = pause
+        self._names = names_of(session.settings)
+        self._advisers = Advisers()
+
+    def run(self) -> None:
+        """Play until nothing is left to play; `Leave` when the person leaves before."""
+        session, front = self.session, self._front
+        self._keep()
+        if not session.game.over:
+            self._tell_deal()
+        while True:
+            if session.game.over:
+                self._tell_result()
+                front.ask_next()
+                if session.over:
+                    return
+                session.next_hand()
+                self._keep()
+                self._tell_deal()
+            elif session.agent_to_move:
+                self._let_agent_move()
+            else:
+                self._ask()
+
+    def _keep(self) -> None:
+        before = self._keeper.trouble
+        self._keeper.keep(self.session)
+        if self._keeper.trouble not in (None, before):
+            self._front.tell(f"{self._keeper.trouble}.")
+
+    def _let_agent_move(self) -> None:
+        session, name = self.session, self._names[1]
+        # A whole trick is looked at for longer than a card that was led.
+        lies = session.game.trick > 0 and session.game.phase == "lead"
+        least = self._pause if lies else self._pause * 0.3
+        action = self._front.wait(self._decided, say("hand.thinking", name=name), least)
+        self._played(1, lambda: session.play_decided(action))
+
+    def _decided(self) -> int:
+        """What the agent plays; one that fails is told about in a sentence."""
+        try:
+            return self.session.decide()
+        except ValueError:
+            raise
+        except Exception as error:
+            name, where = self.session.settings.opponent, raised_at(error)
+            told = say("terminal.failed", name=name, error=told_error(error), where=where)
+            raise ValueError(told) from error
+
+    def _ask(self) -> None:
+        view = self.session.view(PERSON)
+        answer = self._front.ask(view)
+        if isinstance(answer, str):
+            self._answer(answer, view)
+            return
+        try:
+            self._played(PERSON, lambda: self.session.play(answer))
+        except IllegalAction as error:
+            self._front.tell(say("terminal.not_allowed", error=error))
+
+    def _played(self, seat: int, play: Callable[[], None]) -> None:
+        """Let a seat play, and tell what it did and what came of it."""
+        before = self.session.view(PERSON)
+        play()
+        self._keep()
+        after, front = self.session.view(PERSON), self._front
+        action = int(self.session.game.actions[-1])
+        front.tell_event(capital(f"{words.did(self._names[seat], before.phase, action)}."))
+        if after.trick > before.trick or after.phase == "over":
+            front.tell_event(f"{words.last_trick(after, self._names)}.")
+            if before.stock_left and not after.stock_left and after.phase != "over":
+                front.tell(words.stock_is_gone(after, self._names))
+
+    def _answer(self, command: str, view: View) -> None:
+        """Carry out a command."""
+        session, front = self.session, self._front
+        if command == "quit":
+            raise Leave
+        if command == "hint":
+            work = lambda: self._advisers.hint(view)  # noqa: E731
+            hint = front.wait(work, say("terminal.thinking_of_hint"), 0.0)
+            session.helped = True  # such a hand is not rated
+            self._keep()
+            front.tell(say("terminal.hint", why=hint.why))
+        elif command == "back":
+            try:
+                session.take_back()
+            except IllegalAction as error:
+                front.tell(str(error))
+            else:
+                self._keep()
+                front.tell(say("event.took_back") + ".")
+        elif command == "rules":
+            front.show(rules_page(view.rules))
+        elif command == "seen":
+            front.show(seen_page(view, self._names))
+        elif command == "tricks":
+            front.show(tricks_page(view, self._names))
+        else:
+            front.show(help_page(front.typed))
+
+    def _tell_deal(self) -> None:
+        """What a hand begins with."""
+        view = self.session.view(PERSON)
+        dealer = self._names[0 if view.i_deal else 1]
+        rules = words.title_of(view.rules.name)
+        told = {"rules": rules, "score": score_text(self.session), "trumps": words.trumps(view)}
+        self._front.tell_event(say("terminal.deal", name=dealer, **told))
+        if view.low:
+            self._front.tell(say("terminal.low"))
+
+    def _tell_result(self) -> None:
+        """How a hand ended, and a match."""
+        session, front = self.session, self._front
+        tricks, pays, low = session.results[-1]
+        front.tell(capital(words.result(tricks, pays, self._names, low)) + ".")
+        if session.settings.match is None:
+            return
+        front.tell(capital(score_text(session)) + ".")
+        if session.over:
+            pays = {0: (1, 0), 1: (0, 1), None: (0, 0)}[winner_of(session)]
+            front.tell(words.headline(self._names, pays, "match") + ".")
+
+
+def farewell(session: Session, keeper: Keeper) -> str | None:
+    """That a session which is not over goes on later, or why it does not."""
+    if keeper.trouble is not None:
+        return say("terminal.last_not_kept", trouble=keeper.trouble)
+    if session.over or not keeper.store.keeps:
+        return None
+    settings = session.settings
     rules, opponent = settings.rules.name, settings.opponent
-    return say("terminal.farewell", rules=rules, opponent=opponent, score=now)
+    return say("terminal.farewell", rules=rules, opponent=opponent, score=score_text(session))
+
+
+def resumed(kept: Kept, session: Session) -> str:
+    """That a kept session goes on."""
+    when = time.strftime("%d %b %H:%M", time.localtime(kept.updated)).lstrip("0")
+    rules, opponent = session.settings.rules.name, session.settings.opponent
+    now = score_text(session)
+    return say("terminal.resumed", rules=rules, opponent=opponent, score=now, when=when)

@@ -1,26 +1,26 @@
 """A person at a terminal: a program behind a pseudo-terminal, its screen read, keys pressed."""
 
 import fcntl
+import io
 import os
 import pty
 import random
 import select
 import struct
+import subprocess
 import sys
 import termios
 import time
 
 import pyte
-import warm
+from rich.console import Console
 
-from german_whist.table.statistics import Statistics, Total
-from german_whist.table.terminal.styled_text import ink_for, line_width, text_of_line
+from german_whist.table.terminal import keys
 
 PATIENCE = 240.0
 ONE_PRESS = 0.6
 """Within so many seconds Enter counts as pressed once."""
 KEYS = {
-    "up": "\x1b[A",
     "down": "\x1b[B",
     "right": "\x1b[C",
     "left": "\x1b[D",
@@ -29,7 +29,6 @@ KEYS = {
     "enter": "\r",
     "escape": "\x1b",
     "ctrl-c": "\x03",
-    "ctrl-d": "\x04",
 }
 
 
@@ -46,7 +45,7 @@ class TerminalUser:
         self.state = termios.tcgetattr(self._slave)
         told = {**os.environ, "TERM": "xterm-256color", "GERMAN_WHIST_DATA": str(folder)}
         told = {name: value for name, value in told.items() if name != "NO_COLOR"}
-        self.process = warm.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-m", "german_whist", *arguments],
             stdin=self._slave,
             stdout=self._slave,
@@ -81,7 +80,7 @@ class TerminalUser:
                 self.read_until(self._entered + ONE_PRESS)
                 self._entered = time.monotonic()
             os.write(self._master, KEYS.get(key, key).encode())
-            self.read(0.05)
+            self.read(0.3)
 
     def type(self, keys):
         """Keys all at once, faster than anybody looks."""
@@ -112,20 +111,14 @@ class TerminalUser:
     def text(self):
         return "\n".join(self.lines)
 
-    def wait_for(self, *words):
-        """Wait until one of these is on the screen; returns which."""
+    def wait_for(self, words):
+        """Wait until this is on the screen."""
         until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            self.read(0.02)
-            for each in words:
-                if each in self.text:
-                    return each
-            if self.process.poll() is not None:
-                self.read(0.2)
-                found = [each for each in words if each in self.text]
-                assert found, f"it ended with {self.process.returncode}:\n{self.text}"
-                return found[0]
-        raise AssertionError(f"{words} did not come:\n{self.text}")
+        while words not in self.text:
+            assert time.monotonic() < until, f"{words} did not come:\n{self.text}"
+            ended = self.process.poll() is not None
+            self.read(0.2 if ended else 0.02)
+            assert not ended or words in self.text, f"it ended:\n{self.text}"
 
     def end(self):
         """Wait for the end; returns the exit status, the terminal being as it was."""
@@ -138,45 +131,31 @@ class TerminalUser:
         assert self.output.count(b"\x1b[?25l") == self.output.count(b"\x1b[?25h")
         return self.process.returncode
 
-    def play_through(self, *until):
-        """Press Enter at every card until one of these is on the screen; returns which."""
-        over = time.monotonic() + 4 * PATIENCE
-        while time.monotonic() < over:
-            found = self.wait_for("Enter play", "Enter take", "Enter next hand", *until)
-            if found in until or any(each in self.text for each in until):
-                return found
-            self.press("enter")
-        raise AssertionError(f"{until} did not come:\n{self.text}")
 
+class FakeTerminal(Console):
+    """A screen in this process that keeps every page, and a keyboard that is pressed at random."""
 
-class FakeScreen:
-    """A screen that looks at every page and presses keys at random."""
+    KEYS = ("left", "right", "home", *"7Kstr?bx")
 
-    KEYS = ("left", "right", "up", "down", "home", "end", *"7Kkostr?mx", "resize")
-
-    def __init__(self, columns, rows, seed, keys=KEYS):
-        self.ink = ink_for(sys.stdout, {"NO_COLOR": "1"})
-        self.columns, self.rows = columns, rows
+    def __init__(self, monkeypatch, columns, rows):
+        super().__init__(
+            file=io.StringIO(), force_terminal=True, width=columns, height=rows, highlight=False
+        )
         self.pages = []
-        self.said = ""
-        self._random, self._keys = random.Random(seed), keys
+        self._chance, self._pressed = random.Random(7), 0
+        monkeypatch.setattr(keys, "new_console", lambda: self)
+        monkeypatch.setattr(keys, "Keyboard", lambda: self)
 
-    def show(self, lines):
-        assert len(lines) <= self.rows
-        for line in lines:
-            assert line_width(line) <= self.columns, text_of_line(line)
-            self.ink.painted(line)
-        self.pages.append("\n".join(map(text_of_line, lines)))
+    def update_screen(self, renderable, **options):
+        lines = self.render_lines(renderable, self.options.update(height=None), pad=False)
+        assert len(lines) <= self.height
+        self.pages.append("\n".join("".join(part.text for part in line).rstrip() for line in lines))
 
-    def key(self, timeout=None):
-        return self._random.choice([*["enter"] * 6, *self._keys])
+    @property
+    def page(self):
+        return self.pages[-1]
 
-
-class NoKeeper:
-    """Keeps nothing."""
-
-    def keep(self, session):
-        pass
-
-    def statistics(self):
-        return Statistics([], Total(0, 0, 0, 0, 0, 0), [], [], [])
+    def key(self, seconds):
+        # Enter at once after Enter is passed over.
+        self._pressed += 1
+        return "enter" if self._pressed % 2 else self._chance.choice(self.KEYS)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import random
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import astuple
-from terminal_user import FakeScreen, NoKeeper
+from terminal_user import FakeTerminal
 from translation import english_in, in_cyrillic, translated
 
 import german_whist.table
@@ -21,10 +21,11 @@ from german_whist.table.browser.messages import Around, dealt, glance, played, s
 from german_whist.table.labels import labels, say
 from german_whist.table.replay import replay_of
 from german_whist.table.session import PERSON, Session, Settings
-from german_whist.table.terminal.play_by_keys import Evening
-from german_whist.table.terminal.play_by_lines import Asker, LinesEvening
+from german_whist.table.store import Store
+from german_whist.table.terminal.keys import Keys
+from german_whist.table.terminal.lines import Lines
+from german_whist.table.terminal.play import Keeper, TerminalGame
 from german_whist.table.terminal.printed_replay import printed
-from german_whist.table.terminal.styled_text import ink_for
 from german_whist.table.words import action_symbol
 
 TABLE = Path(german_whist.table.__file__).parent
@@ -167,28 +168,34 @@ def test_a_hand_is_told_in_the_language_of_the_file(rules: str) -> None:
 
 
 @pytest.mark.usefixtures("cyrillic")
+@pytest.mark.parametrize("rules", ["draft", "small-all"])
 def test_the_terminal_speaks_the_language_of_the_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    rules: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    words: dict[str, str] = labels()["terminal"]["words"]
-    for rules in ("draft", "small-all"):
-        session = Session(Settings(load_rules(rules), "easy", match=Match(target=2), seed=5))
-        screen = FakeScreen(100, 30, seed=7, keys=("enter", "left", "s", "t", "m", "i", "?", "k"))
-        Evening(screen, session, NoKeeper(), pause=0.0).run()
-        names = "easy", *rules.split("-")
-        assert not english_in(screen.pages, *names, "enter", "space", "german", "whist")
-        asker = Asker(ink_for(sys.stdout, {}))
-        session = Session(Settings(load_rules(rules), "easy", seed=5))
-        asked = [each for each in words if each not in ("hint", "rules", "quit")]
+    terminal, store = FakeTerminal(monkeypatch, 100, 30), Store(tmp_path)
+    settings = Settings(load_rules(rules), "easy", match=Match(target=2), seed=5)
+    with Keys(session := Session(settings)) as keys:
+        TerminalGame(session, Keeper(store), keys, pause=0.0).run()
+    commands: dict[str, str] = labels()["terminal"]["commands"]
+    names = "easy", *rules.split("-"), "enter", "german", "whist", *commands
+    # The rules in words are the engine's.
+    boards = [page for page in terminal.pages if "▲" in page]
+    assert len(boards) > 20
+    assert not english_in(boards, *names)
+    session = Session(settings)
+    asked = ["XX", "?", "tricks", "seen"]
 
-        def answer(question: str, session: Session = session, asked: list[str] = asked) -> str:
-            print(question)
-            left = asked.pop() if asked else action_symbol(session.game.legal()[0])
-            return "XX" if left == "hand" else left
+    def answer() -> str:
+        legal = [] if session.game.over else session.game.legal()
+        return (asked.pop() if asked else "".join(map(action_symbol, legal[:1]))) + "\n"
 
-        monkeypatch.setattr(asker, "ask", answer)
-        LinesEvening(asker, session, NoKeeper()).run()
-        print("\n".join(printed(replay_of(session.records[0]))))
-        heard = capsys.readouterr().out
-        assert len(heard.splitlines()) > 100
-        assert not english_in(heard, *names, "xx", *words)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(readline=answer, isatty=lambda: False))
+    TerminalGame(session, Keeper(store), Lines(session)).run()
+    print("\n".join(printed(replay_of(session.records[0]))))
+    heard = capsys.readouterr().out
+    assert len(heard.splitlines()) > 100
+    assert not english_in(heard, *names, "xx", "td")
+    store.close()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
-import sys
 from inspect import getmembers, isclass
 from pathlib import Path
 
 import pytest
 from msgspec import Struct
+from rich.console import Console
 
 import german_whist.table
 from german_whist import load_rules
@@ -17,8 +18,7 @@ from german_whist.table import replay
 from german_whist.table.browser import finished_hands, messages, serve_learning
 from german_whist.table.browser.messages import Around, glance, played, state_of
 from german_whist.table.session import PERSON, Session, Settings
-from german_whist.table.terminal.drawing import Table, page
-from german_whist.table.terminal.styled_text import flowed, ink_for, sentence, text_of_line
+from german_whist.table.terminal.board import board
 
 SCRIPTS = (Path(german_whist.table.__file__).parent / "browser" / "static" / "js").glob("*.js")
 AROUND = Around("id", 1, False, None, None, False, None, "")
@@ -36,14 +36,13 @@ def test_no_message_has_a_field_that_no_page_reads() -> None:
 @pytest.mark.parametrize("rules", ["classic", "all-tricks", "draft", "no-trump", "colour"])
 def test_page_and_terminal_say_the_same(rules: str) -> None:
     session, rng = Session(Settings(load_rules(rules), "threshold", seed=3)), random.Random(3)
+    console = Console(file=io.StringIO(), width=78)
     while session.turn is not None:
         said, view = state_of(session, AROUND).said, session.view(PERSON)
-        message = flowed(sentence(f"{said.prompt}."), 74)
-        table = Table(view, ("you", "threshold"), hand=view.hand, messages=message)
-        drawn = "\n".join(map(text_of_line, page(table, ink_for(sys.stdout, {}), 80, 24)))
-        stage = said.stage.split(", ")
-        for words in (*stage[:2], said.last, *map(text_of_line, message)):
-            assert words in drawn
+        with console.capture() as drawn:
+            console.print(board(view, ("you", "threshold"), "", frames=True))
+        for words in (*said.stage.split(", "), said.last):
+            assert words in drawn.get()
         if view.stock_left:
             assert re.fullmatch(r"Trick \d+ of 13, for the stock(, and it counts)?", said.stage)
         else:

@@ -15,7 +15,7 @@ from german_whist import Match, load_rules
 from german_whist.table.session import Session, Settings
 from german_whist.table.statistics import as_csv, as_records, statistics_of
 from german_whist.table.store import FILE, PlayedElsewhere, Store, StoreError, new_id
-from german_whist.table.terminal.keeping import Keeper
+from german_whist.table.terminal.play import Keeper
 
 QUICK = load_rules("quick")
 

@@ -1,10 +1,9 @@
 # pyright: strict
 """Show a hand from a file of records, trick by trick, and what its decisions were worth.
 
-FILE is what the arena writes with --records, or a hand saved from the table. In a terminal
-the keys step through it forwards and backwards; elsewhere it is printed. With
---analyse every decision is valued, the open endgame exactly and the rest by search;
-with --html the hand is written as one page that opens anywhere.
+FILE is what the arena writes with --records, or a hand saved from the table. With --analyse every
+decision is valued, the open endgame exactly and the rest by search; with --html the hand is
+written as one page that opens anywhere, and is stepped through there.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", type=Path, metavar="OUT.html", help="write the hand as a page of its own"
     )
-    parser.add_argument("--plain", action="store_true", help="print the hand, in a terminal too")
     parser.add_argument(
         "--seat", choices=_SEATS, default="both", help="whose view is shown (default: both open)"
     )
@@ -76,18 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
             file.write(page_of(record, analysis, seat))
         print(f"wrote {arguments.html}", file=sys.stderr)
         return 0
-    from ..table.terminal.screen import has_keys
-
-    if not arguments.plain and has_keys():
-        from ..table.terminal.replay_by_keys import step_through
-
-        return step_through(record, analysis, seat)
     from ..table.replay import replay_of
+    from ..table.terminal.board import new_console, sentence
     from ..table.terminal.printed_replay import printed
 
+    console = new_console()
     if len(records) > 1:
-        print(f"hand {number} of {len(records)}")
-    print("\n".join(printed(replay_of(record), analysis, seat)))
+        console.print(f"hand {number} of {len(records)}")
+    for line in printed(replay_of(record), analysis, seat):
+        console.print(sentence(line), soft_wrap=True)
     return 0
 
 

@@ -1,0 +1,278 @@
+# pyright: strict
+"""The table as rich renderables, drawn from a player's `View` alone: the board and its pages.
+
+A screen that is played by keys and a pipe that is played in lines show the same renderables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rich.box import SQUARE
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ...engine.cards import CARDS, CARDS_IN_ALL, CHOICE_WORDS, SUIT_SYMBOLS, TAKE_HIDDEN, Card
+from ...engine.describe import chapters
+from ...engine.rules import Rules
+from ...engine.view import View
+from .. import words
+from ..hints import places_of
+from ..labels import labels, say
+
+_CARDS_IN_A_ROW = 13
+_INDENT = 3
+_NO_ACTION = -1
+"""The marker is nowhere, and its row stays empty, so that nothing moves when it comes."""
+_RED_SUITS = (1, 2)
+_RED = re.compile(r"(?:10|[2-9JQKA])?[♦♥]")
+_BLACK = re.compile(r"(?:10|[2-9JQKA])?[♣♠]")
+
+
+def new_console() -> Console:
+    """A console on standard output that shows texts as they are."""
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def sentence(text: str, style: str = "") -> Text:
+    """A sentence, the cards in it as cards are shown elsewhere."""
+    line = Text(text, style)
+    line.highlight_regex(_RED, "bold red")
+    line.highlight_regex(_BLACK, "bold")
+    return line
+
+
+def in_order(cards: Iterable[Card], trump: int | None) -> list[Card]:
+    """A hand as it lies: trumps first, then red and black suits in turn."""
+    first = 3 if trump is None else trump
+    reds, blacks = [2, 1], [3, 0]
+    same, other = (reds, blacks) if first in reds else (blacks, reds)
+    order = [first, other[0], next(suit for suit in same if suit != first), other[1]]
+    return sorted(cards, key=lambda card: (order.index(card.suit), -card.rank))
+
+
+def short_word(action: int) -> str:
+    """An action in as few letters as it can be typed in: `10♦`, `hidden`, `keep`."""
+    if action in CHOICE_WORDS:
+        return say(f"cards.{CHOICE_WORDS[action]}_short")
+    return CARDS[action].symbol
+
+
+def choices(view: View) -> list[int]:
+    """What the player to move chooses from, in the order in which it lies."""
+    if view.phase == "choose":
+        hidden = [TAKE_HIDDEN] if TAKE_HIDDEN in view.legal() else []
+        return [*map(int, view.upcards), *hidden]
+    if view.phase == "exchange":
+        return view.legal()
+    return [int(card) for card in in_order(view.hand, view.trump)]
+
+
+def board(
+    view: View, names: tuple[str, str], score: str, *, chosen: int | None = None, frames: bool
+) -> RenderableType:
+    """The whole table; `chosen` is the action under the marker.
+
+    Without `frames` the cards stand in plain rows, which takes half of the lines.
+    """
+    gap = [Text()] if frames else []
+    middle = Table.grid(padding=(0, 4, 0, 0))
+    middle.add_row(_stock(view, names, chosen, frames), _trick(view, names, frames), _state(view))
+    playable = set(view.legal()) if view.to_move and view.phase in ("lead", "follow") else None
+    hand = list(map(int, in_order(view.hand, view.trump)))
+    return Group(
+        _spread(Text(" " + say("terminal.title", rules=view.rules.name)), score, "reverse bold"),
+        *gap,
+        _player(view, names, 1),
+        _indented(_other_cards(view)),
+        *gap,
+        _indented(middle),
+        _indented(sentence(words.last_trick(view, names))),
+        *gap,
+        _player(view, names, 0),
+        _indented(_cards(hand, frames, playable, _NO_ACTION if chosen is None else chosen)),
+    )
+
+
+def _indented(part: RenderableType, by: int = _INDENT) -> Padding:
+    return Padding(part, (0, 0, 0, by))
+
+
+def _spread(left: Text, right: str | Text, style: str = "") -> Table:
+    line = Table.grid(expand=True, padding=(0, 1, 0, 0))
+    line.add_column()
+    line.add_column(justify="right")
+    line.add_row(left, right, style=style)
+    return line
+
+
+def _player(view: View, names: tuple[str, str], seat: int) -> Table:
+    """A player's name and tricks; seat 0 is the one whose view it is."""
+    turn = view.phase != "over" and view.to_move == (seat == 0)
+    line = Text.assemble(" ▸ " if turn else " " * _INDENT, (names[seat], "bold"))
+    if view.i_deal == (seat == 0):
+        line.append(say("terminal.is_dealer"), "dim")
+    if seat == 1:
+        line.append("   " + say("terminal.cards", n=view.other_cards), "dim")
+    stock = words.stock_tricks(view)
+    if stock is not None and view.stock_left:
+        return _spread(line, Text(say("plates.for_stock", n=stock[seat]), "dim"))
+    count = view.counting_tricks[seat]
+    return _spread(line, Text(f"{count} {say('plates.trick', n=count)}"))
+
+
+def _other_cards(view: View) -> Text:
+    """What is known of the other's hand, and a back for every other card."""
+    backs = view.other_cards - len(view.theirs)
+    shown = [f"{card.symbol:>3}" for card in in_order(view.theirs, view.trump)]
+    return sentence(" ".join([*shown, *["░░░"] * backs]))
+
+
+def _cards(
+    actions: Sequence[int],
+    frames: bool,
+    playable: set[int] | None = None,
+    chosen: int | None = None,
+) -> RenderableType:
+    """Cards side by side, those that may not be played dimmed, with a marker below the chosen."""
+    rows: list[RenderableType] = []
+    width = max([3, *(len(short_word(action)) for action in actions)])
+    for start in range(0, len(actions), _CARDS_IN_A_ROW):
+        part = actions[start : start + _CARDS_IN_A_ROW]
+        padding = (0, 0) if frames else (0, 1, 0, 0)
+        box = SQUARE if frames else None
+        row = Table(box=box, show_header=False, padding=padding, border_style="dim")
+        row.add_row(
+            *(
+                Text(
+                    f"{short_word(action):>{width}}",
+                    _style(action, playable is None or action in playable, action == chosen),
+                )
+                for action in part
+            )
+        )
+        rows.append(row)
+        if chosen in part:
+            left = (width + 1) * part.index(chosen) + width // 2 + frames
+            rows.append(Text(" " * left + "▲", "bold yellow"))
+        elif frames and chosen is not None:
+            rows.append(Text())
+    return Group(*rows)
+
+
+def _style(action: int, playable: bool, chosen: bool) -> str:
+    red = action < CARDS_IN_ALL and Card(action).suit in _RED_SUITS
+    weight = "reverse bold" if chosen else "bold" if playable else "dim"
+    return f"{weight} red" if red else weight
+
+
+def _stock(view: View, names: tuple[str, str], chosen: int | None, frames: bool) -> RenderableType:
+    """The stock and its upcards; or the card turned up for an exchange, and what both did."""
+    if not view.rules.exchange:
+        if not view.stock_left:
+            return Text(say("terminal.no_stock"), "dim")
+        heading = Text(say("terminal.stock", n=view.stock_left), "dim")
+        asked = view.phase == "choose" and view.to_move
+        marked = chosen if asked else _NO_ACTION if view.rules.choice else None
+        cards = choices(view) if asked else list(map(int, view.upcards))
+        return Group(heading, _cards(cards, frames, None, marked) if cards else Text("░░░"))
+    told: list[RenderableType] = []
+    if view.turned is not None:
+        told.append(sentence(say("terminal.turned", card=view.turned.symbol), "dim"))
+    for name, took in zip(names, view.exchanged, strict=True):
+        if took is not None:
+            key = "terminal.took_blind" if took else "terminal.kept_hand"
+            told.append(Text(say(key, name=name), "dim"))
+    if view.phase == "exchange" and view.to_move:
+        told.append(_cards(choices(view), frames, None, chosen))
+    return Group(*told)
+
+
+def _trick(view: View, names: tuple[str, str], frames: bool) -> RenderableType:
+    """The cards of the trick under way, or of the last one."""
+    tricks = list(view.tricks())
+    if not tricks:
+        return Text()
+    trick, leader = tricks[-1], names[0 if tricks[-1].i_led else 1]
+    cards = [int(card) for card in (trick.led, trick.followed) if card is not None]
+    heading = Text(say("terminal.trick", n=len(tricks), name=leader), "dim")
+    return Group(heading, _cards(cards, frames))
+
+
+def _state(view: View) -> Group:
+    """Trumps, which trick it is, and what the hand is played for."""
+    trumps = sentence(words.trumps(view), "bold")
+    stage = [Text(part) for part in words.stage_parts(view)]
+    return Group(trumps, *stage, Text(words.goal(view), "bold" if view.low else "dim"))
+
+
+# -- pages
+
+
+def rules_page(rules: Rules) -> RenderableType:
+    """The rules in words."""
+    parts: list[RenderableType] = [Text(say("terminal.rules", rules=rules.name), "bold")]
+    parts += [Text(rules.about)]
+    for chapter in chapters(rules):
+        parts += [Text(), Text(chapter.title, "bold")]
+        parts += [_indented(Text(paragraph), 2) for paragraph in chapter.paragraphs]
+    return Group(*parts)
+
+
+_MARKS = {"hand": "({})", "other": "{}*", "up": "^{}", "away": "×{}", "unseen": "{}"}
+"""How a card is shown, by its place; one that was played is a dot."""
+
+
+def seen_page(view: View, names: tuple[str, str]) -> RenderableType:
+    """Where every card is, suit by suit, as far as this seat can know."""
+    places, deck = places_of(view), in_order(view.rules.deck, view.trump)
+    parts = [sentence(say("terminal.seen", trumps=words.trumps(view)), "bold"), Text()]
+    for suit in dict.fromkeys(card.suit for card in deck):
+        line = sentence(SUIT_SYMBOLS[suit] + " ")
+        for card in (each for each in deck if each.suit == suit):
+            mark = _MARKS.get(places[card], "·").format(card.symbol[:-1])
+            line.append(f"{mark:>5}", "bold" if places[card] == "unseen" else "")
+        parts.append(line)
+    holds = say("terminal.holds", name=names[1], n=view.other_cards)
+    if view.theirs:
+        known = in_order(view.theirs, view.trump)
+        holds += say("terminal.some_known", n=len(known), cards=words.symbols(known))
+    parts += [Text(), Text(say("terminal.legend", name=names[1]), "dim"), sentence(holds)]
+    for suit, since in view.void_draws.items():
+        if all(card.suit != suit for card in view.theirs):
+            key = "terminal.void_drew" if since else "terminal.void"
+            parts.append(sentence(say(key, name=names[1], suit=SUIT_SYMBOLS[suit], n=since)))
+    return Group(*parts)
+
+
+def tricks_page(view: View, names: tuple[str, str]) -> RenderableType:
+    """Every trick so far, as this seat saw it."""
+    heads: list[str] = labels()["terminal"]["tricks_head"]
+    page = Table(*heads, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    tricks = list(view.tricks())
+    for place, trick in enumerate(tricks):
+        cards = words.symbols(card for card in (trick.led, trick.followed) if card is not None)
+        won = drew = ""
+        if trick.followed is not None:
+            won = names[0 if words.won_by_me(view, tricks, place) else 1]
+        if trick.my_draw is not None:
+            drew = f"{names[0]} {trick.my_draw.symbol}, {names[1]} {words.drawn(trick.other_draw)}"
+        leader = names[0 if trick.i_led else 1]
+        page.add_row(str(place + 1), leader, sentence(cards), won, sentence(drew))
+    return page
+
+
+def help_page(typed: bool) -> RenderableType:
+    """What can be typed, as words or as keys."""
+    page = Table.grid(padding=(0, 3, 0, 0))
+    if typed:
+        page.add_row("TD, 10♦", say("terminal.how_to_type"))
+    else:
+        for key, about in labels()["terminal"]["keys"]:
+            page.add_row(Text(key, "bold"), about)
+    for word, about in labels()["terminal"]["commands"].items():
+        page.add_row(Text(word if typed else word[0], "bold"), about)
+    return page

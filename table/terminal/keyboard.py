@@ -1,0 +1,97 @@
+# pyright: strict
+"""Single keys of a terminal, by name or as the character that they type."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import select
+import sys
+from typing import Any
+
+if sys.platform != "win32":
+    import termios
+    import tty
+
+_LONE_ESCAPE = 0.05
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[@-~])")
+_PREFIX = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?")
+_FINAL = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end", "Z": "left"}
+_NUMBERED = {"1": "home", "7": "home", "4": "end", "8": "end", "5": "page up", "6": "page down"}
+_CHARACTERS = {
+    "\r": "enter",
+    "\n": "enter",
+    " ": "enter",
+    "\t": "right",
+    "\x03": "leave",
+    "\x04": "leave",
+    "\x1a": "suspend",
+    "\x0c": "redraw",
+}
+
+
+def has_keys() -> bool:
+    """Whether there is a terminal that gives single keys and shows pages."""
+    if sys.platform == "win32" or os.environ.get("TERM", "") in ("", "dumb"):
+        return False
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+class Keyboard:
+    """The keys of standard input while the `with` block lasts; Ctrl-C is one of them."""
+
+    def __init__(self) -> None:
+        self._in = sys.stdin.fileno()
+        self._typed = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+        self._state: list[Any] = []
+
+    def __enter__(self) -> Keyboard:
+        self._state = termios.tcgetattr(self._in)
+        tty.setcbreak(self._in)
+        state = termios.tcgetattr(self._in)
+        # No signals: a Ctrl-C in the middle of a move would leave it half made.
+        state[3] &= ~termios.ISIG
+        termios.tcsetattr(self._in, termios.TCSANOW, state)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Keys that nobody read do not go to the shell.
+        termios.tcsetattr(self._in, termios.TCSAFLUSH, self._state)
+
+    def key(self, seconds: float) -> str | None:
+        """The next key; None where none is pressed for so long."""
+        while True:
+            if (found := self._next()) is not None:
+                return found
+            unfinished = _PREFIX.fullmatch(self._typed)
+            wait = _LONE_ESCAPE if unfinished else seconds
+            if not select.select([self._in], [], [], wait)[0]:
+                self._typed = ""
+                return "escape" if unfinished else None
+            try:
+                read = os.read(self._in, 4096)
+            except OSError:  # the terminal is gone
+                read = b""
+            if not read:
+                return "leave"
+            self._typed += self._decoder.decode(read)
+
+    def _next(self) -> str | None:
+        """A key out of what was typed; sequences that mean nothing here are passed over."""
+        while self._typed:
+            if self._typed[0] != "\x1b":
+                character, self._typed = self._typed[0], self._typed[1:]
+                return _CHARACTERS.get(character, character)
+            if found := _SEQUENCE.match(self._typed):
+                self._typed = self._typed[found.end() :]
+                sequence = found.group()
+                if name := _FINAL.get(sequence[-1]) or _NUMBERED.get(sequence[2:-1]):
+                    return name
+            elif _PREFIX.fullmatch(self._typed):
+                return None
+            else:
+                self._typed = self._typed[1:]
+                return "escape"
+        return None

@@ -1,0 +1,115 @@
+# pyright: strict
+"""A game in plain lines, for pipes, screen readers and terminals without keys.
+
+A card is typed as `TD` or `10♦`, a command as a word or its beginning. A file of lines plays as
+well as a person does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import RenderableType
+
+from ...engine.cards import CHOICE_WORDS, card
+from ...engine.view import View
+from ...engine.words import meant
+from .. import words
+from ..labels import labels, say
+from ..session import Session
+from .board import board, choices, new_console, sentence, short_word
+from .play import Front, Leave, Result, names_of, score_text
+
+_LEAVING = ("q", "quit")
+
+
+class Lines(Front):
+    """Prints what happens and reads what to play; the end of the input is a person who leaves."""
+
+    typed = True
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._names = session, names_of(session.settings)
+        self._console = new_console()
+        self._shown: tuple[int, int] | None = None
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def tell(self, text: str) -> None:
+        """Print a sentence."""
+        self._console.print(sentence(text), soft_wrap=True)
+
+    tell_event = tell
+
+    def show(self, page: RenderableType) -> None:
+        """Print a page."""
+        self._console.print("", page, "", sep="\n")
+
+    def wait(self, work: Callable[[], Result], text: str, least: float) -> Result:
+        """Nothing can be answered meanwhile, so nothing is shown."""
+        return work()
+
+    def ask_next(self) -> None:
+        """Ask for Enter, where another hand comes."""
+        if not self._session.over and self._read(say("terminal.next_hand")).lower() in _LEAVING:
+            raise Leave
+
+    def ask(self, view: View) -> int | str:
+        """Show the board once before each decision, and ask until the answer has a meaning."""
+        now = self._session.hands_over, self._session.moves
+        if now != self._shown:
+            self._shown = now
+            self._show_board(view)
+        commands: dict[str, Any] = labels()["terminal"]["commands"]
+        while True:
+            answer = self._read(_question(view)).lower()
+            if (action := _action(answer)) is not None:
+                return action
+            if answer in ("?", "help"):
+                return "help"
+            found = next((word for word in commands if answer and word.startswith(answer)), None)
+            if found is not None:
+                return found
+            if answer:
+                near = meant(answer, list(commands), listed=False) or say("terminal.type_or")
+                self.tell(say("terminal.no_card", answer=repr(answer[:30]), near=near))
+            else:
+                self._show_board(view)
+
+    def _show_board(self, view: View) -> None:
+        self.show(board(view, self._names, score_text(self._session), frames=False))
+        self.tell(f"{words.prompt(view, self._names)}.")
+
+    def _read(self, question: str) -> str:
+        self._console.print(question, end=" ", soft_wrap=True)
+        sys.stdout.flush()
+        try:
+            answer = sys.stdin.readline()
+        except UnicodeDecodeError:
+            return "?"
+        if not answer:
+            self._console.print()
+            raise Leave
+        if not sys.stdin.isatty():
+            self._console.print(answer.strip(), soft_wrap=True)
+        return answer.strip()
+
+
+def _question(view: View) -> str:
+    if view.phase not in ("choose", "exchange"):
+        return say("terminal.your_card")
+    key = "terminal.exchange" if view.phase == "exchange" else "terminal.take"
+    return say(key, cards=words.listed([short_word(action) for action in choices(view)], "or"))
+
+
+def _action(answer: str) -> int | None:
+    for action, word in CHOICE_WORDS.items():
+        if answer in (short_word(action), say(f"cards.{word}")):
+            return action
+    try:
+        return int(card(answer))
+    except ValueError:
+        return None
