@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from ..engine.files import read_yaml_mapping
 from . import pictures
-from .arena.intervals import quantile
+from .arena.intervals import mean_of
 from .arena.texts import in_columns
 from .frames import frame_of
 from .measuring import ITSELF
@@ -202,11 +202,9 @@ def _over_seeds(lines: Sequence[Sequence[Point]]) -> list[Point]:
         points = [
             min(line, key=lambda each: abs(each.decisions - place.decisions)) for line in told
         ]
-        values = [each.value for each in points]
-        reach = math.inf
-        if len(values) > 1:
-            reach = quantile(len(values)) * stdev(values) / math.sqrt(len(values))
-        found.append(Point(fmean(each.decisions for each in points), fmean(values), reach))
+        mean = mean_of([each.value for each in points])
+        decisions = fmean(each.decisions for each in points)
+        found.append(Point(decisions, mean.value, mean.half_width))
     return found
 
 

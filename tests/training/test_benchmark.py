@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import warm
 import yaml
+from scipy import stats
 
 from german_whist.cli import main
 from german_whist.training.benchmark import (
     Measured,
     drawn,
-    interquartile_mean,
     load_benchmark,
     over_seeds,
     page,
@@ -38,22 +38,32 @@ def written(path: Path, **changes: object) -> str:
     return str(path)
 
 
-def test_the_middle_half_is_what_counts() -> None:
-    assert interquartile_mean(np.array([9.0, 1.0, 2.0, 3.0, -50.0])) == 2.0
-    assert interquartile_mean(np.arange(8.0)) == 3.5
-    assert interquartile_mean(np.array([1.0, 2.0, 6.0])) == 3.0
-
-
-def test_an_interval_is_over_seeds_and_games_are_never_drawn() -> None:
-    """Two games whose seeds agree: drawn among all, figures would differ; drawn apart, never."""
+def test_a_seeds_figures_of_all_games_are_one_observation() -> None:
+    figures = [np.array([1.0, 2.0, 6.0]), np.array([3.0, 6.0, 2.0])]
+    told, seeds = over_seeds(figures), [2.0, 4.0, 4.0]
+    low, high = stats.t.interval(0.95, 2, np.mean(seeds), stats.sem(seeds))
+    assert [told.low, told.value, told.high] == pytest.approx([low, 10 / 3, high], rel=1e-4)
+    # Two games in which no seed differs from the others are sure, however far apart they are.
     apart = over_seeds([np.full(5, 1.0), np.full(5, 3.0)])
     assert (apart.low, apart.value, apart.high) == (2.0, 2.0, 2.0)
-    chance = np.random.default_rng(1)
-    missed = 0
-    for _ in range(100):
-        told = over_seeds([chance.normal(7.0, 1.0, 12)])
-        missed += not told.low <= 7.0 <= told.high
-    assert 1 <= missed <= 18  # the bootstrap of few is a little too sure
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+@pytest.mark.parametrize("kind", ["normal", "logistic", "skewed"])
+def test_intervals_cover_the_mean_however_few_the_seeds(seeds: int, kind: str) -> None:
+    generator, rounds = np.random.default_rng(seeds), 3000
+    draws = {
+        "normal": lambda: generator.normal(0.4, 0.02, seeds),
+        "logistic": lambda: generator.logistic(
+            0.4, 0.02, seeds
+        ),  # now and then one that is far off
+        "skewed": lambda: 0.4 + 0.02 * (generator.gamma(4, 1, seeds) - 4),
+    }
+    covered = 0
+    for _ in range(rounds):
+        told = over_seeds([draws[kind]()])
+        covered += told.low <= 0.4 <= told.high
+    assert (0.92 if kind == "skewed" else 0.94) <= covered / rounds <= 0.97
 
 
 @pytest.mark.usefixtures("forked_workers")
@@ -116,7 +126,7 @@ def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
     told = page(wanted, found, "german-whist benchmark two", "pictures")
     rows = [line for line in told.splitlines() if line.startswith("| `")]
     assert rows[0].startswith("| `nfsp` | 0.0200 [0.0200, 0.0200] | 0.0200 [0.0200, 0.0200] | ")
-    # Random play's is 0.1854 and 0.3130; of three seeds on each the middle four are taken.
+    # Random play's is 0.1854 and 0.3130.
     assert rows[1].endswith("| 0.043 [0.043, 0.043] |")
     assert rows[2].startswith("| `random-exact` | 0.1854 | 0.3130 | 1 |")
     pictures = drawn(wanted, found)
