@@ -15,8 +15,9 @@ from typing import Any, Literal
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from german_whist.agents.card import Critic
+from german_whist.engine.streams import secret_of_seed
 from german_whist.engine.threads import usable_threads
-from german_whist.training.measuring import MEASURING_KEY, MEASURING_SEED
+from german_whist.training.measuring import MEASURING_SEED
 from german_whist.training.ppo_settings import PPOSettings, SB3Settings
 
 from .measure import Row
@@ -128,7 +129,12 @@ def minutes_to_goals(trainer: Any) -> dict[float, float]:
         next_match = trained + 20
         player = player_of(trainer.settings, trainer.player(), trainer.network_card())
         result = evaluate(
-            player, "threshold", player.rules, hands=10_000, seed=MEASURING_SEED, key=MEASURING_KEY
+            player,
+            "threshold",
+            player.rules,
+            hands=10_000,
+            seed=MEASURING_SEED,
+            key=secret_of_seed(MEASURING_SEED, "measuring").hex(),
         )
         rate = result.pairings[0].win_rate.value
         print(f"  {trained / 60:.1f} minutes: {100 * rate:.1f} %", file=sys.stderr, flush=True)

@@ -25,7 +25,6 @@ from .settings import Settings
 # Deals of measurements have a seed of their own, far from those that people give to trainings.
 # Their key follows from it, so that a resumed run measures as one that was not stopped.
 MEASURING_SEED = 0x6D656173757265
-MEASURING_KEY = secret_of_seed(MEASURING_SEED, "measuring").hex()
 ITSELF = "itself"
 
 
@@ -48,12 +47,15 @@ class Found(Struct):
     texts: list[str]
 
 
-def measure(path: Path, yardsticks: Iterable[str], hands: int) -> Found:
+def measure(
+    path: Path, yardsticks: Iterable[str], hands: int, *, seed: int = MEASURING_SEED,
+    with_past: bool = True,
+) -> Found:  # fmt: skip
     """Let a checkpoint play the yardsticks and its own past by each of its rule sets.
 
-    It is on the same deals each time.
+    It is on the same deals each time, those of the seed.
     """
-    checkpoint, past = read_checkpoint(path), past_of(path)
+    checkpoint, past = read_checkpoint(path), past_of(path) if with_past else None
     found = Found([], [])
     for rules in checkpoint.rules:
         player = NetworkAgent(rules, checkpoint)
@@ -62,20 +64,18 @@ def measure(path: Path, yardsticks: Iterable[str], hands: int) -> Found:
             name = f"{ITSELF}@{int(past.stem):,}"
             opponents.append((name, NetworkAgent(rules, read_checkpoint(past))))
         title = rules.name if len(checkpoint.rules) > 1 else ""
-        _measure(found, int(path.stem), player, opponents, hands, title)
+        _measure(found, int(path.stem), player, opponents, hands, title, seed)
     return found
 
 
 def _measure(
     found: Found, decisions: int, player: NetworkAgent, opponents: list[tuple[str, Any]],
-    hands: int, title: str,
+    hands: int, title: str, seed: int,
 ) -> None:  # fmt: skip
-    rules = player.rules
+    rules, key = player.rules, secret_of_seed(seed, "measuring").hex()
     for name, opponent in opponents:
         try:
-            result = evaluate(
-                player, opponent, rules, hands=hands, seed=MEASURING_SEED, key=MEASURING_KEY
-            )
+            result = evaluate(player, opponent, rules, hands=hands, seed=seed, key=key)
         except CannotPlay as error:
             found.texts.append(str(error))
             continue

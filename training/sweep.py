@@ -2,11 +2,13 @@
 
 A sweep is a YAML file: a preset or settings to begin with, a space of settings to try, and
 players to be measured against. Optuna chooses and ends trials early; its storage keeps them, so
-that a sweep goes on, and so that machines that share a storage share the work.
+that a sweep goes on, and so that machines that share a storage share the work. At its end the best
+few are measured again on fresh deals, and the best of these becomes a preset.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from collections.abc import Callable, Mapping
@@ -14,11 +16,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import Struct
 
+from ..agents.checkpoint import find_checkpoint
 from ..engine.files import read_yaml_mapping, written_whole
 from ..engine.words import meant
 from .arena.remote import LOCAL, checked_place
+from .arena.texts import percent_with_reach
 from .frames import Told, frame_of
+from .measuring import MEASURING_SEED, measure
 from .presets import PRESETS, settings_from
 from .reading import made, words_of
 from .settings import (
@@ -33,9 +39,11 @@ from .settings import (
     written,
 )
 from .stopping import Stopped
-from .trials import Outcome, made_by_optuna, optuna_here, tries_of
+from .trials import TRIALS, Outcome, made_by_optuna, mean_win_rate, optuna_here, tries_of
 
 BEST = "best.yaml"
+_FRESH_SEED = MEASURING_SEED + 1
+"""Of the deals that finalists are measured on; trials are measured on others."""
 
 
 class Between(Checked, frozen=True, kw_only=True):
@@ -75,6 +83,13 @@ class Sweep(Checked, frozen=True, kw_only=True):
     trials: Annotated[
         Count, says("In all, those of other machines and of earlier sessions included.")
     ] = 20
+    finalists: Annotated[
+        Count,
+        says("How many of the best are measured again, on fresh deals, to choose among them."),
+    ] = 4
+    hands: Annotated[
+        Count, says("Against each opponent, when the finalists are measured again.")
+    ] = 10_000
     sampler: Annotated[str, says("Optuna's, by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")] = (
         "TPE"
     )
@@ -88,16 +103,46 @@ class Sweep(Checked, frozen=True, kw_only=True):
     ] = ""
 
 
+class Finalist(Struct, frozen=True):
+    """One of a sweep's best trials, measured again on deals that did not choose it."""
+
+    number: int
+    """Of the trial."""
+    value: float
+    """Its mean win rate on fresh deals."""
+    half_width: float
+    """Of the 95 % interval."""
+    settings: dict[str, Any]
+
+    def ties(self, best: Finalist) -> bool:
+        """Whether the difference to the best may be chance, as two intervals side by side tell.
+
+        Both play the same deals, which can only bring their results closer together.
+        """
+        return best.value - self.value < math.hypot(best.half_width, self.half_width)
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f} ± {100 * self.half_width:.1f} %"
+
+
 class Swept(Told, frozen=True, kw_only=True):
-    """What a sweep has come to."""
+    """Results of a sweep."""
 
     folder: Path
-    best: dict[str, Any]
-    """The settings that were best."""
-    value: float
-    """Their mean win rate."""
+    finalists: list[Finalist]
+    """The best trials, measured again on fresh deals, the best of them first."""
     trials: list[dict[str, Any]]
-    """Every trial: its number, its state, its value and its settings."""
+    """Every trial: its number, state, value, half of that one's 95 % interval, and settings."""
+
+    @property
+    def best(self) -> Finalist:
+        """The finalist whose settings are in `best.yaml`."""
+        return self.finalists[0]
+
+    @property
+    def ties(self) -> list[int]:
+        """The numbers of the finalists that cannot be told from the best."""
+        return [each.number for each in self.finalists[1:] if each.ties(self.best)]
 
     def frame(self) -> Any:
         """The trials as a `pandas.DataFrame`."""
@@ -203,7 +248,7 @@ def run_sweep(
         finally:
             for one in asked:
                 study.tell(one, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
-    return _result(study, base, folder)
+    return _result(study, sweep, base, folder, say)
 
 
 def _ended(study: Any) -> int:
@@ -223,8 +268,9 @@ def _told(study: Any, one: Any, outcome: Outcome, say: Callable[[str], None]) ->
         study.tell(one, state=TrialState.PRUNED)
         value = "was ended early"
     else:
-        study.tell(one, outcome.value)
-        value = f"won {100 * outcome.value:.1f} %"
+        one.set_user_attr("half_width", outcome.value.half_width)
+        study.tell(one, outcome.value.value)
+        value = f"won {percent_with_reach(outcome.value)}"
     say(f"trial {one.number} {value}: {' '.join(words_of(one.user_attrs['settings']))}")
     return None
 
@@ -271,21 +317,51 @@ def _settings_of(one: Any) -> dict[str, Any]:
     return one.user_attrs.get("settings", {})
 
 
-def _result(study: Any, base: Settings, folder: Path) -> Swept:
+def _finalists(
+    study: Any, sweep: Sweep, folder: Path, say: Callable[[str], None]
+) -> list[Finalist]:
+    """The best trials, measured again: the highest of noisy figures is too high, on its deals."""
+    done = [each for each in study.trials if each.state.name == "COMPLETE"]
+    best = sorted(done, key=lambda each: -each.value)[: sweep.finalists]
+    found = []
+    for each in best:
+        run = folder / TRIALS / str(each.number)
+        if not run.exists():
+            say(f"trial {each.number} was trained elsewhere: it is not measured again")
+            continue
+        measured = measure(
+            find_checkpoint(run), sweep.against, sweep.hands, seed=_FRESH_SEED, with_past=False
+        )
+        rate = mean_win_rate(measured.measured, sweep.against)
+        found.append(Finalist(each.number, rate.value, rate.half_width, _settings_of(each)))
+        say(f"trial {each.number} on fresh deals: {found[-1]}")
+    if best and not found:
+        raise ValueError(
+            f"none of the {len(best)} best trials was trained in {folder}: give the same command "
+            "where they were, and they are measured again"
+        )
+    return sorted(found, key=lambda each: -each.value)
+
+
+def _result(
+    study: Any, sweep: Sweep, base: Settings, folder: Path, say: Callable[[str], None]
+) -> Swept:
     trials = [
         {"number": each.number, "state": each.state.name.lower(), "value": each.value,
-         "settings": _settings_of(each)}
+         "half_width": each.user_attrs.get("half_width"), "settings": _settings_of(each)}
         for each in study.trials
     ]  # fmt: skip
-    if not any(each["state"] == "complete" for each in trials):
+    finalists = _finalists(study, sweep, folder, say)
+    if not finalists:
         raise ValueError(
             f"{folder}: none of its {len(trials)} trials was trained to its end: try more, or "
             "prune less, as with pruner: Nop"
         )
-    best = _settings_of(study.best_trial)
-    value = float(study.best_value)
-    about = f"the best of {len(trials)} trials, {100 * value:.1f} %"
-    preset = settings_from({**base.as_mapping(), **best, "about": about})
+    found = Swept(folder=folder, finalists=finalists, trials=trials)
+    about = f"the best of {len(trials)} trials, {found.best} on fresh deals"
+    if found.ties:
+        about += f", not told from trial {' or '.join(map(str, found.ties))}"
+    preset = settings_from({**base.as_mapping(), **found.best.settings, "about": about})
     with written_whole(folder / BEST, "w") as file:
         file.write(preset.as_yaml())
-    return Swept(folder=folder, best=best, value=value, trials=trials)
+    return found

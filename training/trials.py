@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from ..engine.words import meant
+from .arena.intervals import Estimate
 from .arena.remote import LOCAL
 from .callbacks import Callback, Watched
 from .checkpoint import Measured, load_state
@@ -31,7 +33,7 @@ TRIALS = "trials"
 class Outcome(NamedTuple):
     """What a trial came to."""
 
-    value: float | None
+    value: Estimate | None
     """Its mean win rate; None where it was ended early."""
     failed: Stopped | None = None
     """What it failed of, which ends the sweep."""
@@ -127,21 +129,29 @@ def _outcome(
 ) -> Outcome:
     if decisions < settings.decisions:
         return Outcome(None)
-    return Outcome(_value([each for each in measured if each.decisions == decisions], against))
+    last = [each for each in measured if each.decisions == decisions]
+    return Outcome(mean_win_rate(last, against))
 
 
-def _value(found: Sequence[Measured], against: Sequence[str]) -> float:
-    rates = [each.win_rate for each in found if each.opponent in against]
-    if len(rates) < len(set(against)):
+def mean_win_rate(found: Sequence[Measured], against: Sequence[str]) -> Estimate:
+    """The mean win rate against the opponents, with a 95 % interval that may be too wide.
+
+    All of them are met on the same deals, so that their results are correlated. However strongly
+    they are, the mean of the half widths is enough.
+    """
+    matches = [each for each in found if each.opponent in against]
+    if len(matches) < len(set(against)):
         raise SettingsError(f"not all of {', '.join(against)} could be played")
-    return sum(rates) / len(rates)
+    value = fmean(each.win_rate for each in matches)
+    half_width = fmean(each.half_width for each in matches)
+    return Estimate(value, value - half_width, value + half_width)
 
 
 def _reports(measured: Sequence[Measured], against: Sequence[str]) -> Iterator[tuple[int, float]]:
     """The mean of the win rates at each measurement."""
     for decisions in dict.fromkeys(each.decisions for each in measured):
         found = [each for each in measured if each.decisions == decisions]
-        yield decisions, _value(found, against)
+        yield decisions, mean_win_rate(found, against).value
 
 
 class Pruning(Callback):
@@ -155,7 +165,7 @@ class Pruning(Callback):
         """Report the mean of the win rates."""
         if run.trainer.decisions >= run.settings.decisions or self._pruned:
             return
-        self._trial.report(_value(found, self._against), run.trainer.decisions)
+        self._trial.report(mean_win_rate(found, self._against).value, run.trainer.decisions)
         if self._trial.should_prune():
             self._pruned = True
             run.stop("the sweep expects nothing of it")

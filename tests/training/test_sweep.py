@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
+from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint
 from german_whist.cli import main
 from german_whist.training.callbacks import Callback
 from german_whist.training.checkpoint import Measured
+from german_whist.training.measuring import MEASURING_SEED, measure
 from german_whist.training.presets import load_settings
 from german_whist.training.separate_runs import known_beside
-from german_whist.training.sweep import Between, Sweep, Swept, load_sweep, run_sweep
-from german_whist.training.trials import PruningApart, _known_of
+from german_whist.training.sweep import Between, Finalist, Sweep, Swept, load_sweep, run_sweep
+from german_whist.training.trials import PruningApart, _known_of, mean_win_rate
 
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
@@ -30,7 +34,10 @@ SPACE = {
     "epochs": {"low": 1, "high": 3},
     "layers": [[8], [8, 8]],
 }
-GOOD = {"preset": "tiny", "settings": SMALL, "space": SPACE, "against": ["random"], "trials": 3}
+GOOD = {
+    "preset": "tiny", "settings": SMALL, "space": SPACE, "against": ["random"], "trials": 3,
+    "finalists": 2, "hands": 40,
+}  # fmt: skip
 
 
 def written(folder: Path, **changes: object) -> Path:
@@ -52,16 +59,99 @@ def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
     told = capsys.readouterr().out
     assert told.count("best: ") == 2
     best = load_settings(folder / "best.yaml")
-    wanted = study.best_trial.user_attrs["settings"]
+    chosen = int(told.split("best: trial ")[-1].split(",")[0])
+    wanted = study.trials[chosen].user_attrs["settings"]
     assert {name: best.as_mapping()[name] for name in wanted} == wanted
     assert wanted.keys() == SPACE.keys()
     assert isinstance(wanted["epochs"], int)
     assert best.about.startswith("the best of 3 trials, ")
-    assert 0 < study.best_value < 1
+    assert " % on fresh deals" in best.about
+    assert told.count(" on fresh deals: ") == 1 + 2
+    assert all(
+        f"trial {each.number} won {100 * each.value:.1f} ± " in told for each in study.trials
+    )
     # Once there are enough of them, nothing more is tried.
     assert main([*command]) == 0
     assert len(list((folder / "trials").iterdir())) == 3
     capsys.readouterr()
+
+
+def kept(folder: Path, values: Sequence[float]) -> None:
+    """A sweep whose trials are done: the first has a poor network, the others the same good one."""
+    study = optuna.create_study(
+        study_name=folder.name, storage=f"sqlite:///{folder / 'optuna.db'}", direction="maximize"
+    )
+    good = read_checkpoint("champion-1")
+    weights = {**good.weights, "policy.weight": -good.weights["policy.weight"]}
+    for number, value in enumerate(values):
+        trial = study.ask()
+        trial.set_user_attr("settings", {"epochs": number + 1})
+        trial.set_user_attr("half_width", 0.3)
+        study.tell(trial, value)
+        path = folder / "trials" / str(number) / "checkpoints" / "640"
+        path.parent.mkdir(parents=True)
+        write_checkpoint(path, good.weights if number else weights, good.card)
+
+
+def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
+    tmp_path: Path,
+) -> None:
+    folder, said = tmp_path / "sweep", list[str]()
+    folder.mkdir()
+    kept(folder, [0.9, 0.8, 0.7, 0.6])
+    sweep = load_sweep(written(tmp_path, trials=4, finalists=3, hands=60))
+    found = run_sweep(sweep, folder, say=said.append)
+    assert [each.number for each in found.finalists] == [1, 2, 0]
+    best, same, poor = found.finalists
+    assert poor.value < 0.5 < best.value == same.value
+    assert found.ties == [2]
+    assert [each["half_width"] for each in found.trials] == [0.3] * 4
+    preset = load_settings(folder / "best.yaml")
+    assert preset.as_mapping()["epochs"] == 2
+    assert preset.about == f"the best of 4 trials, {best} on fresh deals, not told from trial 2"
+    assert said == [f"trial {each.number} on fresh deals: {each}" for each in (poor, best, same)]
+    # The deals are not those on which trials were measured, nor others each time.
+    trained = measure(folder / "trials/1/checkpoints/640.safetensors", ["random"], 60)
+    assert trained.measured[0].margin != evaluate_again(folder, 60).margin
+    assert best.value == evaluate_again(folder, 60).win_rate
+
+
+def evaluate_again(folder: Path, hands: int) -> Measured:
+    """Trial 1 on the deals of finalists."""
+    path = folder / "trials/1/checkpoints/640.safetensors"
+    return measure(path, ["random"], hands, seed=MEASURING_SEED + 1).measured[0]
+
+
+def test_finalists_that_were_trained_elsewhere_are_told(tmp_path: Path) -> None:
+    folder, said = tmp_path / "sweep", list[str]()
+    folder.mkdir()
+    kept(folder, [0.9, 0.8])
+    sweep = load_sweep(written(tmp_path, trials=2))
+    (folder / "trials" / "0").rename(tmp_path / "0")
+    assert run_sweep(sweep, folder, say=said.append).best.number == 1
+    assert said[0] == "trial 0 was trained elsewhere: it is not measured again"
+    (folder / "trials" / "1").rename(tmp_path / "1")
+    with pytest.raises(ValueError, match="none of the 2 best trials was trained in "):
+        run_sweep(sweep, folder, say=said.append)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 1.0])
+def test_the_interval_of_a_mean_win_rate_holds_however_opponents_correlate(
+    correlation: float,
+) -> None:
+    """All opponents are met on the same deals."""
+    generator, covered = np.random.default_rng(3), 0
+    for _ in range(1000):
+        shared, own = generator.normal(size=(1, 400)), generator.normal(size=(3, 400))
+        luck = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+        matches = [
+            Measured(opponent=name, win_rate=float(0.5 + 0.1 * each.mean()), margin=0.0, hands=800,
+                     half_width=0.1 * 1.966 * each.std(ddof=1) / 20, decisions=1)
+            for name, each in zip("abc", luck, strict=True)
+        ]  # fmt: skip
+        told = mean_win_rate(matches, ["a", "b", "c"])
+        covered += told.low <= 0.5 <= told.high
+    assert covered >= 940
 
 
 def test_a_trial_that_promises_nothing_is_ended_early(tmp_path: Path) -> None:
@@ -197,7 +287,8 @@ def test_trials_stand_in_a_frame_with_their_settings() -> None:
         {"number": k, "state": "COMPLETE", "value": k / 4, "settings": {"entropy": k / 10}}
         for k in range(3)
     ]
-    frame = Swept(folder=Path("sweep"), best={}, value=0.5, trials=trials).frame()
+    best = Finalist(0, 0.5, 0.01, {})
+    frame = Swept(folder=Path("sweep"), finalists=[best], trials=trials).frame()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.value) == [0.0, 0.25, 0.5]
     assert list(frame.entropy) == [0.0, 0.1, 0.2]

@@ -1,8 +1,8 @@
 # pyright: strict
 """Search for settings: SPACE.yaml says what is tried, and against whom it is measured.
 
-The sweep goes on where it was left, and on a shared storage many machines work at one. What was
-best is a preset, best.yaml in its folder.
+The sweep goes on where it was left, and on a shared storage many machines work at one. The best few
+are measured again on fresh deals, and the best of these is a preset, best.yaml in its folder.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
     except Stopped as stopped:
         print(f"{stopped}\nthe sweep goes on with the same command")
         return stopped.status
-    print(f"best: {100 * found.value:.1f} % with {' '.join(words_of(found.best))}")
+    print(
+        f"best: trial {found.best.number}, {found.best}: {' '.join(words_of(found.best.settings))}"
+    )
+    for number in found.ties:
+        print(f"trial {number} cannot be told from it: more `hands` may tell them apart")
     print(folder / BEST)
     return 0
