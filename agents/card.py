@@ -11,17 +11,14 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from ..engine.cards import CARDS_IN_ALL
-from ..engine.history import HISTORY_VERSION
 from ..engine.layout import LAYOUT_VERSION, LONGEST_OBSERVATION, OBSERVATION_SIZE
 from ..engine.rule_features import RULE_LAYOUT
-from ..engine.state import MOST_TRICKS
 
 FORMAT = 1
 # What an oracle critic sees beyond the player: four sets of cards.
 HIDDEN_SIZE = 4 * CARDS_IN_ALL
 
-Kind = Literal["mlp", "attention"]
-Table = Literal["table"]
+Kind = Literal["mlp", "table"]
 Ranks = Literal["closed", "real"]
 LayoutName = Literal["raw", "trump-first"]
 Horizon = Literal["hand", "foreplay", "match", "auto"]
@@ -35,12 +32,6 @@ Place = Annotated[int, Meta(ge=0, lt=LONGEST_OBSERVATION)]
 RulePlace = Annotated[int, Meta(ge=0, lt=RULE_LAYOUT.size)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
-# Where each column of an event has its vectors: 8 kinds, 3 for who, 54 cards, the tricks.
-COLUMN_STARTS = (0, 8, 11, 65)
-EVENT_VECTORS = 65 + MOST_TRICKS
-# The layers between two attentions are so many times as wide.
-WIDER = 2
-
 
 class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
     """Which weights a card is for."""
@@ -50,40 +41,15 @@ class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
     sha256: str
 
 
-# Version 1 set suits in another order; a network reads them in the flat observation's.
-_READ_HISTORIES = (1, HISTORY_VERSION)
-
-
-class AttentionSize(Struct, forbid_unknown_fields=True, frozen=True):
-    """The size of a transformer, and of which version the histories are that it reads."""
-
-    layers: Size
-    heads: Size
-    width: Size
-    history_version: int
-
-    def __post_init__(self) -> None:
-        if self.history_version not in _READ_HISTORIES:
-            raise ValueError(
-                f"the network was trained on histories of version {self.history_version}, and "
-                f"this version writes version {HISTORY_VERSION}: use the version that wrote it"
-            )
-        if self.width % self.heads:
-            raise ValueError(
-                f"a width of {self.width} does not divide among {self.heads} heads, as it has to"
-            )
-
-
 class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
     """What a network reads, and how large it is; or that a table is there in its place."""
 
-    kind: Kind | Table
+    kind: Kind
     inputs: tuple[Place, ...]
     """The places of the observation that it reads."""
     layers: tuple[Size, ...]
     ranks: Ranks = "real"
     """Whether gaps in suits are closed in what it reads."""
-    attention: AttentionSize | None = None
     rule_features: tuple[RulePlace, ...] = ()
     """The places of `RULE_LAYOUT` that tell its rule sets apart, read behind the observation's."""
     critic: Critic | None = None
@@ -99,11 +65,6 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
                     f"the network reads place {twice[0]} of the {what} twice: each place that it "
                     "reads stands once among its inputs"
                 )
-        if (self.kind == "attention") != (self.attention is not None):
-            raise ValueError(
-                f"the network is of the kind {self.kind!r}: attention has to be told of one of "
-                "the kind 'attention', and of no other"
-            )
         if (self.kind == "table") != (self.cells > 0):
             raise ValueError(
                 f"the network is of the kind {self.kind!r} and has {self.cells:,} cells: a table "

@@ -36,10 +36,8 @@ from ..engine.rules import (
 )
 from .base import CannotPlay
 from .card import (
-    EVENT_VECTORS,
     FORMAT,
     HIDDEN_SIZE,
-    WIDER,
     Card,
     JudgeCard,
     NetworkCard,
@@ -301,11 +299,7 @@ def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Sha
     if network.kind == "table":
         yield "cells", (network.cells,)
         return
-    seen, size = len(network.inputs) + len(network.rule_features), network.attention
-    if size is not None:
-        for name, shape in _attention_parts(seen, size.layers, size.width):
-            yield f"history.{name}", shape
-        seen += size.width
+    seen = len(network.inputs) + len(network.rule_features)
     yield from _layers("hidden", [seen, *network.layers])
     yield from _layer("policy", network.layers[-1] if network.layers else seen, actions)
     if network.critic is None:
@@ -314,27 +308,6 @@ def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Sha
         seen += HIDDEN_SIZE if network.critic == "oracle" else 0
         yield from _layers("critic", [seen, *network.layers])
     yield from _layer("value", network.layers[-1] if network.layers else seen, 1)
-
-
-def _attention_parts(inputs: int, layers: int, width: int) -> Iterator[tuple[str, Shape]]:
-    """The names and shapes of the weights of a transformer."""
-    yield "state.weight", (width, inputs)
-    yield "state.bias", (width,)
-    yield "events", (EVENT_VECTORS, width)
-    for layer in range(layers):
-        for name, n, m in (
-            ("before", 0, width),
-            ("queries", width, width),
-            ("pairs", width, 2 * width),
-            ("out", width, width),
-            ("between", 0, width),
-            ("wide", width, WIDER * width),
-            ("narrow", WIDER * width, width),
-        ):
-            yield f"blocks.{layer}.{name}.weight", (m, n) if n else (m,)
-            yield f"blocks.{layer}.{name}.bias", (m,)
-    yield "last.weight", (width,)
-    yield "last.bias", (width,)
 
 
 def _layers(name: str, widths: list[int]) -> Iterator[tuple[str, Shape]]:
@@ -402,11 +375,10 @@ def checkpoint_for(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Chec
     told = slice(first, first + len(network.rule_features))
     ones = rule_features(rules)[list(network.rule_features)] == 1
     weights = dict(checkpoint.weights)
-    for layer in ("history.state", "hidden.0" if network.layers else "policy"):
-        if f"{layer}.weight" in weights:
-            weight = weights[f"{layer}.weight"].astype(np.float32)
-            weights[f"{layer}.weight"] = np.delete(weight, told, axis=1)
-            weights[f"{layer}.bias"] = weights[f"{layer}.bias"] + weight[:, told][:, ones].sum(1)
+    layer = "hidden.0" if network.layers else "policy"
+    weight = weights[f"{layer}.weight"].astype(np.float32)
+    weights[f"{layer}.weight"] = np.delete(weight, told, axis=1)
+    weights[f"{layer}.bias"] = weights[f"{layer}.bias"] + weight[:, told][:, ones].sum(1)
     for part in ("policy.weight", "policy.bias"):
         weights[part] = weights[part][: rules.actions]
     network = msgspec.structs.replace(network, rule_features=())

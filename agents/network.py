@@ -1,7 +1,5 @@
 """A trained network as a player: a compiled forward pass from its safetensors, without torch.
 
-Networks that read the events of a hand are the exception: torch plays those.
-
 What is played does not depend on how many views come at once.
 """
 
@@ -200,8 +198,7 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
     card, network = checkpoint.card, checkpoint.card.network
     if network.kind != "mlp":
         raise CannotPlay(
-            f"{checkpoint.path}: its network is of the kind {network.kind!r}; what is wanted is "
-            "one of the kind 'mlp', which reads one observation"
+            f"{checkpoint.path}: is a {network.kind}; a network of the kind 'mlp' is needed here"
         )
     names = [*(f"hidden.{k}" for k in range(len(network.layers))), "policy"]
     parts = [
@@ -218,25 +215,6 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
             np.concatenate(parts),
         ),
     )
-
-
-def _policy_of(checkpoint: Checkpoint) -> Any:
-    """The policy of a checkpoint."""
-    kind = checkpoint.card.network.kind
-    if kind == "mlp":
-        return policy_net(checkpoint)
-    if kind == "table":
-        return TablePolicy(checkpoint)
-    try:
-        from .attention import HistoryPolicy
-    except ImportError as error:
-        if error.name != "torch":
-            raise
-        raise CannotPlay(
-            f"{checkpoint.path}: its network reads the events of a hand, which torch alone plays, "
-            "and that is not installed: pip install 'german-whist[train]'"
-        ) from None
-    return HistoryPolicy(checkpoint)
 
 
 class NetworkAgent(Agent):
@@ -265,8 +243,9 @@ class NetworkAgent(Agent):
         usual = ("sample",) if kind == "table" else ()
         told = read_words((*usual, *words), "a network")
         self.sample, exact = told["sample"], told["exact"]
-        self.policy = _policy_of(checkpoint)
-        self.reads_tricks, self.reads_draws = kind != "mlp", kind != "table"
+        table = kind == "table"
+        self.policy = TablePolicy(checkpoint) if table else policy_net(checkpoint)
+        self.reads_tricks, self.reads_draws = table, not table
         endgame = EndgamePlayer(self.rules)
         if not exact and endgame.perfect and checkpoint.card.horizon == "foreplay":
             raise CannotPlay(

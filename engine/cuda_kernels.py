@@ -64,7 +64,6 @@ def one_row_each(function: Any) -> Any:
             room = Room(
                 cuda.local.array(LONGEST_OBSERVATION, int8),
                 cuda.local.array(MOST_NUMBERS, float64),
-                cuda.local.array(1, _VIEW),
             )
             function(*arguments, room, index, index + 1)
 

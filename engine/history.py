@@ -1,6 +1,6 @@
 """The `history` observation: everything a player has seen, in order, one row per event.
 
-Rows are `(kind, who, card, trick)` for recurrent and attention networks. They
+Rows are `(kind, who, card, trick)` for recurrent networks and transformers. They
 are made from a `VIEW` record, so they hold what a player may know and no more.
 """
 

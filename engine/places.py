@@ -16,7 +16,6 @@ import numpy as np
 
 from .arrays import Array
 from .layout import LONGEST_OBSERVATION
-from .state import VIEW
 from .threads import STEP, Threads
 
 DEVICES = ("cpu", "cuda")
@@ -29,8 +28,6 @@ class Room(NamedTuple):
     """int8, as many places as there can be."""
     numbers: Any
     """64 float64."""
-    views: Any
-    """A `VIEW` record."""
 
 
 MOST_NUMBERS = 64
@@ -142,5 +139,5 @@ class Host(Threads):
         """Go over so many rows, on the calling thread."""
         if self._room is None:
             observation = np.zeros(LONGEST_OBSERVATION, np.int8)
-            self._room = Room(observation, np.zeros(MOST_NUMBERS), np.zeros(1, VIEW))
+            self._room = Room(observation, np.zeros(MOST_NUMBERS))
         function(*arguments, self._room, 0, size)

@@ -31,7 +31,7 @@ settings.load_profile("whist")
 # The longest first, so that none of them begins when all others are done.
 LONG = (
     *("test_browser", "test_browser_faults", "test_agreement", "test_respond", "test_server"),
-    *("test_browser_learning", "test_attention_training", "test_documentation", "test_pictures"),
+    *("test_browser_learning", "test_documentation", "test_pictures"),
     *("test_arena", "test_thinking", "test_equilibrium", "test_ranks"),
     *("test_luck", "test_responder", "test_benchmark", "test_base", "test_sb3_trainer"),
     *("test_thinker", "test_champion", "test_batch", "test_disks"),

@@ -171,7 +171,7 @@ def test_the_engine_knows_numbers_and_the_compiler_only() -> None:
 @pytest.mark.parametrize("room", [*(each for each in ROOMS if each != "training"), "src"])
 def test_torch_is_for_learning(room: str) -> None:
     for path in sources(room):
-        if path.name not in ("sb3.py", "attention.py"):
+        if path.name != "sb3.py":
             tops = {name.split(".")[0] for name in imported(path)}
             assert not tops & {"torch", "stable_baselines3", "sb3_contrib"}, path
 

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ..agents.card import HIDDEN_SIZE
 from ..agents.closing import gather_rows
-from ..engine.history import HISTORY_COLUMNS
 from ..envs.self_play import Round
 from .sides import Array, Side
 
@@ -20,7 +19,6 @@ class Decisions:
     """Decisions to learn from, one row each."""
 
     x: Tensor
-    events: Tensor
     hidden: Tensor
     masks: Tensor
     actions: Tensor
@@ -33,7 +31,7 @@ class Decisions:
         # Whole rows at once: many times as fast as an index.
         return Decisions(*(
             tensor.index_select(0, rows)
-            for tensor in (self.x, self.events, self.hidden, self.masks, self.actions,
+            for tensor in (self.x, self.hidden, self.masks, self.actions,
                            self.logs, self.advantages, self.returns)
         ))  # fmt: skip
 
@@ -43,17 +41,15 @@ class Buffers:
 
     def __init__(
         self, side: Side, steps: int, games: int, inputs: np.ndarray[Any, Any], actions: int, *,
-        told: np.ndarray[Any, Any], closed: bool, oracle: bool, events: int,
+        told: np.ndarray[Any, Any], closed: bool, oracle: bool,
     ) -> None:  # fmt: skip
         """`told` is what stands behind the inputs of each game: features of its rules."""
         shape, seen, zeros = (steps, games), len(inputs) + told.shape[1], side.zeros
         self.all: Array = side.put(np.arange(games))
         self.observations: Array = zeros((*shape, seen), np.int8)
         self.observations[..., len(inputs) :] = side.put(told)
-        self.events: Array = zeros((*shape, events, HISTORY_COLUMNS), np.int8)
         self.hidden: Array = zeros((*shape, HIDDEN_SIZE if oracle else 0), np.int8)
         self.beyond: Array = side.own(side.tensor(self.observations[0]).clone())
-        self.beyond_events: Array = zeros((games, events, HISTORY_COLUMNS), np.int8)
         self.beyond_hidden: Array = zeros((games, HIDDEN_SIZE if oracle else 0), np.int8)
         self.beyond_masks: Array = zeros((games, actions), np.int8)
         self.masks: Array = zeros((*shape, actions), np.int8)
@@ -82,11 +78,11 @@ class Buffers:
         if not beyond:
             self.seats[step] = now.seats
 
-    def at(self, step: int) -> tuple[Array, Array, Array]:
-        """What is seen, now and in order, and what is not at a step; -1 beyond the last."""
+    def at(self, step: int) -> tuple[Array, Array]:
+        """What is seen, and what is not at a step; -1 beyond the last."""
         if step < 0:
-            return self.beyond, self.beyond_events, self.beyond_hidden
-        return self.observations[step], self.events[step], self.hidden[step]
+            return self.beyond, self.beyond_hidden
+        return self.observations[step], self.hidden[step]
 
     def decisions(self, steps: int) -> Decisions:
         """The learner's decisions of so many steps as rows."""
@@ -100,6 +96,6 @@ class Buffers:
 
         gained, values = rows(self.advantages), rows(self.values)
         return Decisions(
-            rows(self.observations), rows(self.events), rows(self.hidden), rows(self.masks),
+            rows(self.observations), rows(self.hidden), rows(self.masks),
             rows(self.actions), rows(self.logs), gained, gained + values,
         )  # fmt: skip

@@ -160,12 +160,8 @@ def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported
                 f"pip install 'german-whist[{extra}]'"
             )
     checkpoint = read_checkpoint(source)
-    kind = checkpoint.card.network.kind
-    if kind != "mlp":
-        raise ValueError(
-            f"{checkpoint.path}: its network is of the kind {kind!r}; only networks of the kind "
-            "'mlp', which read one observation, are written as ONNX"
-        )
+    if checkpoint.card.network.kind == "table":
+        raise ValueError(f"{checkpoint.path}: is a table; only networks are written as ONNX")
     wanted, *others = checkpoint.rules if rules is None else [rules_wanted(rules)]
     if others:
         raise ValueError(

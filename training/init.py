@@ -13,7 +13,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from ..agents.card import Card, NetworkCard, Origin
@@ -81,7 +80,7 @@ def _in_their_places(
         if place not in mine.rule_features and features[place]
     ]
     placed = {name: each.astype(np.float32) for name, each in weights.items()}
-    for layer in ("history.state", "hidden.0", "critic.0"):
+    for layer in ("hidden.0", "critic.0"):
         if f"{layer}.weight" in placed:
             placed |= _first_layer(placed, layer, seen, columns, fixed)
     for part in ("policy.weight", "policy.bias"):
@@ -125,20 +124,15 @@ def _networks_apart(network: NetworkCard, card: Card) -> list[str]:
     theirs, different = card.network, []
     if theirs.kind == "table":
         return ["is a table, whose numbers fit no network"]
-    for name, setting in (("kind", "network"), ("layers", "layers"), ("ranks", "ranks")):
+    for name in ("layers", "ranks"):
         there, here = (getattr(each, name) for each in (theirs, network))
         if there != here:
             if name == "layers":
                 there, here = list(there), list(here)
             different.append(
-                f"has {setting} {there}, and this training {here}: "
-                f"give {shlex.join(words_of({setting: there}))}"
+                f"has {name} {there}, and this training {here}: "
+                f"give {shlex.join(words_of({name: there}))}"
             )
-    if theirs.kind == network.kind and theirs.attention != network.attention:
-        size = msgspec.to_builtins(theirs.attention)
-        size.pop("history_version")
-        words = " ".join(f"attention_{name}={value}" for name, value in size.items())
-        different.append(f"has a transformer of another size: give {words}")
     return different
 
 

@@ -14,13 +14,11 @@ from ..agents.closing import gather_rows
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit
-from ..engine.history import HISTORY_COLUMNS, write_history
 from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
 from ..engine.places import Place, Room
 from ..engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
 from ..engine.state import EXCHANGE, GAME, UNDECIDED
 from ..engine.streams import keyed, mixed
-from ..engine.view import write_view
 
 
 @jit
@@ -194,24 +192,6 @@ def _place_cards(
         out[index, CARDS_IN_ALL * which + place] = np.int8(1 if there else 0)
 
 
-@jit
-def write_events(
-    rules: np.ndarray,
-    games: np.ndarray,
-    seats: np.ndarray,
-    orders: np.ndarray,
-    out: np.ndarray,
-    room: Room,
-    start: int,
-    stop: int,
-) -> None:
-    """The events of each game as its seat has seen them, its suits in the given order."""
-    first, view = row(rules, 0), row(room.views, 0)
-    for index in range(start, stop):
-        write_view(first, row(games, index), int(seats[index]), view)
-        write_history(first, view, orders[index], False, out[index])
-
-
 def compile_all(rules: np.ndarray, place: Place) -> None:
     """Call every function once, so that nothing compiles in the middle of a training."""
     small = np.zeros((1, 1), np.int8)
@@ -243,8 +223,7 @@ def compile_all(rules: np.ndarray, place: Place) -> None:
         np.zeros((1, 1), np.uint8), np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_),
         logits, seats, chances, 1.0, 1.0, logits,
     )  # fmt: skip
-    games, events = np.zeros(0, GAME), np.zeros((0, 1, HISTORY_COLUMNS), np.int8)
-    place.rows(0, write_events, rules, games, seats, orders, events)
+    games = np.zeros(0, GAME)
     place.rows(
         0, write_hidden, rules, games, seats, orders, places, np.zeros((0, HIDDEN_SIZE), np.int8)
     )

@@ -41,7 +41,7 @@ class MMD(PPO):
         assert held is not None
         settings = self.settings
         with self._mixed():
-            logits, values = self.network(*self._as_numbers(batch.x, batch.events, batch.hidden))
+            logits, values = self.network(*self._as_numbers(batch.x, batch.hidden))
         logs = masked_logs(logits, batch.masks)
         change = logs.gather(1, batch.actions[:, None]).squeeze(1) - batch.logs
         ratio = change.exp()

@@ -162,11 +162,7 @@ class NFSP(Trainer):
     def _legal(self, network: Network, x: Tensor, legal: Array) -> Tensor:
         """A network's word on each action, on what is not legal a very low one."""
         forbidden = self._numbers(legal) == 0
-        return self._all(network, x).masked_fill(forbidden, _NOT_LEGAL)
-
-    def _all(self, network: Network, x: Tensor) -> Tensor:
-        """A network's word on every action; no events are read."""
-        return network.logits(x, x.new_zeros((len(x), 0, 0)))
+        return network.logits(x).masked_fill(forbidden, _NOT_LEGAL)
 
     def _numbers(self, rows: Array) -> Tensor:
         return torch.from_numpy(rows.astype(np.float32)).to(self.device)
@@ -188,7 +184,7 @@ class NFSP(Trainer):
         with torch.no_grad():
             best = self._legal(self.target, later, rows["next_legal"]).amax(1)
             wanted = paid + torch.where(over > 0, torch.zeros_like(best), best)
-        told = self._all(self.values, x)
+        told = self.values.logits(x)
         loss = functional.mse_loss(told.gather(1, actions[:, None]).squeeze(1), wanted)
         return self._step("values", loss)
 

@@ -23,13 +23,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..agents.asking import Named, tell_of_hands
-from ..agents.attention import most_events
 from ..agents.base import Agent, agent_key, decision_streams
-from ..agents.card import HIDDEN_SIZE, AttentionSize, Count, NetworkCard
+from ..agents.card import HIDDEN_SIZE, Count, NetworkCard
 from ..agents.registry import make_agent
 from ..engine.checking import converted
 from ..engine.compiled import warm_up
-from ..engine.history import HISTORY_VERSION
 from ..envs.mixed import MixedSelfPlayEnv
 from ..envs.opponents import legal_answer
 from ..envs.self_play import Round, SelfPlayEnv
@@ -50,10 +48,9 @@ from .kernels import (
     compile_all,
     place_actions,
     show_actions,
-    write_events,
     write_hidden,
 )
-from .network import Attention, Network, begin_with, weights_of
+from .network import Network, begin_with, weights_of
 from .ppo_settings import PPOSettings
 from .ranks import ALONE, Ranks, by_all_ranks, digest_of
 from .sides import Array, side_of
@@ -146,15 +143,12 @@ class PPO(Trainer):
         self.scales = self.side.put(scales)
         self._rules = [self.side.place.keep(each.rules_record) for each in options]
         self._begin_games(0)
-        reads = settings.network == "attention"
-        size = settings.attention_layers, settings.attention_heads, settings.attention_width
         self.network = Network(
             len(self.inputs) + len(self.features),
             settings.layers,
             self.actions,
             {"shared": None, "own": 0, "oracle": HIDDEN_SIZE}[settings.critic],
             torch.Generator().manual_seed(settings.seed),
-            Attention(*size) if reads else None,
         ).to(self.device)
         self.average = copy.deepcopy(self.network).requires_grad_(False)
         self.optimizer = Adam(
@@ -175,9 +169,6 @@ class PPO(Trainer):
             self.side, self.steps, self.count, self.inputs, self.actions,
             told=self.games.rule_features[:, self.features],
             closed=settings.ranks == "closed", oracle=settings.critic == "oracle",
-            events=max(most_events(each.rules, each.horizon == "foreplay") for each in options)
-            if reads
-            else 0,
         )  # fmt: skip
         if device == "cpu":
             place = self.side.place
@@ -195,8 +186,6 @@ class PPO(Trainer):
         if network.critic is not None:
             yield network.critic, times
         yield network.value, times
-        if network.history is not None:
-            yield network.history, 1.0
 
     def _begin_games(self, since: int) -> None:
         """Deal every game, and begin what is drawn, after so many decisions."""
@@ -289,15 +278,15 @@ class PPO(Trainer):
     def _take(self, step: int, now: Round) -> None:
         """Keep what is seen at a step, and what is not; -1 for what lies beyond the last."""
         self._buffers.take(step, now)
-        _, events, hidden = self._buffers.at(step)
-        rows = self.side.place.rows
+        if self.settings.critic != "oracle":
+            return
+        _, hidden = self._buffers.at(step)
         for (games, span), rules in zip(self.games.parts(), self._rules, strict=True):
             batch, count = games.batch, games.num_envs
-            known = rules, batch.records, now.seats[span], batch.orders
-            if self.settings.network == "attention":
-                rows(count, write_events, *known, events[span])
-            if self.settings.critic == "oracle":
-                rows(count, write_hidden, *known, self._buffers.shown[span], hidden[span])
+            self.side.place.rows(
+                count, write_hidden, rules, batch.records, now.seats[span], batch.orders,
+                self._buffers.shown[span], hidden[span],
+            )  # fmt: skip
 
     def _answers(self, step: int) -> tuple[Array, Array]:
         """Logits and values of all games; step -1 is what lies beyond the last."""
@@ -306,12 +295,10 @@ class PPO(Trainer):
             logits, values = self.network(*self._as_numbers(*seen))
         return self.side.own(logits), self.side.own(values)
 
-    def _as_numbers(
-        self, seen: Tensor, events: Tensor, hidden: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _as_numbers(self, seen: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
         """What policy and critic are given, in the numbers that they multiply in."""
         kind = torch.bfloat16 if self.settings.precision == "mixed" else torch.float32
-        return seen.to(kind), events, hidden.to(kind)
+        return seen.to(kind), hidden.to(kind)
 
     def _mixed(self) -> Any:
         on = self.settings.precision == "mixed"
@@ -370,8 +357,8 @@ class PPO(Trainer):
         if not len(where):
             return
         with self._mixed():
-            seen, events, _ = (side.tensor(rows[where]) for rows in buffers.at(step))
-            logits = self.earlier.logits(seen.float(), events)
+            seen = side.tensor(buffers.at(step)[0][where])
+            logits = self.earlier.logits(seen.float())
         actions, logs = side.zeros(len(where), np.int64), side.zeros(len(where), np.float32)
         side.place.rows(
             len(where), choose, side.own(logits), buffers.masks[step][where],
@@ -462,7 +449,7 @@ class PPO(Trainer):
     ) -> tuple[Tensor, Tensor]:
         settings = self.settings
         with self._mixed():
-            logits, values = self.network(*self._as_numbers(batch.x, batch.events, batch.hidden))
+            logits, values = self.network(*self._as_numbers(batch.x, batch.hidden))
         logs = masked_logs(logits, batch.masks)
         chosen = logs.gather(1, batch.actions[:, None]).squeeze(1)
         change = chosen - batch.logs
@@ -492,16 +479,15 @@ class PPO(Trainer):
         parts = []
         for rows in torch.arange(len(batch.actions), device=self.device).split(8192):
             with self._mixed():
-                logits = network.logits(batch.x[rows].float(), batch.events[rows])
+                logits = network.logits(batch.x[rows].float())
             parts.append(masked_logs(logits, batch.masks[rows]))
         return torch.cat(parts)
 
     def _keep_policy(self) -> None:
         """Let a step move the critic alone."""
         network = self.network
-        for part in (network.hidden, network.policy, network.history):
-            if part is not None:
-                part.zero_grad(set_to_none=True)
+        for part in (network.hidden, network.policy):
+            part.zero_grad(set_to_none=True)
 
     @torch.no_grad()
     def _follow(self) -> None:
@@ -525,19 +511,12 @@ class PPO(Trainer):
     def network_card(self) -> NetworkCard:
         """What the card of a checkpoint says of the network."""
         settings = self.settings
-        size = AttentionSize(
-            settings.attention_layers,
-            settings.attention_heads,
-            settings.attention_width,
-            HISTORY_VERSION,
-        )
         return NetworkCard(
-            kind=settings.network,
+            kind="mlp",
             inputs=tuple(self.inputs.tolist()),
             rule_features=tuple(self.features.tolist()),
             layers=settings.layers,
             ranks=settings.ranks,
-            attention=size if settings.network == "attention" else None,
             critic=settings.critic,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
-from ..agents.card import Critic, Kind, Ranks
+from ..agents.card import Critic, Ranks
 from ..engine.options import Options
 from .settings import (
     AboveNothing,
@@ -43,22 +43,14 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
     fixed: ClassVar[tuple[str, ...]] = (
         *Settings.fixed,
-        *("ranks", "critic", "network"),
-        *("attention_layers", "attention_heads", "attention_width"),
+        *("ranks", "critic"),
     )
 
     several_rules: ClassVar[bool] = True
 
     trainer: str = "ppo"
     # The network.
-    network: Annotated[
-        Kind,
-        says("`mlp`, or `attention`, which reads the events of the hand as well."),
-    ] = "mlp"
     layers: _Layers = (256, 256)
-    attention_layers: Annotated[Count, says("Of the transformer.")] = 2
-    attention_heads: Annotated[Count, says("Of each of its layers.")] = 4
-    attention_width: Annotated[Count, says("Of what it passes on.")] = 64
     ranks: Annotated[
         Ranks,
         says("`closed` shows cards in play by their ranks among those left; or `real`."),
@@ -118,11 +110,6 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
             raise SettingsError(
                 f"games is {self.games}: of {len(self.all_options)} rule sets each needs one"
             )
-        if self.network == "attention" and self.attention_width % self.attention_heads:
-            raise SettingsError(
-                f"attention_width is {self.attention_width}: it has to divide among "
-                f"{self.attention_heads} heads"
-            )
         self._check_pool()
 
     def idle(self) -> Iterator[Idle]:
@@ -134,11 +121,6 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
                 ("clip",) if self.average else ("clip", "pull"),
                 f"with epochs {self.epochs} and a minibatch of {self.minibatch} decisions there "
                 "is one step an iteration; give more epochs, or leave it out",
-            )
-        if self.network != "attention":
-            yield Idle(
-                ("attention_layers", "attention_heads", "attention_width"),
-                f"network is {self.network!r}; give network=attention, or leave it out",
             )
         if self.critic == "shared":
             yield Idle(

@@ -24,12 +24,10 @@ from german_whist.agents.checkpoint import (
     write_checkpoint,
 )
 from german_whist.agents.network import NetworkAgent
-from german_whist.engine.history import HISTORY_VERSION
 from german_whist.engine.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
 from german_whist.engine.options import AUTO, HORIZONS, REWARDS
 
 INPUTS = [0, 3, 52, 431]
-SIZE = {"layers": 1, "heads": 2, "width": 4, "history_version": HISTORY_VERSION}
 CARD: dict[str, Any] = {
     "network": {"kind": "mlp", "inputs": INPUTS, "layers": [6], "ranks": "closed"},
     "actions": 52,
@@ -85,7 +83,7 @@ WRONG = st.one_of(
     st.integers(-3, 10),
     st.just(2**70),
     st.floats(-2, 2),
-    st.sampled_from(["", "classic", "mlp", "attention", "foreplay", "ä" * 400]),
+    st.sampled_from(["", "classic", "mlp", "table", "foreplay", "ä" * 400]),
     st.lists(st.integers(-1, 3), max_size=3),
     st.dictionaries(st.sampled_from(["name", "layers", "suits", "x"]), st.integers(-2, 5)),
 )
@@ -170,7 +168,7 @@ def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> Non
         ({"network": {**CARD["network"], "inputs": [3, 5, 3]}}, "network: .*place 3 .* twice"),
         ({"observation_size": 9}, ".*place 52 of observations that have 9 places"),
         ({"observation_size": 639}, "observation_size is 639: .*638"),
-        ({"network": {**CARD["network"], "attention": SIZE}}, "network: .*attention has to be"),
+        ({"network": {**CARD["network"], "cells": 3}}, "network: .*has 3 cells: a table"),
         ({"measured": [{"opponent": "x"}]}, r"measured\[0\]: has no 'win_rate'"),
     ],
 )

@@ -63,7 +63,6 @@ ROWS = {
     training.advantages: (ORDERS, array("f4", 3), array("?", 2), LOGITS, SEATS, CHANCES,
                           types.float64, types.float64, LOGITS),
     training.write_hidden: (array(RULES), RECORDS, SEATS, ORDERS, WORDS, BYTES),
-    training.write_events: (array(RULES), RECORDS, SEATS, ORDERS, array("i1", 3)),
 }  # fmt: skip
 
 

@@ -36,10 +36,6 @@ KINDS: dict[str, dict[str, Any]] = {
         "rules": TINY, "pool_games": 0.5, "opponents": ("random",), "pool_size": 0, "steps": 4,
         "critic": "shared",
     },
-    "attention": {
-        "rules": TINY, "network": "attention", "attention_width": 8, "attention_layers": 1,
-        "attention_heads": 2, "steps": 3,
-    },
     "several rules": {
         "rules": ("small-last", "humbug"), "horizon": "hand", "steps": 4,
     },

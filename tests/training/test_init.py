@@ -69,12 +69,9 @@ def begun(path: Path, **changes: Any) -> tuple[PPO, str]:
 
 
 @pytest.mark.parametrize("critic", ["oracle", "own", "shared"])
-@pytest.mark.parametrize("network", [{}, {"network": "attention", "attention_width": 8}])
-def test_network_average_and_critic_begin_with_the_weights(
-    critic: str, network: dict[str, Any], tmp_path: Path
-) -> None:
-    path = checkpoint(tmp_path, critic=critic, **network)
-    trainer, about = begun(path, critic=critic, **network)
+def test_network_average_and_critic_begin_with_the_weights(critic: str, tmp_path: Path) -> None:
+    path = checkpoint(tmp_path, critic=critic)
+    trainer, about = begun(path, critic=critic)
     assert about == f"begun with the weights of {path}"
     wanted = read_checkpoint(path).weights
     assert ("critic.0.weight" in wanted) == (critic != "shared")
@@ -151,7 +148,6 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
         ({"layers": (6,)}, r"has layers \[6, 5\], and this training \[6\]: give layers=6,5"),
         ({"ranks": "real"}, "has ranks closed, and this training real: give ranks=closed"),
         ({"layout": "raw"}, "reads the layout trump-first, .* raw: give layout=trump-first"),
-        ({"network": "attention"}, "has network mlp, and this training attention: give network=m"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_would(
@@ -166,7 +162,6 @@ WIDER = {"name": "wider", "suits": 2, "ranks": 5, "hand": 2, "choice": True}
 RACE = {"name": "race", "suits": 2, "ranks": 4, "hand": 2, "counts": "all", "race": 2}
 
 
-@pytest.mark.parametrize("network", [{}, {"network": "attention", "attention_width": 8}])
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -178,10 +173,10 @@ RACE = {"name": "race", "suits": 2, "ranks": 4, "hand": 2, "counts": "all", "rac
     ],
 )
 def test_weights_for_other_rules_play_what_both_know_as_before(
-    before: list[Any], after: list[Any], network: dict[str, Any], tmp_path: Path
+    before: list[Any], after: list[Any], tmp_path: Path
 ) -> None:
-    path = checkpoint(tmp_path, rules=before, **network)
-    trainer, about = begun(path, rules=after, **network)
+    path = checkpoint(tmp_path, rules=before)
+    trainer, about = begun(path, rules=after)
     assert (", which plays" in about) == any(each not in before for each in after)
     assert "lost" not in about
     begun_path = write_player(
@@ -218,12 +213,6 @@ def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Pat
     assert mine.rule_features
     assert not weight[:, [*new, *range(len(mine.inputs), weight.shape[1])]].any()
     assert not trainer.player()["policy.weight"][52].any()
-
-
-def test_a_transformer_of_another_size_is_refused(tmp_path: Path) -> None:
-    path = checkpoint(tmp_path, network="attention", attention_width=8)
-    with pytest.raises(SettingsError, match=r"give attention_layers=2 attention_heads=4 .*width=8"):
-        begun(path, network="attention")
 
 
 def test_a_path_that_is_none_makes_no_folder(tmp_path: Path) -> None:

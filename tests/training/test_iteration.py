@@ -416,9 +416,8 @@ def test_the_steps_of_mmd_lead_to_the_closed_form_of_mirror_descent(
     with torch.no_grad():
         trainer.network.policy.bias[:4] = torch.from_numpy(np.log(old))
     numbers = len(trainer.inputs) + len(trainer.features)
-    nothing = torch.zeros(16, 0)
     decisions = Decisions(
-        torch.zeros(16, numbers), nothing, nothing, masks, torch.from_numpy(actions),
+        torch.zeros(16, numbers), torch.zeros(16, 0), masks, torch.from_numpy(actions),
         torch.from_numpy(np.log(old[actions]).astype(np.float32)),
         torch.from_numpy(advantages[actions].astype(np.float32)), torch.zeros(16),
     )  # fmt: skip

@@ -170,7 +170,7 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
     trainer = PPO(PPOSettings(games=8, layers=(8,), critic="oracle", layout="raw", ranks="real"))
     now = trainer.games.look()
     trainer._take(0, now)
-    sets = trainer._buffers.at(0)[2].reshape(8, 4, 52)
+    sets = trainer._buffers.at(0)[1].reshape(8, 4, 52)
     unseen = now.observations[:, LAYOUT.slice("unseen")]
     upcards = now.observations[:, LAYOUT.slice("upcards")]
     assert (sets[:, 0].sum(axis=1) == 13).all()
@@ -190,7 +190,7 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
     for step, actions in enumerate((answers, answers[::-1], None)):
         now = trainer.games.look()
         trainer._take(step, now)
-        other, below, mine, theirs = trainer._buffers.at(step)[2].reshape(8, 4, 52).swapaxes(0, 1)
+        other, below, mine, theirs = trainer._buffers.at(step)[1].reshape(8, 4, 52).swapaxes(0, 1)
         assert (other.sum(axis=1) == 13).all()
         assert not below.any()
         # A blind hand goes before each player's: the first is the non-dealer's, who is asked first.

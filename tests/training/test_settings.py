@@ -92,11 +92,6 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
         ("games=0", "games is 0: it has to be a whole number of at least 1"),
         ("device=gpu", "auto, cpu, cuda"),
         ("critic=orcale", "'oracle'"),
-        ("network=atention", "'attention'"),
-        (
-            "network=attention attention_heads=5",
-            "attention_width is 64: it has to divide among 5 heads",
-        ),
         ("average=1", "average is 1.0: .* less than 1"),
         ("critic_first=1", "critic_first is 1.0: .* less than 1"),
         ("layers=0", r"layers is \[0\]: .* a list of one or more whole numbers, each at least 1$"),
@@ -122,9 +117,6 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
     ("preset", "words", "told"),
     [
         *(("quick", (word,), "has no effect: pool_games is 0; give") for word in OF_A_POOL),
-        ("quick", ("attention_layers=3",), "attention_layers is 3 and has no effect: network is"),
-        ("quick", ("attention_heads=2",), "attention_heads is 2 and has no effect"),
-        ("quick", ("attention_width=32",), "attention_width is 32 and has no effect"),
         ("quick", ("pool_games=0.0001",), "of 4096 games that is none; give at least 0.00024"),
         ("quick", ("pool_games=0.5", "pool_size=0"), "pool_size is 0: name opponents"),
         (
@@ -158,8 +150,8 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
         ),
         (
             "quick",
-            ("pool_size=5", "pool_every=5", "attention_heads=2"),
-            "^attention_heads is 2 and has no effect: .*; and pool_size is 5, pool_every is 5, "
+            ("pool_size=5", "pool_every=5", "critic=shared", "critic_rate=2"),
+            "^critic_rate is 2.0 and has no effect: .*; and pool_size is 5, pool_every is 5, "
             "which have no effect: pool_games is 0",
         ),
         ("quick", ("patience=5",), "patience is 5 and has no effect: .* there are 5 on the way"),
@@ -219,7 +211,6 @@ def test_what_a_preset_says_in_vain_beside_the_words_is_taken(tmp_path: Path) ->
     [
         ("quick", ("pool_games=0.1", "opponents=[threshold]", "pool_size=0")),
         ("quick", ("pool_games=0.1", "pool_size=3", "pool_every=50_000")),
-        ("quick", ("network=attention", "attention_width=32", "attention_layers=1")),
         ("quick", ("learning_rate=0", "learning_rate_end=1e-3")),
         ("sb3", ("opponents=random", "pool_size=0")),
         ("sb3", ("opponents=[]",)),
@@ -271,7 +262,7 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
         (["--resume", "here", "folder=there"], "write --run there"),
         (["quick", "seeds="], "seeds is empty: give whole numbers, as in seeds=1,2,3"),
         (["quick", "seeds=a"], "seeds is a: give whole numbers"),
-        (["quick", "decisions=2e6", "attention_layers=3"], "train: attention_layers is 3 and has"),
+        (["quick", "decisions=2e6", "pool_size=3"], "train: pool_size is 3 and has"),
     ],
 )
 def test_the_command_refuses_what_it_would_not_do(

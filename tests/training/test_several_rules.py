@@ -60,13 +60,9 @@ def test_the_input_tells_what_differs_and_nothing_else() -> None:
     assert PPO(settings_of(HIGH)).features.tolist() == []
 
 
-@pytest.mark.parametrize("network", ["mlp", "attention"])
 @pytest.mark.parametrize("rules", [(HIGH, LOW, ALL), ("draft", "small-all")])
-def test_the_player_of_each_rule_set_plays_as_torch_does(
-    rules: tuple[Any, ...], network: str
-) -> None:
-    size = {} if network == "mlp" else {"attention_heads": 2, "attention_width": 8}
-    trainer = shaken(PPO(settings_of(*rules, network=network, **size)))
+def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...]) -> None:
+    trainer = shaken(PPO(settings_of(*rules)))
     agents = [
         player_of(trainer.settings, weights_of(trainer.network), trainer.network_card(),
                   "sample", "endgame=network", rules=each.rules)

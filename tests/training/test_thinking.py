@@ -562,7 +562,6 @@ def test_paths_may_have_commas() -> None:
     [
         (TRAINING, ["policy=champion-1"], "with a training or with a policy that there is"),
         (TRAINING, ["rules=margin"], "a training for other rules than margin"),
-        ("{trainer: ppo, network: attention}", [], "name one with network=mlp"),
         ("{trainer: ppo, decisons: 3}", [], "train: .*'decisons' is not a setting"),
         (TRAINING, ["search=20_000_000"], "search is 20000000: give 10000000 at most"),
         (

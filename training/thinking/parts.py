@@ -55,7 +55,6 @@ TRAINED = "trained"
 """The folder of the run that a course begins with."""
 FIRST = "policy-0"
 """The policy that came of it."""
-PLAIN = "mlp"
 
 
 def study(
@@ -283,11 +282,6 @@ def first_training(folder: Path, course: Course, rules: Rules) -> Settings:
         raise SettingsError(
             f"train is {course.train!r}, a training for other rules than {rules.name}, which the "
             "course is for: name another, or a file with its settings"
-        )
-    if getattr(settings, "network", PLAIN) != PLAIN:
-        raise SettingsError(
-            f"train is {course.train!r}, a training of networks that no course can go on with: "
-            f"name one with network={PLAIN}"
         )
     return settings
 
