@@ -1,12 +1,14 @@
 """Play the published ladders, one for each rule set, and write docs/ladder.md: `make ladder`.
 
-First the champion plays against two yardsticks in every rule set, then a ladder of each. What was
-played is kept in build/ladder, a file for each, and not played again; the page tells what is
-there. With the names of rule sets only those are played.
+First the champion plays against two yardsticks in every rule set, then a ladder of each. Results
+are stored as JSON in docs/ladder, and not played again. With the names of rule sets only those are
+played; with `--page` nothing is. The page is written from the stored results; a section without one
+stays as it is.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -15,9 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from german_whist.engine.rules import named_rules
+from german_whist.training.arena import Result
+from german_whist.training.arena.report import as_markdown
 
 ROOT = Path(__file__).resolve().parent.parent
-PLAYED = ROOT / "build" / "ladder"
+PLAYED = ROOT / "docs" / "ladder"
 PAGE = ROOT / "docs" / "ladder.md"
 SEED = 17042026
 KEY = f"{SEED:032}"
@@ -36,7 +40,8 @@ of it again, some hours of one core; what was played is kept, so it goes on wher
 Milliseconds a move are time on the clock in the arena, which asks for many games at once, and were
 taken while other runs shared the machine: they tell players apart, and [how fast](speed.md) tells
 what one costs by itself.
-
+"""
+CHAMPION = """\
 ## The champion in every rule set
 
 Hands won in per cent, a tie counting half, and what a hand pays by the rules, with 95 % intervals,
@@ -47,30 +52,41 @@ german-whist evaluate champion --against PLAYER --rules NAME --hands N --seed {s
 ```"""
 
 
-def play(name: str, words: Sequence[str]) -> Path:
-    """What a command of the arena finds as JSON, and as Markdown beside it; played once."""
-    found = PLAYED / f"{name}.json"
-    # One that was stopped has written what there was.
-    if not (found.exists() and json.loads(found.read_text("utf-8"))["complete"]):
+def stored(name: str) -> Result | None:
+    """A complete result, if it is stored; an interrupted run has written what there was."""
+    path = PLAYED / f"{name}.json"
+    if not path.exists():
+        return None
+    result = Result.from_json(json.loads(path.read_text("utf-8")))
+    return result if result.complete else None
+
+
+def play(name: str, words: Sequence[str]) -> None:
+    """Store the result of a command of the arena as JSON, once."""
+    if stored(name) is None:
         print(f"{name}: {' '.join(words)}", flush=True)
-        page = found.with_suffix(".md")
-        files = ["--markdown", str(page), "--json", str(found)]
-        subprocess.run([sys.executable, "-m", "german_whist", *words, *files], check=True)
-    return found
+        command = [sys.executable, "-m", "german_whist", *words]
+        subprocess.run([*command, "--json", str(PLAYED / f"{name}.json")], check=True)
 
 
-def play_yardstick(rules: str, opponent: str) -> Path:
+def name_of_yardstick(rules: str, opponent: str) -> str:
+    """The name of the champion's hands against a player."""
+    return f"{rules}-{opponent.replace(':', '-')}"
+
+
+def play_yardstick(rules: str, opponent: str) -> None:
     """The champion against one player."""
     words = ["evaluate", "champion", "--against", opponent, "--rules", rules]
     words += ["--hands", str(YARDSTICKS[opponent]), "--seed", str(SEED), "--key", KEY]
-    return play(f"{rules}-{opponent.replace(':', '-')}", words)
+    play(name_of_yardstick(rules, opponent), words)
 
 
-def play_ladder(rules: str) -> Path:
+def play_ladder(rules: str) -> None:
     """The ladder of a rule set: of the classic one with more players."""
     if rules == "classic":
-        return play(rules, ["ladder", "--config", "ladder"])
-    return play(rules, ["ladder", "--config", "family", "--rules", rules])
+        play(rules, ["ladder", "--config", "ladder"])
+    else:
+        play(rules, ["ladder", "--config", "family", "--rules", rules])
 
 
 # -- the page
@@ -82,8 +98,8 @@ def estimate_text(told: dict[str, float], factor: float, form: str) -> str:
     return f"{format(factor * told['value'], form)} ± {format(reach, form.lstrip('+'))}"
 
 
-def strength_table() -> str:
-    """The champion against the yardsticks, a line for each rule set."""
+def champion_section() -> str | None:
+    """The champion against the yardsticks, a line for each rule set; None while one lacks."""
     header = ["rule set"]
     for opponent in YARDSTICKS:
         header += [f"against `{opponent}`", "pay", "hands"]
@@ -91,18 +107,21 @@ def strength_table() -> str:
     for rules in named_rules():
         cells = [f"`{rules}`"]
         for opponent in YARDSTICKS:
-            pairing = json.loads(play_yardstick(rules, opponent).read_text("utf-8"))["pairings"][0]
-            cells.append(estimate_text(pairing["win_rate"], 100, ".1f"))
-            cells.append(estimate_text(pairing["points"], 1, "+.3f"))
-            cells.append(f"{pairing['hands']:,}")
+            result = stored(name_of_yardstick(rules, opponent))
+            if result is None:
+                return None
+            pairing = result.pairings[0]
+            cells.append(estimate_text(pairing.win_rate.to_json(), 100, ".1f"))
+            cells.append(estimate_text(pairing.points.to_json(), 1, "+.3f"))
+            cells.append(f"{pairing.hands:,}")
         lines.append(cells)
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return f"{CHAMPION.format(seed=SEED, key=KEY)}\n\n{table}"
 
 
-def ladder_section(rules: str) -> Iterator[str]:
+def ladder_section(rules: str, result: Result) -> Iterator[str]:
     """The ladder of a rule set as a section of the page, without the list of its pairings."""
-    page = play_ladder(rules).with_suffix(".md").read_text("utf-8")
-    head, *sections = page.split("\n## ")
+    head, *sections = as_markdown(result).split("\n## ")
     yield f"## {rules}"
     yield head.strip().splitlines()[-1]
     for section in sections:
@@ -114,22 +133,33 @@ def ladder_section(rules: str) -> Iterator[str]:
             yield re.sub(r" --(json|markdown) \S+", "", text.strip())
 
 
+def page(before: str) -> str:
+    """The page with a section for each stored result, and the others as they were before."""
+    sections = {part.partition("\n")[0]: f"## {part.strip()}" for part in before.split("\n## ")[1:]}
+    champion = champion_section()
+    if champion is not None:
+        sections[champion.partition("\n")[0].removeprefix("## ")] = champion
+    for rules in named_rules():
+        result = stored(rules)
+        if result is not None:
+            sections[rules] = "\n\n".join(ladder_section(rules, result))
+    return "\n\n".join([ABOUT.strip(), *sections.values()]) + "\n"
+
+
 def main() -> None:
-    """Play what is wanted, and write the page when all of it is there."""
-    PLAYED.mkdir(parents=True, exist_ok=True)
-    everything = list(named_rules())
-    wanted = sys.argv[1:] or everything
-    for opponent in YARDSTICKS:
-        for rules in wanted:
-            play_yardstick(rules, opponent)
-    for rules in wanted:
-        play_ladder(rules)
-    if set(wanted) != set(everything):
-        return
-    parts = [ABOUT.format(seed=SEED, key=KEY), strength_table()]
-    for rules in everything:
-        parts += ladder_section(rules)
-    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    """Play what is wanted, and write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("rules", nargs="*", default=[*named_rules()], help="rule sets (all)")
+    parser.add_argument("--page", action="store_true", help="play nothing, write the page")
+    given = parser.parse_args()
+    if not given.page:
+        PLAYED.mkdir(parents=True, exist_ok=True)
+        for opponent in YARDSTICKS:
+            for rules in given.rules:
+                play_yardstick(rules, opponent)
+        for rules in given.rules:
+            play_ladder(rules)
+    PAGE.write_text(page(PAGE.read_text("utf-8")), encoding="utf-8")
     print(f"wrote {PAGE}")
 
 

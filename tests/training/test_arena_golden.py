@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
 import golden_arena
 import pytest
 
+from german_whist.training.arena.intervals import Ratings
 from german_whist.training.arena.report import pairings_table, ratings_table
-from german_whist.training.arena.results import Pairing, Stages, figures_of, ladder_of
+from german_whist.training.arena.results import Pairing, Result, Stages, figures_of, ladder_of
 from german_whist.training.arena.texts import duration, milliseconds
 
 
@@ -34,6 +36,20 @@ def test_reports_stay_as_they_are_known(found: dict[str, str], name: str, kind: 
 def test_json_stays_as_it_is_known(found: dict[str, str], name: str) -> None:
     known = json.loads((golden_arena.KEPT / f"{name}.json").read_text(encoding="utf-8"))
     assert alike(json.loads(found[f"{name}.json"]), known)
+
+
+@pytest.mark.parametrize("result", [golden_arena.evaluation(), golden_arena.rungs()])
+def test_a_result_is_read_from_its_json(result: Result) -> None:
+    assert Result.from_json(json.loads(result.text())) == result
+
+
+def test_ratings_without_bounds_are_read_from_json() -> None:
+    result = golden_arena.rungs()
+    assert result.ladder is not None
+    elo = [replace(each, low=-math.inf, high=math.inf) for each in result.ladder.ratings.elo]
+    ladder = replace(result.ladder, ratings=Ratings(tuple(elo), padded=True))
+    unbounded = replace(result, ladder=ladder)
+    assert Result.from_json(json.loads(unbounded.text())) == unbounded
 
 
 @pytest.mark.parametrize("matches", [False, True])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, TypeVar, get_type_hints
 
+import msgspec
 import numpy as np
 
 from ...engine.arrays import Array
@@ -435,6 +436,7 @@ class Result:
             "notes": list(self.notes),
             "run": {
                 "command": self.command,
+                "package": self.version,
                 "machine": self.machine,
                 "seconds": round(self.seconds, 3),
                 "workers": self.workers,
@@ -447,6 +449,20 @@ class Result:
                 "elo": [{"player": player, **_plain(elo)} for player, elo in self.ladder.ranked()],
             }
         return told
+
+    @staticmethod
+    def from_json(told: dict[str, Any]) -> Result:
+        """A run out of its JSON, to be reported again; traces of errors are not in it."""
+        fields = {**_full(told), **told["run"], "version": told["run"]["package"]}
+        for pairing in fields["pairings"]:
+            for stage, timing in zip(pairing["stages"], pairing["timing"], strict=True):
+                stage.update(timing)
+        if fields["ladder"] is not None:
+            elo = {each["player"]: each for each in fields["ladder"].pop("elo")}
+            ratings = {"elo": [elo[name] for name in told["players"]],
+                       "padded": fields["ladder"]["padded"]}  # fmt: skip
+            fields["ladder"].update(players=told["players"], ratings=ratings)
+        return msgspec.convert(fields, Result)
 
     def text(self) -> str:
         """The JSON as text."""
@@ -462,6 +478,18 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "__dataclass_fields__"):
         return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
     return value
+
+
+def _full(told: Any) -> Any:
+    """A copy of some JSON in which intervals without bounds have infinite ones."""
+    if isinstance(told, list):
+        return [_full(each) for each in told]
+    if not isinstance(told, dict):
+        return told
+    found = {name: _full(each) for name, each in told.items()}
+    if "low" in found and found["low"] is None:
+        found |= {"low": -math.inf, "high": math.inf}
+    return found
 
 
 # -- from tallies
