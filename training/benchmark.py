@@ -30,6 +30,7 @@ from . import pictures
 from .arena import Estimate, evaluate
 from .arena.intervals import mean_of
 from .exploit import exploit
+from .measuring import evaluation_seed
 from .presets import settings_from
 from .reading import Shelf, made
 from .run import FOLDER
@@ -177,7 +178,8 @@ def _figures(wanted: Benchmark, cell: Cell, checkpoint: Path) -> dict[str, float
     player = f"network:{checkpoint},sample"
     if is_solvable(cell.size):
         return {EXPLOITABILITY: exploit(make_agent(player, rules), rules).exploitability}
-    found = evaluate(player, list(wanted.against), rules, hands=wanted.hands, seed=cell.seed)
+    seed = evaluation_seed(cell.seed)
+    found = evaluate(player, list(wanted.against), rules, hands=wanted.hands, seed=seed)
     return {f"wins against {each.opponent}": each.win_rate.value for each in found.pairings}
 
 

@@ -28,6 +28,14 @@ MEASURING_SEED = 0x6D656173757265
 ITSELF = "itself"
 
 
+def evaluation_seed(seed: int) -> int:
+    """Seed of the deals on which a player that was trained with `seed` is evaluated.
+
+    A training plays the deals of its own seed, from number 0 on, and so does an evaluation.
+    """
+    return MEASURING_SEED + 1 + seed
+
+
 def check_yardsticks(settings: Settings) -> None:
     """Refuse names of yardsticks that are no players; some may be unable to play these rules."""
     for name in dict.fromkeys((*settings.yardsticks, *settings.final_yardsticks)):

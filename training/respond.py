@@ -24,6 +24,7 @@ from ..engine.rules import Rules
 from . import pictures
 from .arena import Arena, evaluate
 from .checkpoint import Measured
+from .measuring import evaluation_seed
 from .presets import settings_from
 from .session import train_or_go_on
 from .settings import Settings, SettingsError
@@ -157,11 +158,11 @@ def _differing(kept: Path, plan: Plan) -> str:
 
 
 def _measured(plan: Plan, rules: Rules, path: Path, player: str, number: int) -> Won:
-    """What a player wins on deals of the plan's `number`-th seed, measured once."""
+    """What a player wins on the `number`-th lot of deals beside the training's, measured once."""
     if path.exists():
         return msgspec.json.decode(path.read_bytes(), type=Won)
     path.parent.mkdir(exist_ok=True)
-    seed = plan.seed + number
+    seed = evaluation_seed(plan.seed) + number
     result = evaluate(player, plan.agent, rules, hands=plan.hands, seed=seed)
     pairing = result.pairings[0]
     won = Won(

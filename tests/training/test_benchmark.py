@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,12 @@ import warm
 import yaml
 from scipy import stats
 
+from german_whist import Game
 from german_whist.cli import main
+from german_whist.training.arena import evaluate
 from german_whist.training.benchmark import (
     Measured,
+    _trained,
     drawn,
     load_benchmark,
     over_seeds,
@@ -91,6 +95,35 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     other = written(tmp_path / "other.yaml", decisions=1024)
     assert main([words[0], other, *words[2:]]) == 2
     assert "holds another benchmark: name another folder" in capsys.readouterr().err
+
+
+def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the training's seed an evaluation would begin with the very deals it began with."""
+    seeds: list[int] = []
+
+    def recorded(*words: Any, **options: Any) -> Any:
+        seeds.append(options["seed"])
+        return evaluate(*words, **options)
+
+    monkeypatch.setattr("german_whist.training.benchmark.evaluate", recorded)
+    wanted = load_benchmark(
+        written(
+            tmp_path / "own.yaml", sizes=["small-last"], decisions=64, points=1, hands=4,
+            against=["random"], settings={"horizon": "auto"},
+            algorithms={"ppo": {"games": 2, "layers": [4], "minibatch": 2}},
+        )
+    )  # fmt: skip
+    cell = wanted.cells()[0]
+    _trained(wanted, cell, tmp_path / "found")
+
+    def deals(seed: int) -> set[str]:
+        games = [Game("small-last", seed=seed, number=number) for number in range(40)]
+        return {str(game.cards_dealt) for game in games}
+
+    (seed,) = seeds
+    assert not deals(cell.seed) & deals(seed)
 
 
 def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(tmp_path: Path) -> None:
