@@ -235,6 +235,8 @@ class Parts:
         files = self._play(hands)
         torch.set_num_threads(1)
         checked = np.load(files[-1])[:_CHECKED]
+        if len(files) == 1:
+            self.tell(f"{name}: all hands are in one file, so its errors are training errors")
         fit = Fit(study, plan, files[:-1] or files, start)
         fit.restore(target)
         fit.go(target, lambda line: self.tell(f"{name}: {line}"), checked, write)
