@@ -17,6 +17,7 @@ from ..engine.batch import checked_count
 from ..engine.cards import CARDS_IN_ALL, cards_of
 from ..engine.play import beats
 from ..engine.streams import Key, below, siphash
+from ..engine.student import quantile
 from ..engine.three import DUMMY, PLAYERS, ThreeGame, ThreeView
 from ..engine.words import meant
 from .base import agent_key
@@ -133,4 +134,4 @@ def won_at_three(
             game.deal(seed, number)
             players = [ours if place == seat else theirs for place in range(PLAYERS)]
             pays[number] += played_hand(game, players, key).pays[seat] / PLAYERS
-    return Won(float(pays.mean()), 1.96 * float(pays.std(ddof=1)) / math.sqrt(hands))
+    return Won(float(pays.mean()), quantile(hands) * float(pays.std(ddof=1)) / math.sqrt(hands))

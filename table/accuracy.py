@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from ..engine.records import GameRecord
+from ..engine.student import quantile
 from ..training.frames import Told, frame_of
 from .analysis import Analysis, AnalysisSettings, Decision, analyse
 from .replay import names_of
@@ -112,15 +113,16 @@ def _cost(
     mean = sum(each.cost for each in every) / len(every)
     # Decisions of one hand are not independent: the interval is that of a ratio over hands.
     apart = [sum(each.cost for each in some) - mean * len(some) for some, _ in hands]
-    count, alone = len(hands), sum(bool(some) for some, _ in hands) < 2
-    reach = 1.96 * sqrt(count / max(1, count - 1) * sum(each**2 for each in apart)) / len(every)
+    count = sum(bool(some) for some, _ in hands)
+    variance = count / max(1, count - 1) * sum(each**2 for each in apart)
+    reach = quantile(count) * sqrt(variance) / len(every)
     return Cost(
         player=player,
         stage=stage,
         trick=trick,
         decisions=len(every),
         cost=round(mean, 4),
-        half_width=None if alone else round(reach, 4),
+        half_width=round(reach, 4) if count > 1 else None,
         mistakes=mistakes,
         accuracy=round(100 * (1 - mistakes / mattered), 1) if mattered else None,
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from german_whist.agents.base import agent_key
 from german_whist.agents.three import (
@@ -37,6 +38,19 @@ def test_a_measurement_is_the_same_again_and_another_with_another_seed() -> None
     one, again, other = (won_at_three("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5))
     assert one == again != other
     assert str(one) == f"{one.pay:+.2f} ± {one.interval:.2f} a hand"
+
+
+def test_few_deals_take_the_quantile_of_student() -> None:
+    pays, key = np.zeros(4), agent_key(1)
+    for number in range(4):
+        for seat in range(3):
+            game = ThreeGame()
+            game.deal(1, number)
+            players = [thrifty_card if place == seat else random_card for place in range(3)]
+            pays[number] += played_hand(game, players, key).pays[seat] / 3
+    won = won_at_three("thrifty", "random", hands=4)
+    assert won.pay == pytest.approx(pays.mean())
+    assert won.interval == pytest.approx(stats.t.ppf(0.975, 3) * stats.sem(pays), rel=1e-4)
 
 
 @pytest.mark.parametrize("player", [["random"], 3, "randm"])

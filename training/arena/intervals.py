@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.arrays import Array
+from ...engine.student import NORMAL_QUANTILE, quantile
 
-_Z = 1.959963984540054
 ELO_SCALE = 400 / math.log(10)
 
 
@@ -41,22 +41,6 @@ class Estimate:
         """The same in other units."""
         ends = sorted((self.low * factor + shift, self.high * factor + shift))
         return Estimate(self.value * factor + shift, *ends)
-
-
-def quantile(observations: int) -> float:
-    """Student's 97.5 % quantile for the mean of so many observations (Cornish–Fisher)."""
-    if observations < 2:
-        return math.inf
-    free = observations - 1
-    if free < 6:
-        return (12.7062, 4.3027, 3.1824, 2.7764, 2.5706)[free - 1]
-    z = _Z
-    return (
-        z
-        + (z**3 + z) / (4 * free)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * free**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * free**3)
-    )
 
 
 def ratio(count: int, x: float, h: float, xx: float, xh: float, hh: float) -> tuple[float, float]:
@@ -160,7 +144,7 @@ def fit_ratings(
     values = contrast @ strength * ELO_SCALE + base
     spread = contrast @ inverse @ middle @ inverse @ contrast.T
     errors = np.sqrt(np.maximum(np.diag(spread), 0)) * ELO_SCALE
-    t = _Z if deals is None else quantile(deals)
+    t = NORMAL_QUANTILE if deals is None else quantile(deals)
     reach = np.full(count, math.inf)
     known = bounded & (errors > 1e-9)
     reach[known] = t * errors[known]
