@@ -12,6 +12,7 @@ from rich.console import Console
 
 from german_whist.cli import main
 from german_whist.engine.game import Game
+from german_whist.engine.records import GameRecord
 from german_whist.engine.rules import load_rules
 from german_whist.table.session import Session, Settings
 from german_whist.table.store import Store
@@ -54,6 +55,9 @@ def test_a_match_is_played_through_a_pipe(play, tmp_path):
     hands = store.hands(store.owner())
     store.close()
     assert {(hand.rules, hand.opponent) for hand in hands} == {("small-all", "random")}
+    # The first hand, which is the last of the list, had a hint.
+    helped = [GameRecord.from_line(hand.record).meta.get("helped") for hand in hands]
+    assert helped == [None] * (len(hands) - 1) + [True]
 
 
 def test_the_end_of_the_input_keeps_the_hand_and_a_later_pipe_goes_on(play):
