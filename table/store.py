@@ -36,32 +36,7 @@ _ID_BYTES = 18
 _MOST_LISTED = 200
 _DAY = 86400.0
 
-# What was learned: ratings, puzzles tried, and what analyses found in a person's own hands.
-_LEARNING = """CREATE TABLE ratings (
-    person TEXT NOT NULL, kind TEXT NOT NULL, finished REAL NOT NULL, rating REAL NOT NULL,
-    deviation REAL NOT NULL
-);
-CREATE INDEX ratings_of ON ratings (person, kind, finished);
-CREATE TABLE attempts (
-    person TEXT NOT NULL, puzzle TEXT NOT NULL, solved INTEGER NOT NULL, finished REAL NOT NULL,
-    PRIMARY KEY (person, puzzle)
-);
-CREATE TABLE accuracies (
-    session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
-    mattered INTEGER NOT NULL, mistakes INTEGER NOT NULL, cost REAL NOT NULL,
-    PRIMARY KEY (session, hand)
-);
-CREATE TABLE mistakes (
-    session TEXT NOT NULL, hand INTEGER NOT NULL, decision INTEGER NOT NULL,
-    person TEXT NOT NULL, cost REAL NOT NULL, solved INTEGER, text TEXT NOT NULL,
-    PRIMARY KEY (session, hand, decision)
-)"""
-
-_SHARES = """CREATE TABLE shares (
-    key TEXT PRIMARY KEY, session TEXT NOT NULL, hand INTEGER NOT NULL, UNIQUE (session, hand)
-)"""
-
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE persons (name TEXT PRIMARY KEY, person TEXT NOT NULL);
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY, person TEXT NOT NULL, revision INTEGER NOT NULL, updated REAL NOT NULL,
@@ -82,28 +57,29 @@ CREATE TABLE matches (
     hands INTEGER NOT NULL, points INTEGER NOT NULL, points_other INTEGER NOT NULL,
     won INTEGER NOT NULL
 );
-{_LEARNING};
-{_SHARES}
+CREATE TABLE ratings (
+    person TEXT NOT NULL, kind TEXT NOT NULL, finished REAL NOT NULL, rating REAL NOT NULL,
+    deviation REAL NOT NULL
+);
+CREATE INDEX ratings_of ON ratings (person, kind, finished);
+CREATE TABLE attempts (
+    person TEXT NOT NULL, puzzle TEXT NOT NULL, solved INTEGER NOT NULL, finished REAL NOT NULL,
+    PRIMARY KEY (person, puzzle)
+);
+CREATE TABLE accuracies (
+    session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
+    mattered INTEGER NOT NULL, mistakes INTEGER NOT NULL, cost REAL NOT NULL,
+    PRIMARY KEY (session, hand)
+);
+CREATE TABLE mistakes (
+    session TEXT NOT NULL, hand INTEGER NOT NULL, decision INTEGER NOT NULL,
+    person TEXT NOT NULL, cost REAL NOT NULL, solved INTEGER, text TEXT NOT NULL,
+    PRIMARY KEY (session, hand, decision)
+);
+CREATE TABLE shares (
+    key TEXT PRIMARY KEY, session TEXT NOT NULL, hand INTEGER NOT NULL, UNIQUE (session, hand)
+)
 """
-
-
-# What brings a file of an older layout to the next one.
-_MIGRATIONS = {
-    1: """
-ALTER TABLE sittings RENAME TO sessions;
-ALTER TABLE hands RENAME COLUMN sitting TO session;
-ALTER TABLE matches RENAME COLUMN sitting TO session;
-UPDATE sessions SET about = json_set(about, '$.match', CASE json_extract(about, '$.match.kind')
-    WHEN 'points' THEN 'to ' || json_extract(about, '$.match.n') || ' points'
-    WHEN 'best' THEN 'best of ' || json_extract(about, '$.match.n')
-    ELSE 'a single hand' END)
-""",
-    2: f"""
-ALTER TABLE hands ADD COLUMN given_up INTEGER NOT NULL DEFAULT 0;
-{_LEARNING}
-""",
-    3: _SHARES,
-}
 
 
 class StoreError(ValueError):
@@ -217,13 +193,11 @@ class Store:
         connection.execute("BEGIN IMMEDIATE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
-            _execute(connection, _SCHEMA)
-        for older in range(version or _VERSION, _VERSION):
-            _execute(connection, _MIGRATIONS[older])
-        if version < _VERSION:
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
             connection.execute(f"PRAGMA user_version={_VERSION}")
         connection.execute("COMMIT")
-        if version > _VERSION:
+        if version not in (0, _VERSION):
             raise StoreError(
                 f"{self.path} was written by another version of this program (layout {version}, "
                 f"this one reads {_VERSION}): use that one, or name another folder with --data"
@@ -430,12 +404,6 @@ class Store:
         """One statement that changes something."""
         with self._changing() as connection:
             connection.execute(statement, values)
-
-
-def _execute(connection: sqlite3.Connection, script: str) -> None:
-    """The statements of a script, inside the transaction that is under way."""
-    for statement in script.split(";"):
-        connection.execute(statement)
 
 
 def _about(session: Session) -> dict[str, Any]:

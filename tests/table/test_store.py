@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -130,12 +129,13 @@ def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path: Pa
     assert Store(tmp_path).notice is None
 
 
-def test_a_file_of_another_version_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_file_of_another_version_is_left_alone(version: int, tmp_path: Path) -> None:
     Store(tmp_path).close()
     with sqlite3.connect(tmp_path / FILE) as connection:
-        connection.execute("PRAGMA user_version=99")
+        connection.execute(f"PRAGMA user_version={version}")
     connection.close()
-    with pytest.raises(StoreError, match="layout 99"):
+    with pytest.raises(StoreError, match=f"layout {version}"):
         Store(tmp_path)
 
 
@@ -182,31 +182,3 @@ def test_a_disk_that_fills_leaves_what_was_kept_and_takes_more_when_there_is_roo
     kept = store.kept(keeper.name)
     assert kept is not None
     assert kept.state == session.state()
-
-
-def test_a_file_of_an_older_layout_is_brought_to_the_new_one(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    session = finished(3)
-    name = new_id()
-    store.keep(name, store.owner(), session)
-    owner = store.owner()
-    store.close()
-    about = '{"match": {"kind": "points", "n": 25}, "title": "Classic", "score": [3, 4]}'
-    with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
-        for table in ("ratings", "attempts", "accuracies", "mistakes", "shares"):
-            file.execute(f"DROP TABLE {table}")
-        file.execute("ALTER TABLE hands DROP COLUMN given_up")
-        file.execute("ALTER TABLE hands RENAME COLUMN session TO sitting")
-        file.execute("ALTER TABLE matches RENAME COLUMN session TO sitting")
-        file.execute("ALTER TABLE sessions RENAME TO sittings")
-        file.execute("UPDATE sittings SET about = ?", (about,))
-        file.execute("PRAGMA user_version=1")
-    again = Store(tmp_path)
-    assert again.owner() == owner
-    (kept,) = again.sessions(owner)
-    assert (kept.id, kept.about["match"]) == (name, "to 25 points")
-    (hand,) = again.hands(owner)
-    assert (hand.session, hand.given_up) == (name, 0)
-    assert again.rating(owner, "play").value == 1000
-    assert again.shared(again.share(name, 1)) == hand
-    again.close()
