@@ -29,7 +29,7 @@ def test_a_device_plays_and_learns_what_a_processor_does() -> None:
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
-    assert len(found) == 6
+    assert len(found) == 5
     for name, (apart, moved) in found.items():
         assert apart < 1e-5 < 1e-3 < moved, name
 
