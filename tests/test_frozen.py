@@ -438,11 +438,19 @@ def test_another_seed_is_seen(tmp_path: Path) -> None:
     assert [*differences(json.loads(json.dumps(other)), frozen()[f"train, {name}"])]
 
 
+def as_text(parts: dict[str, dict[str, Any]]) -> str:
+    """JSON with a line for each value of a part, so that a change shows where it is."""
+    blocks = []
+    for name, values in parts.items():
+        lines = (f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in values.items())
+        blocks.append(f" {json.dumps(name)}: {{\n" + ",\n".join(lines) + "\n }")
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
+
+
 if __name__ == "__main__":
     result = {}
     for name, part in {**parts(), **trained_parts()}.items():
         with tempfile.TemporaryDirectory() as folder:
             print(name, file=sys.stderr)
             result[name] = part(Path(folder))
-    text = json.dumps(result, indent=1, ensure_ascii=False)
-    FROZEN.write_text(text + "\n", encoding="utf-8")
+    FROZEN.write_text(as_text(result), encoding="utf-8")
