@@ -39,6 +39,11 @@ class Named(Agent):
         """As the other says."""
         return self.agent.perfect_endgame
 
+    @property
+    def endgame(self) -> str:
+        """As the other says."""
+        return self.agent.endgame
+
     def act(self, views: Array, rng: Array, **more: Array) -> Array:
         """Whatever the other answers."""
         try:

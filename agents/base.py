@@ -8,7 +8,7 @@ neither on the size of a batch nor on the number of workers, and they tell nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,26 @@ _PURPOSE = "agents"
 
 class CannotPlay(ValueError):
     """An agent was asked to play rules that it does not play."""
+
+
+EXACT_SOLVER, OWN_POLICY = "exact solver", "own policy"
+"""Who plays open endings: the package's solver in the agent's place, or the agent itself."""
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A file of weights that an agent plays with, as reports name it."""
+
+    file: str
+    sha256: str
+    run: str = ""
+    """The folder of the run that wrote it, where it lies in one."""
+    decisions: int | None = None
+    """For how many decisions it was trained, where its card says so."""
+
+    def __str__(self) -> str:
+        trained = "" if self.decisions is None else f", {self.decisions:,} decisions"
+        return f"{self.file}{trained}"
 
 
 class Agent:
@@ -60,6 +80,12 @@ class Agent:
     """Whether several threads may call `act` at the same time, each with other views. It may where
     nothing is changed but the arrays that it makes."""
 
+    endgame_switch: str = ""
+    """The option that gives endings to the other of `endgame`'s two; empty without a choice."""
+
+    checkpoints: tuple[ModelFile, ...] = ()
+    """The files of weights that it plays with."""
+
     _endgame: EndgamePlayer | None = None
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
@@ -74,6 +100,12 @@ class Agent:
         So is whoever keeps an `EndgamePlayer` as `_endgame`; others override this.
         """
         return self._endgame is not None and self._endgame.perfect
+
+    @property
+    def endgame(self) -> str:
+        """Who plays open endings: `"exact solver"` or `"own policy"`."""
+        solved = self._endgame is not None and self._endgame.perfect
+        return EXACT_SOLVER if solved else OWN_POLICY
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view: an int64 array.
@@ -91,21 +123,6 @@ class Agent:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} for {self.rules.name}>"
-
-
-class CallableAgent(Agent):
-    """An agent out of a plain function `function(views, rng) -> actions`."""
-
-    def __init__(
-        self, function: Callable[[Array, Array], Array], rules: Any, *, match: Match | None = None
-    ) -> None:
-        super().__init__(rules, match=match)
-        self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
-
-    def act(self, views: Array, rng: Array) -> Array:
-        """Whatever the function answers."""
-        return self.function(views, rng)
 
 
 # -- random streams
@@ -180,9 +197,11 @@ def checked_answer(agent: Agent, answer: object, count: int) -> Array:
 
 
 __all__ = [
+    "EXACT_SOLVER",
+    "OWN_POLICY",
     "Agent",
-    "CallableAgent",
     "CannotPlay",
+    "ModelFile",
     "agent_key",
     "checked_answer",
     "copied",

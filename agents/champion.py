@@ -30,6 +30,8 @@ class Champion(NetworkAgent):
         thinks = not self.sample and can_think(rules)
         self._thinker = ThinkerAgent(rules, WORLDS, f"last={LAST}") if thinks else None
         self.reads_tricks = self._thinker is not None
+        if self._thinker is not None:
+            self.checkpoints = tuple(dict.fromkeys(self.checkpoints + self._thinker.checkpoints))
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""

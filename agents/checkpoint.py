@@ -34,7 +34,7 @@ from ..engine.rules import (
     rules_from_mapping,
     under_its_own_name,
 )
-from .base import CannotPlay
+from .base import CannotPlay, ModelFile
 from .card import (
     FORMAT,
     HIDDEN_SIZE,
@@ -243,6 +243,19 @@ def told_by_card(path: Path) -> Any:
     return read_json(data, place, REMEDY, CheckpointError)
 
 
+def model_file(path: Path) -> ModelFile:
+    """The weights at a path as reports name them, by their card; those of the package by name."""
+    told = told_by_card(path)
+    weights, decisions = told.get("weights") or {}, told.get("decisions")
+    own = path.parent == Path(__file__).parent
+    return ModelFile(
+        file=path.name if own else str(path),
+        sha256=str(weights.get("sha256", "")),
+        run=str(path.parent.parent) if path.parent.name == FOLDER else "",
+        decisions=decisions or None,
+    )
+
+
 def read_checkpoint(wanted: str | Path) -> Checkpoint:
     """The checkpoint at a path, its weights checked against the card."""
     path = find_checkpoint(wanted)
@@ -292,6 +305,30 @@ def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None
     for name in weights:
         if name not in wanted:
             raise CheckpointError(f"{path}: holds {name}, which its card does not tell; {REMEDY}")
+    if card.network.kind == "mlp":
+        names = [*(f"hidden.{k}" for k in range(len(card.network.layers))), "policy"]
+        check_bounded(
+            path, ((weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names)
+        )
+
+
+# What networks compute in float32 stays below its end by so much, sums and differences too.
+_MOST_OUTPUT = 1e37
+
+
+def check_bounded(path: Path, layers: Iterable[tuple[Array, Array]]) -> None:
+    """Refuse layers whose numbers may grow beyond float32, which would play as NaN or infinity.
+
+    `layers` are weights and biases, the first layer's inputs zeros and ones.
+    """
+    most = 1.0
+    for weight, bias in layers:
+        rows = np.abs(weight.astype(np.float64)).sum(axis=1) * most + np.abs(bias)
+        most = float(rows.max(initial=0.0))
+        if most > _MOST_OUTPUT:
+            raise CheckpointError(
+                f"{path}: its weights are so large that its outputs may become infinite; {REMEDY}"
+            )
 
 
 def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Shape]]:

@@ -95,12 +95,17 @@ class EndgamePlayer:
     def __init__(self, rules: Rules) -> None:
         self._record = rules.record()
         self._race = rules.race is not None
-        self.perfect = rules.open_endgame and not (self._race and rules.contract != "high")
+        self.perfect = self.solves(rules)
         self._tables = known_endings(rules) if self.perfect else []
         if self.perfect:
             kind = "races" if self._race else "endings"
             actions = np.zeros(0, np.int64)
             warm_up(f"play of {kind}", "agents", lambda: self.improve(np.zeros(0, VIEW), actions))
+
+    @staticmethod
+    def solves(rules: Rules) -> bool:
+        """Whether open endings of these rules are solved."""
+        return rules.open_endgame and not (rules.race is not None and rules.contract != "high")
 
     def settle(self, views: Array, shares: Array) -> None:
         """In rows of probabilities, give all to the best card in views of an open ending."""

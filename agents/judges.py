@@ -17,6 +17,7 @@ from .card import Judges
 from .checkpoint import (
     REMEDY,
     CheckpointError,
+    check_bounded,
     check_listed,
     find_checkpoint,
     read_judge_card,
@@ -43,6 +44,7 @@ def read_judge(wanted: str | Path, kind: Judges, inputs: int, outputs: int, rule
     check_listed(rules_of(card.rules, path), rules, f"{path}: judges the rules")
     weights = read_weights(path, card.weights)
     parts: list[Array] = []
+    layers: list[tuple[Array, Array]] = []
     for k, (n, m) in enumerate(pairwise([inputs, *card.layers, outputs])):
         for name, shape in ((f"{k}.weight", (m, n)), (f"{k}.bias", (m,))):
             found = weights.get(name)
@@ -51,4 +53,6 @@ def read_judge(wanted: str | Path, kind: Judges, inputs: int, outputs: int, rule
                     f"{path}: {name} has to hold {shape} finite numbers; {REMEDY}"
                 )
             parts.append(found.astype(np.float32).T.ravel())
+        layers.append((weights[f"{k}.weight"], weights[f"{k}.bias"]))
+    check_bounded(path, layers)
     return new_layers(np.array([inputs, *card.layers, outputs], np.int64), np.concatenate(parts))

@@ -22,7 +22,7 @@ from ..engine.streams import below, fraction
 from ..engine.view import legal_in_view
 from ..engine.words import meant
 from .base import CannotPlay
-from .checkpoint import checkpoint_for, is_checkpoint, read_checkpoint
+from .checkpoint import checkpoint_for, find_checkpoint, is_checkpoint, read_checkpoint
 from .counting import counting_action
 from .layers import NO_LAYERS
 from .network import PolicyNet, policy_net
@@ -63,21 +63,27 @@ _NO_NET = PolicyNet(False, False, np.zeros(1, np.int64), NO_LAYERS)
 
 def model_of(text: str, rules: Rules) -> Model:
     """What a player is taken for, by its name or a checkpoint's path."""
+    kind, slip = MODELS.get(text.partition(":")[0], (LIKELIEST, _SURE))
+    kind = SHARES if text == "champion:sample" else kind
+    path = weights_of_model(text, rules)
+    if path is None:
+        return Model(kind, slip, _NO_NET)
+    return Model(kind, slip, policy_net(checkpoint_for(read_checkpoint(path), rules)))
+
+
+def weights_of_model(text: str, rules: Rules) -> Path | None:
+    """The weights by which a player is imagined; None for a player that follows rules."""
     name = text.partition(":")[0]
     if name in MODELS:
-        kind, slip = MODELS[name]
-        if kind < LIKELIEST:
-            return Model(kind, slip, _NO_NET)
-        path: str | Path = FIRST_WEIGHTS if name == "champion-1" else champion_for(rules)
-        kind = SHARES if text == "champion:sample" else kind
-    elif is_checkpoint(text):
-        path, kind, slip = text, LIKELIEST, _SURE
-    else:
-        raise CannotPlay(
-            f"{text!r} can not be imagined"
-            + meant(name, MODELS, more="and the path of a checkpoint that plays like it")
-        )
-    return Model(kind, slip, policy_net(checkpoint_for(read_checkpoint(path), rules)))
+        if MODELS[name][0] < LIKELIEST:
+            return None
+        return FIRST_WEIGHTS if name == "champion-1" else champion_for(rules)
+    if is_checkpoint(text):
+        return find_checkpoint(text)
+    raise CannotPlay(
+        f"{text!r} can not be imagined"
+        + meant(name, MODELS, more="and the path of a checkpoint that plays like it")
+    )
 
 
 @jit

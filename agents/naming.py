@@ -32,6 +32,8 @@ class Entry:
     about: str
     usage: str
     """The name with its parameters, as people write it."""
+    endgame: str = ""
+    """Of a player: who plays open endings, as far as its name tells."""
 
     @property
     def needs_more(self) -> bool:
@@ -47,11 +49,18 @@ class Registry:
         self.group, self.what = group, what
         self._own: dict[str, Entry] = {}
 
-    def add(self, name: str, source: Any, about: str = "", usage: str | None = None) -> None:
+    def add(
+        self,
+        name: str,
+        source: Any,
+        about: str = "",
+        usage: str | None = None,
+        endgame: str = "",
+    ) -> None:
         """Make `name` a name; one that is taken is refused."""
         if name in self._own:
             raise ValueError(f"the {self.what} name {name!r} is taken")
-        self._own[name] = Entry(name, source, about, usage or name)
+        self._own[name] = Entry(name, source, about, usage or name, endgame)
 
     def entries(self) -> dict[str, Entry]:
         """Every name, those of other packages included."""

@@ -25,11 +25,11 @@ from ..engine.rules import Match
 from ..engine.streams import fraction
 from ..engine.view import legal_in_view
 from .base import Agent, Array, CannotPlay, no_rng, no_views
-from .checkpoint import Checkpoint, checkpoint_for, read_checkpoint
+from .checkpoint import Checkpoint, checkpoint_for, model_file, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
 from .layers import Layers, forward, new_hidden, new_layers
-from .policies import read_words
+from .policies import endgame_word, read_words
 from .tabular import TablePolicy
 
 # -- the network
@@ -253,6 +253,10 @@ class NetworkAgent(Agent):
                 "'foreplay' and never saw an ending: use endgame=exact, or train with horizon=hand"
             )
         self._endgame = endgame if exact else None
+        foreplay_only = checkpoint.card.horizon == "foreplay"
+        self.endgame_switch = "" if foreplay_only else endgame_word(self.rules, exact)
+        if checkpoint.card.weights is not None:
+            self.checkpoints = (model_file(checkpoint.path),)
         warm_up(f"network player ({kind})", "agents",
                 lambda: NetworkAgent.act(self, no_views(), no_rng()))  # fmt: skip
 
@@ -263,10 +267,21 @@ class NetworkAgent(Agent):
             skip = self.perfect_endgame
             network_actions(self.record, views, *self.policy, self.sample, skip, rng, actions)
         else:
-            logits_actions(self.policy.logits(self.record, views), self.sample, rng, actions)
+            logits = self._sound(self.policy.logits(self.record, views))
+            logits_actions(logits, self.sample, rng, actions)
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions
+
+    def _sound(self, logits: Array) -> Array:
+        """Logits as they are; refused if one is NaN or plus infinity."""
+        wrong = (np.isnan(logits) | (logits == np.inf)).any(axis=1)
+        if wrong.any():
+            raise ValueError(
+                f"{self.name} answered with NaN or infinite logits in {wrong.sum()} of "
+                f"{len(logits)} views: its weights are too large, so train it anew"
+            )
+        return logits
 
     def probabilities(self, views: Array) -> Array:
         """`(n, actions)`: with what probability it plays each action."""
@@ -288,6 +303,6 @@ class NetworkAgent(Agent):
             logits = np.empty((len(views), self.rules.actions), np.float32)
             network_logits(self.record, views, *self.policy, logits)
         else:
-            logits = self.policy.logits(self.record, views)
+            logits = self._sound(self.policy.logits(self.record, views))
         shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)

@@ -6,16 +6,19 @@ actions or with actions. Open endings are played exactly, unless the policy is t
 
 from __future__ import annotations
 
+import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
+from ..engine.checking import converted, read_json
 from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE, layout_number
-from ..engine.rules import Match
-from .base import Agent, Array, CannotPlay
+from ..engine.rules import Match, Rules, rules_from_mapping
+from .base import Agent, Array, CannotPlay, ModelFile, checked_answer
 from .endgame import EndgamePlayer
 from .observing import Observed, observe
 
@@ -56,6 +59,29 @@ class PolicyAgent(Agent):
         self.sample: bool = sample
         self.name: str = name or getattr(policy, "__name__", type(policy).__name__)
         self._endgame = EndgamePlayer(self.rules) if exact else None
+        if EndgamePlayer.solves(self.rules):
+            self.endgame_switch = f"exact={not exact}"
+
+    def plays_as(self, told: TrainedOn | None, path: str, exact: bool) -> None:
+        """Take on what the file of a policy tells, and refuse games that it was not trained on."""
+        self.endgame_switch = endgame_word(self.rules, exact)
+        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        self.checkpoints = (ModelFile(path, digest),)
+        if told is None:
+            return
+        if told.layout_version != LAYOUT_VERSION:
+            raise CannotPlay(
+                f"{path} reads observation layout {told.layout_version}, and this version has "
+                f"{LAYOUT_VERSION} with {OBSERVATION_SIZE} places: use the version that wrote it"
+            )
+        played = [rules_from_mapping(each, path) for each in told.rules]
+        if played and not any(map(self.rules.same_game, played)):
+            names = ", ".join(each.name for each in played)
+            raise CannotPlay(f"{path} plays {names}, and not {self.rules.name}")
+        if told.horizon == "foreplay" and EndgamePlayer.solves(self.rules):
+            self.endgame_switch = ""
+            if not exact:
+                raise CannotPlay(f"{path} never saw an ending: leave endgame=network out")
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""
@@ -69,19 +95,45 @@ class PolicyAgent(Agent):
         answer = self.policy(seen.observations, seen.masks)
         found = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
         if found.shape == (len(rng),):
-            return found.astype(np.int64)
+            return self._whole(found)
         if found.shape != seen.masks.shape:
             raise ValueError(
                 f"{self.name} answered with {found.dtype} of shape {found.shape}: logits of shape "
                 f"{seen.masks.shape} are needed, or an action for each of {len(rng)} views"
             )
         logits = np.where(seen.masks == 1, found.astype(np.float64), -np.inf)
+        self._check_logits(found, logits, seen.masks)
         if self.sample:
             # The largest of logits with Gumbel noise is a draw by their probabilities.
             chances = np.array([np.random.default_rng(each).random(logits.shape[1])
                                 for each in rng]).reshape(logits.shape)  # fmt: skip
             logits = logits - np.log(-np.log(np.maximum(chances, 1e-300)))
         return logits.argmax(1)
+
+    def _whole(self, answer: Array) -> Array:
+        """Actions as whole numbers; refused where one is none, as where it is NaN."""
+        if answer.dtype.kind not in "iu":
+            wrong = answer[~(np.isfinite(answer) & (answer == np.rint(answer)))]
+            if len(wrong):
+                raise ValueError(
+                    f"{self.name} answered with the action {wrong[0]} in {len(wrong)} of "
+                    f"{len(answer)} views: an action is a whole number"
+                )
+        return answer.astype(np.int64)
+
+    def _check_logits(self, answer: Array, logits: Array, masks: Array) -> None:
+        """Refuse logits that choose nothing; `logits` are minus infinity where not legal.
+
+        Minus infinity means never. It may stand at any action, but not at all legal ones.
+        """
+        spoilt = np.isnan(answer).any(1) | (logits == np.inf).any(1)
+        spoilt |= ~np.isfinite(logits).any(1) & masks.any(1)
+        if spoilt.any():
+            raise ValueError(
+                f"{self.name} answered with NaN or infinite logits in {spoilt.sum()} of "
+                f"{len(logits)} views: legal actions need finite logits, or minus infinity for "
+                "some of them"
+            )
 
 
 def _of_arrays(policy: Any) -> Policy:
@@ -101,13 +153,62 @@ def _of_arrays(policy: Any) -> Policy:
     return asked
 
 
-def read_words(words: tuple[str, ...], kind: str, layout: str | None = None) -> dict[str, Any]:
-    """The options that the words of a player's name give; the layout, where one may be given."""
-    told: dict[str, Any] = {"sample": False, "exact": True}
-    told |= {"layout": layout} if layout else {}
+class CallableAgent(Agent):
+    """An agent out of a plain function `function(views, rng) -> actions`.
+
+    It plays endings too, unless it is named with `endgame=exact`, as in
+    `module:function:endgame=exact`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Array, Array], Array],
+        rules: Any,
+        *words: str,
+        match: Match | None = None,
+    ) -> None:
+        super().__init__(rules, match=match)
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+        told = read_words(words, "a function", draws=False, exact=False)
+        self._endgame = EndgamePlayer(self.rules) if told["exact"] else None
+        self.endgame_switch = endgame_word(self.rules, told["exact"])
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """The function's answer, and the best card in an open endgame if the solver plays it."""
+        answer = self.function(views, rng)
+        if self._endgame is None:
+            return answer
+        actions = checked_answer(self, answer, len(views)).copy()
+        self._endgame.improve(views, actions)
+        return actions
+
+
+def endgame_word(rules: Rules, exact: bool) -> str:
+    """The word that gives endings to the other of policy and solver; empty where none solves."""
+    if not EndgamePlayer.solves(rules):
+        return ""
+    return "endgame=network" if exact else "endgame=exact"
+
+
+def read_words(
+    words: tuple[str, ...],
+    kind: str,
+    *,
+    layout: bool = False,
+    draws: bool = True,
+    exact: bool = True,
+) -> dict[str, Any]:
+    """The options that the words of a player's name give; the layout, where one may be given.
+
+    `layout` says whether one may be named (`None` without such a word), `draws` whether the player
+    may play its likeliest action or draw, `exact` who plays endings unless a word says so.
+    """
+    told: dict[str, Any] = {"sample": False, "exact": exact}
+    told |= {"layout": None} if layout else {}
     for word in words:
         name, _, value = word.partition("=")
-        if word in (_GREEDY, _SAMPLE):
+        if draws and word in (_GREEDY, _SAMPLE):
             told["sample"] = word == _SAMPLE
         elif name == "endgame" and value in ("exact", "network"):
             told["exact"] = value == "exact"
@@ -115,7 +216,8 @@ def read_words(words: tuple[str, ...], kind: str, layout: str | None = None) -> 
             layout_number(value)
             told["layout"] = value
         else:
-            known = ["greedy", "sample", "endgame=exact", "endgame=network"]
+            known = [_GREEDY, _SAMPLE] if draws else []
+            known += ["endgame=exact", "endgame=network"]
             known += ["layout=raw", "layout=trump-first"] if layout else []
             raise ValueError(
                 f"{word!r} is no option of {kind}: there are {', '.join(known[:-1])} and "
@@ -146,9 +248,8 @@ class OnnxAgent(PolicyAgent):
             graph = onnxruntime.InferenceSession(path, options)
         except Exception as error:
             raise ValueError(f"{path} can not be read as ONNX: {str(error)[:200]}") from None
-        told = graph.get_modelmeta().custom_metadata_map
-        _check_layout(path, told)
-        found = read_words(words, f"onnx:{path}", told.get("layout", "raw"))
+        told = trained_on_graph(path, graph.get_modelmeta().custom_metadata_map)
+        found = words_for(words, f"onnx:{path}", told)
         inputs = [each.name for each in graph.get_inputs()]
         output = graph.get_outputs()[0].name
         kinds = {each.name: each.type for each in graph.get_inputs()}
@@ -166,11 +267,7 @@ class OnnxAgent(PolicyAgent):
             })[0]  # fmt: skip
 
         super().__init__(rules, policy, **found, name=f"onnx:{path}", match=match)
-        played = told.get("rules")
-        if played is not None and self.rules.name not in played.split(", "):
-            raise CannotPlay(f"{path} plays {played}, and not {self.rules.name}")
-        if not found["exact"] and told.get("horizon") == "foreplay":
-            raise CannotPlay(f"{path} never saw an ending: leave endgame=network out")
+        self.plays_as(told, path, found["exact"])
 
 
 _DTYPES = {
@@ -179,10 +276,51 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def _check_layout(path: str, told: dict[str, str]) -> None:
-    version = told.get("layout_version", str(LAYOUT_VERSION))
-    if version != str(LAYOUT_VERSION):
-        raise CannotPlay(
-            f"{path} reads observation layout {version}, and this version has {LAYOUT_VERSION} "
-            f"with {OBSERVATION_SIZE} places: use the version that wrote it"
+class TrainedOn(Struct, frozen=True):
+    """The games that a policy was trained on, as the file of the policy stores them."""
+
+    layout: str
+    layout_version: int
+    horizon: str = ""
+    rules: tuple[dict[str, Any], ...] = ()
+    """Empty where the file does not tell them."""
+
+
+REMEDY = "write the file again, or leave its metadata out and name the layout"
+
+
+def trained_on_graph(path: str, metadata: Mapping[str, str]) -> TrainedOn | None:
+    """What a graph's metadata tell of its games; None where they tell no layout."""
+    if "layout" not in metadata:
+        return None
+    told = {
+        "layout": metadata["layout"],
+        "layout_version": metadata.get("layout_version", str(LAYOUT_VERSION)),
+        "horizon": metadata.get("horizon", ""),
+        "rules": read_json(metadata.get("rule_sets", "[]").encode(), path, REMEDY),
+    }
+    if told["layout_version"].isdecimal():
+        told["layout_version"] = int(told["layout_version"])
+    return converted(told, TrainedOn, path, REMEDY)
+
+
+def words_for(words: tuple[str, ...], kind: str, told: TrainedOn | None) -> dict[str, Any]:
+    """The options of a policy from a file: its layout is what the file stores.
+
+    Where the file stores none, a word has to name it: in the wrong layout a policy plays worse,
+    and nothing else shows it.
+    """
+    found = read_words(words, kind, layout=True)
+    if told is None:
+        if found["layout"] is None:
+            raise ValueError(
+                f"{kind} does not tell how it was shown suits: name the layout of the environment "
+                f"that it was trained in, {kind},layout=raw or {kind},layout=trump-first"
+            )
+        return found
+    if found["layout"] not in (None, told.layout):
+        raise ValueError(
+            f"{kind}: layout is {found['layout']!r}, and its file says that it was trained in "
+            f"{told.layout!r}: leave layout= out"
         )
+    return {**found, "layout": told.layout}

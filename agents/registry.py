@@ -16,7 +16,7 @@ from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
 from ..engine.words import a_kind_of, meant
-from .base import Agent, CallableAgent, CannotPlay
+from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay
 from .checkpoint import WEIGHTS, is_checkpoint
 from .naming import Entry, Registry, loaded, raised_at, told_error
 
@@ -33,20 +33,30 @@ AGENTS = Registry(ENTRY_POINTS, "agent")
 
 
 def register_agent(
-    name: str, source: str | Factory, about: str = "", usage: str | None = None
+    name: str,
+    source: str | Factory,
+    about: str = "",
+    usage: str | None = None,
+    endgame: str = "",
 ) -> None:
     """Make `name` a name of agents; a name that is taken is refused.
 
     `source` is a factory `factory(rules, *parameters, match=None)`, or where to import one from.
+    `endgame` says for lists of players who plays open endings: `exact solver` or `own policy`.
     """
-    AGENTS.add(name, source, about, usage)
+    AGENTS.add(name, source, about, usage, endgame)
 
 
-def _own(name: str, module: str, factory: str, about: str, usage: str | None = None) -> None:
-    register_agent(name, f"{__package__}.{module}:{factory}", about, usage)
+def _own(
+    name: str, module: str, factory: str, about: str, usage: str | None = None,
+    endgame: str = EXACT_SOLVER,
+) -> None:  # fmt: skip
+    register_agent(name, f"{__package__}.{module}:{factory}", about, usage, endgame)
 
 
-_own("random", "random", "RandomAgent", "any legal card, all hand long")
+_SWITCHED = f"{EXACT_SOLVER}, or {OWN_POLICY} with endgame=network"
+
+_own("random", "random", "RandomAgent", "any legal card, all hand long", endgame=OWN_POLICY)
 _own("random-exact", "random", "RandomExactAgent", "random foreplay, perfect endgame")
 _own("threshold", "threshold", "ThresholdAgent", "the classic rules of thumb, perfect endgame")
 _own("value", "value", "ValueAgent", "weighs the upcard against the cost of it", "value:13")
@@ -56,8 +66,8 @@ _own(
     "tries each card in sampled worlds",
     "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
 )
-_own("easy", "levels", "Easy", "rules of thumb and a short memory")
-_own("medium", "levels", "Medium", "a careful player who forgets")
+_own("easy", "levels", "Easy", "rules of thumb and a short memory", endgame=OWN_POLICY)
+_own("medium", "levels", "Medium", "a careful player who forgets", endgame=OWN_POLICY)
 _own("hard", "levels", "Hard", "search and a perfect memory")
 _own(
     *("champion", "champion", "Champion", "the trained network that comes with the package"),
@@ -66,7 +76,8 @@ _own(
 _own("champion-1", "champion", "FirstChampion", "the first champion, to measure against")
 _own(
     *("thinker", "thinker", "ThinkerAgent", "the champion, thinking in imagined worlds"),
-    usage="thinker:64[,last=TRICKS][,policy=PATH][,worth=PATH][,beliefs=PATH] or thinker:5ms",
+    usage="thinker:64[,last=TRICKS][,ahead=TRICKS][,policy=PATH][,worth=PATH][,beliefs=PATH] or "
+    "thinker:5ms",
 )
 _own(
     *("responder", "responder", "ResponderAgent", "a search that answers one player it knows"),
@@ -76,18 +87,21 @@ _own(
     *("nash", "nash", "NashAgent", "the equilibrium of a small deck, such as 2x4-h2"),
     usage="nash[:PATH]",
 )
-_own("human", "human", "HumanAgent", "you, at the terminal")
+_own("human", "human", "HumanAgent", "you, at the terminal", endgame=OWN_POLICY)
 _own(
     *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),
     usage="network:PATH[,sample][,endgame=network]",
+    endgame=_SWITCHED,
 )
 _own(
     *("onnx", "policies", "OnnxAgent", "a policy as an ONNX graph"),
     usage="onnx:PATH[,sample][,layout=trump-first][,endgame=network]",
+    endgame=_SWITCHED,
 )
 _own(
     *("sb3", "sb3", "SB3Agent", "a model of Stable-Baselines3, a pickle that you trust"),
-    usage="sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO]",
+    usage="sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=network]",
+    endgame=_SWITCHED,
 )
 
 
@@ -159,7 +173,7 @@ def as_agent(
             )
         return wanted
     if callable(wanted):
-        return CallableAgent(wanted, rules, match=match)
+        return _of_function(wanted, rules, [], match)
     raise TypeError(
         f"{wanted!r} is {a_kind_of(wanted)}: an agent is given by name, as an Agent, or as "
         "a function of views and random streams"
@@ -186,7 +200,7 @@ def _made(
     elif isinstance(factory, Agent):
         made = factory
     elif getattr(factory, "__code__", None) is not None and _takes_views(factory):
-        made = CallableAgent(factory, rules, match=match)
+        made = _of_function(factory, rules, parameters, match)
     else:
         made = _called(factory, text, rules, parameters, match, usage)
     if not isinstance(made, Agent):
@@ -197,6 +211,14 @@ def _made(
     if made.rules != rules:
         raise CannotPlay(f"{text} plays {made.rules.name} and not {rules.name}")
     return made
+
+
+def _of_function(
+    function: Callable[..., Any], rules: Rules, words: list[str], match: Match | None
+) -> Agent:
+    from .policies import CallableAgent  # loads what most players do without
+
+    return CallableAgent(function, rules, *words, match=match)
 
 
 def _takes_views(function: Factory) -> bool:

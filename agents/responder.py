@@ -38,10 +38,11 @@ from ..engine.streams import below, fraction
 from ..engine.view import View, legal_in_view, write_position
 from ..engine.worlds import PLAN, draw_world, plan_worlds
 from .base import Array, CannotPlay, no_rng, no_views
+from .checkpoint import find_checkpoint, model_file
 from .endings import ending_worth
 from .judges import judges
 from .layers import NO_LAYERS, Layers, Rows, new_rows, pass_rows
-from .models import LIKELIEST, Model, chance_of, model_of, played
+from .models import LIKELIEST, Model, chance_of, model_of, played, weights_of_model
 from .replies import PRIOR, Desk, new_desk
 from .searching import SearchAgent, to_search
 from .shipped import WORTH
@@ -430,9 +431,14 @@ class ResponderAgent(SearchAgent):
         if not worth:
             worth = str(WORTH) if judges(WORTH, self.rules) else "none"
         fewer = NETWORK_STEPS if network else 1
+        by = told["by"] or ("champion" if worth != "none" else "counting")
+        models = [weights_of_model(each, self.rules) for each in (told["against"], by)]
+        networks = [*filter(None, models), *([worth] if worth != "none" else [])]
+        files = (model_file(find_checkpoint(each)) for each in networks)
+        self.checkpoints = tuple(dict.fromkeys(files))
         self.minds = Minds(
             other,
-            model_of(told["by"] or ("champion" if worth != "none" else "counting"), self.rules),
+            model_of(by, self.rules),
             NO_LAYERS if worth == "none" else read_worth(Path(worth), self.rules),
             worth != "none",
             _tricks(told["ahead"], self.rules),

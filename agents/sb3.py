@@ -9,9 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..engine.checking import converted
+from ..engine.layout import layout_of
+from ..engine.options import TRAINED_ON
 from ..engine.rules import Match
-from .base import Array
-from .policies import PolicyAgent, read_words
+from .base import Array, CannotPlay
+from .policies import PolicyAgent, TrainedOn, words_for
 
 TRUSTED = "trusted"
 
@@ -25,7 +28,6 @@ class SB3Agent(PolicyAgent):
         """`words` are `trusted`, what there is for a network, the layout, and `algorithm=NAME`."""
         told = dict(word.split("=", 1) for word in words if word.startswith("algorithm="))
         rest = tuple(word for word in words if word != TRUSTED and not word.startswith("algorithm"))
-        found = read_words(rest, f"sb3:{path}", "raw")
         if not Path(path).is_file():
             raise ValueError(f"{path!r} is no file: name a zip, as in sb3:model.zip,trusted")
         if TRUSTED not in words:
@@ -34,11 +36,20 @@ class SB3Agent(PolicyAgent):
                 f"loaded: if you trust it, say so, as in sb3:{path},{TRUSTED}"
             )
         model = _model(path, told.get("algorithm", "MaskablePPO"))
+        trained = _trained_on(path, model)
+        found = words_for(rest, f"sb3:{path},{TRUSTED}", trained)
 
-        def policy(observations: Array, _: Array) -> Any:
-            return _logits(model, observations)
+        def policy(observations: Array, masks: Array) -> Any:
+            return _logits(model, observations, masks)
 
         super().__init__(rules, policy, **found, name=f"sb3:{path}", match=match)
+        self.plays_as(trained, path, found["exact"])
+        shape = _observed(model).shape
+        if shape != (layout_of(self.rules).size,):
+            raise CannotPlay(
+                f"{path} reads observations of the shape {shape}, and those of {self.rules.name} "
+                f"have {layout_of(self.rules).size} places: train it on those"
+            )
 
 
 def _model(path: str, algorithm: str) -> Any:
@@ -59,9 +70,27 @@ def _model(path: str, algorithm: str) -> Any:
         raise ValueError(f"{path} can not be loaded as {algorithm}: {error}") from error
 
 
-def _logits(model: Any, observations: Array) -> Any:
+def _observed(model: Any) -> Any:
+    """The space of a model's observations, without the mask where it gets both."""
+    space = model.observation_space
+    return space["observation"] if _gets_masks(model) else space
+
+
+def _gets_masks(model: Any) -> bool:
+    """Whether the mask is a part of a model's observations."""
+    return isinstance(getattr(model.observation_space, "spaces", None), dict)
+
+
+def _trained_on(path: str, model: Any) -> TrainedOn | None:
+    """The games that a model was trained on, which the space of its observations carries."""
+    told = getattr(_observed(model), TRAINED_ON, None)
+    return None if told is None else converted(told, TrainedOn, path, "name its layout")
+
+
+def _logits(model: Any, observations: Array, masks: Array) -> Any:
     """Of all actions, as the model's own distribution has them, or its values of them."""
-    seen, _ = model.policy.obs_to_tensor(observations)
+    both = {"observation": observations, "action_mask": masks}
+    seen, _ = model.policy.obs_to_tensor(both if _gets_masks(model) else observations)
     if hasattr(model, "q_net"):
         return model.q_net(seen)
     return model.policy.get_distribution(seen).distribution.logits

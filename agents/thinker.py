@@ -33,6 +33,7 @@ from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endings import has_exact_endings
 from ..engine.rules import Match, Rules
 from .base import Array, CannotPlay, no_rng, no_views
+from .checkpoint import find_checkpoint, model_file
 from .deciding import thinker_actions
 from .imagining import ACTIVE, KEEPS, ROUND, TRIES_ALL, VOIDS, Thoughts, minds_of, new_thoughts
 from .judges import judges
@@ -118,7 +119,10 @@ class ThinkerAgent(SearchAgent):
         # With two tricks left for the stock all leaves are exact.
         worth = Path(told["worth"]) if self._last > 2 else None
         usual = str(BELIEFS) if judges(BELIEFS, self.rules) else VOIDS
-        self.minds = minds_of(self.rules, policy, worth, told["beliefs"] or usual, ahead)
+        beliefs = told["beliefs"] or usual
+        self.minds = minds_of(self.rules, policy, worth, beliefs, ahead)
+        networks = [policy, worth, None if beliefs == VOIDS else beliefs]
+        self.checkpoints = tuple(model_file(find_checkpoint(each)) for each in networks if each)
         everything = 2 * self._last >= self.rules.stock_cards
         self._before = None if everything else NetworkAgent(self.rules, policy)
         warm_up("thinker", "agents", lambda: SearchAgent.act(self, no_views(), no_rng()))

@@ -18,7 +18,7 @@ import numpy as np
 
 from .endings import why_not_exact
 from .history import HISTORY_COLUMNS, history_rows
-from .layout import LAYOUTS, layout_of
+from .layout import LAYOUT_VERSION, LAYOUTS, layout_of
 from .rules import Match, Pay, Rules, load_rules
 from .state import RULES
 from .words import meant
@@ -31,6 +31,8 @@ HORIZONS = ("hand", "foreplay", "match")
 AUTO = "auto"
 """In place of a horizon: `foreplay` where endings are exact, else `hand`."""
 OBSERVATIONS = ("vector", "history")
+TRAINED_ON = "german_whist"
+"""The attribute of an observation space that holds `Options.trained_on`."""
 POINTS, WIN, MARGIN, TRICKS = range(len(REWARDS))
 HAND, FOREPLAY, MATCH = range(len(HORIZONS))
 
@@ -88,6 +90,15 @@ class Options:
     layout: str
     horizon: str
     observation: str
+
+    def trained_on(self) -> dict[str, Any]:
+        """What has to be known to play a policy that was trained on these, as plain values."""
+        return {
+            "layout": self.layout,
+            "layout_version": LAYOUT_VERSION,
+            "horizon": self.horizon,
+            "rules": [self.rules.as_mapping()],
+        }
 
     def plan(self) -> np.ndarray[Any, Any]:
         """The options as compiled code reads them: a fresh array of one `PLAN` record."""

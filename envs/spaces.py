@@ -8,14 +8,17 @@ import numpy as np
 from gymnasium import spaces
 
 from ..engine.cards import CARDS_IN_ALL
-from ..engine.options import Options
+from ..engine.options import TRAINED_ON, Options
 from ..engine.three_layout import THREE_LAYOUT
 
 
 def observation_box(options: Options) -> spaces.Box:
     """The space of one observation without its mask."""
     most = 1 if options.observation == "vector" else 127
-    return spaces.Box(0, most, options.observation_shape, np.int8)
+    box = spaces.Box(0, most, options.observation_shape, np.int8)
+    # Stable-Baselines3 stores this space with a model, and so what `sb3:` needs to play it.
+    setattr(box, TRAINED_ON, options.trained_on())
+    return box
 
 
 def dict_space(options: Options) -> spaces.Dict:

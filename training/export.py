@@ -7,6 +7,7 @@ trained in, picks its inputs itself and closes ranks where its network wants tha
 
 from __future__ import annotations
 
+import json
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -49,6 +50,7 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
     places = layout_of(checkpoint.rules[0]).size
     told = {
         "rules": names_of(checkpoint.rules),
+        "rule_sets": json.dumps(card.rules),
         "layout": card.layout,
         "layout_version": str(card.layout_version),
         "horizon": card.horizon,
@@ -143,7 +145,11 @@ class Exported:
 
     def text(self) -> str:
         """In lines."""
-        told = {name: about for name, about in self.metadata.items() if name != "warning"}
+        told = {
+            name: about
+            for name, about in self.metadata.items()
+            if name not in ("warning", "rule_sets")
+        }
         width = max(map(len, told)) + 2
         lines = [f"  {name:<{width}}{about}" for name, about in told.items()]
         if "warning" in self.metadata:

@@ -44,7 +44,7 @@ table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-siz
 th, td {{ padding: 4px 12px; text-align: right; border-bottom: 1px solid var(--rule);
   white-space: nowrap; }}
 th {{ color: var(--soft); font-weight: 600; }} th:first-child, td:first-child {{ text-align: left;
-  padding-left: 0; }}
+  padding-left: 0; }} .left {{ text-align: left; }}
 summary {{ cursor: pointer; }}
 .note {{ border-left: 3px solid var(--ahead); padding: 2px 0 2px 12px; }}
 code {{ font: 13px ui-monospace, Menlo, Consolas, monospace; }}
@@ -112,12 +112,18 @@ def standalone(picture: str, names: Sequence[str]) -> str:
     )
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Texts in rows; the first column stands left, the others right."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Texts in rows; the first `left` columns stand left, the others right."""
+
+    def line(kind: str, cells: Sequence[str]) -> str:
+        marks = [' class="left"' if 0 < place < left else "" for place in range(len(cells))]
+        return "".join(
+            f"<{kind}{mark}>{escape(cell)}</{kind}>"
+            for mark, cell in zip(marks, cells, strict=True)
+        )
+
+    head = line("th", header)
+    body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from german_whist.agents.base import ModelFile
 from german_whist.engine.arrays import Array
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena.intervals import Estimate
@@ -20,6 +21,7 @@ from german_whist.training.arena.results import (
     Forfeit,
     Ladder,
     Pairing,
+    PlayerDetails,
     Result,
     Stages,
     ladder_of,
@@ -78,6 +80,16 @@ def evaluation() -> Result:
         key="00112233445566778899aabbccddeeff",
         players=PLAYERS,
         pairings=(_pairing(0, 1, 0.6213), _pairing(0, 2, 0.4871)),
+        details=(
+            PlayerDetails("anna", "exact solver", "", ()),
+            PlayerDetails(
+                "ben & co",
+                "exact solver",
+                "endgame=network",
+                (ModelFile("runs/b/checkpoints/01.safetensors", "00ff", "runs/b", 3_000_000),),
+            ),
+            PlayerDetails("carl", "own policy", "exact=True", (ModelFile("c.zip", "ff00"),)),
+        ),
         notes=("carl <3> is slow",),
         command="german-whist evaluate anna --against ...",
         machine="a machine",

@@ -66,9 +66,8 @@ def _course(pairing: Pairing, rules: Rules, opened: bool) -> str:
 
 def _table(table: Table) -> str:
     note = f'<p class="soft">{escape(table.note)}</p>' if table.note else ""
-    return pictures.card(
-        f"<h3>{escape(table.title)}</h3>{pictures.table(table.header, table.rows)}{note}"
-    )
+    rows = pictures.table(table.header, table.rows, table.left)
+    return pictures.card(f"<h3>{escape(table.title)}</h3>{rows}{note}")
 
 
 def _origin(result: Result) -> list[str]:

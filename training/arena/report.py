@@ -13,12 +13,14 @@ from .texts import duration, in_columns, milliseconds, percent, reach, signed
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table of texts; the first column stands left, the others right."""
+    """A titled table of texts; its first columns stand left, the others right."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    left: int = 1
+    """How many columns stand left."""
 
 
 def title_of(result: Result) -> str:
@@ -37,7 +39,8 @@ def tables_of(result: Result) -> list[Table]:
     found = []
     if result.ladder is not None:
         found += [ratings_table(result, result.ladder), cross_table(result, result.ladder)]
-    return [*found, pairings_table(result), stages_table(result)]
+    found += [pairings_table(result), stages_table(result)]
+    return [*found, players_table(result)] if result.details else found
 
 
 def ratings_table(result: Result, ladder: Ladder) -> Table:
@@ -144,6 +147,19 @@ def stages_table(result: Result) -> Table:
     return Table("Stages, a hand", _STAGES_HEADER, tuple(rows), _STAGES_NOTE)
 
 
+def players_table(result: Result) -> Table:
+    """Who plays each player's endings, and the checkpoints that were played."""
+    rows = [(each.name, each.endgame_text, each.checkpoints_text or "–") for each in result.details]
+    return Table(
+        "Players",
+        ("player", "endgame", "weights"),
+        tuple(rows),
+        "Endgame: whether the exact solver or the player itself plays the cards once both hands "
+        "are known; in brackets the option that changes it.",
+        left=3,
+    )
+
+
 def _stages_row(title: str, seen: Sequence[Pairing], result: Result) -> tuple[str, ...]:
     """The stages of the first player of some pairings."""
     stages = [each.stages[0] for each in seen]
@@ -185,7 +201,7 @@ def as_text(result: Result) -> str:
 
 
 def _text_table(table: Table) -> str:
-    lines = in_columns(table.header, table.rows)
+    lines = in_columns(table.header, table.rows, table.left)
     return "\n".join([table.title, *(f"  {line.rstrip()}" for line in lines)])
 
 
@@ -221,7 +237,7 @@ def _markdown_table(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
-    marks = ["---", *["---:"] * (len(table.header) - 1)]
+    marks = [*["---"] * table.left, *["---:"] * (len(table.header) - table.left)]
     return "\n".join([line(table.header), line(marks), *map(line, table.rows)])
 
 

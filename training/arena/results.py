@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import msgspec
 import numpy as np
 
+from ...agents.base import EXACT_SOLVER, OWN_POLICY, Agent, ModelFile
 from ...engine.arrays import Array
 from ...engine.state import SEATS
 from ..frames import frame_of
@@ -368,6 +369,37 @@ class Ladder:
 
 
 @dataclass(frozen=True)
+class PlayerDetails:
+    """What a player is made of, as reports tell it."""
+
+    name: str
+    endgame: str
+    """Who plays open endings: `"exact solver"` or `"own policy"`."""
+    endgame_switch: str
+    """The option that gives them to the other; empty where there is none."""
+    checkpoints: tuple[ModelFile, ...]
+    """The files of weights that it played with."""
+
+    @property
+    def endgame_text(self) -> str:
+        """Who plays endings, and the option that changes it."""
+        if not self.endgame_switch:
+            return self.endgame
+        other = OWN_POLICY if self.endgame == EXACT_SOLVER else EXACT_SOLVER
+        return f"{self.endgame} ({self.endgame_switch}: {other})"
+
+    @property
+    def checkpoints_text(self) -> str:
+        """The files, each with its decisions."""
+        return "; ".join(map(str, self.checkpoints))
+
+
+def details_of(name: str, agent: Agent) -> PlayerDetails:
+    """What an agent is made of."""
+    return PlayerDetails(name, agent.endgame, agent.endgame_switch, agent.checkpoints)
+
+
+@dataclass(frozen=True)
 class Result:
     """A whole run."""
 
@@ -380,6 +412,8 @@ class Result:
     players: tuple[str, ...]
     pairings: tuple[Pairing, ...]
     ladder: Ladder | None = None
+    details: tuple[PlayerDetails, ...] = ()
+    """Of the players, in their order."""
     complete: bool = True
     """False when the run was stopped before its end."""
     interrupted: bool = False
@@ -410,8 +444,20 @@ class Result:
     def rows(self) -> list[dict[str, Any]]:
         """The figures of every pairing by name, a row each; None for what there is not."""
         told = {"rules": self.rules, "match": self.match, "seed": self.seed, "key": self.key}
+        details = {each.name: each for each in self.details}
         return [
-            {"player": each.player, "opponent": each.opponent, **told, **each.figures()}
+            {
+                "player": each.player,
+                "opponent": each.opponent,
+                **told,
+                **each.figures(),
+                **{
+                    f"{prefix}{name}": getattr(details[player], f"{name}_text")
+                    for prefix, player in (("", each.player), ("opponent_", each.opponent))
+                    for name in ("endgame", "checkpoints")
+                    if player in details
+                },
+            }
             for each in self.pairings
         ]
 
@@ -431,6 +477,7 @@ class Result:
             "until": self.until,
             "complete": self.complete,
             "players": list(self.players),
+            "details": _plain(self.details),
             "pairings": [each.to_json() for each in self.pairings],
             "ladder": None,
             "notes": list(self.notes),

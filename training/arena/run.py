@@ -41,6 +41,7 @@ from .results import (
     Pairing,
     Result,
     came_out_level,
+    details_of,
     ladder_of,
     pairing_of,
     strongest_first,
@@ -182,6 +183,9 @@ class Arena:
                 "name another player"
             )
         self._places = list(pairings)
+        made = dict(zip(sum(pairings, ()), sum(self._agents, ()), strict=True))
+        self.details = tuple(details_of(name, made[i]) for i, name in enumerate(self.names))
+        """What each player is made of."""
         for name in self.names if rated else ():
             if self.names.count(name) > 1:
                 raise ValueError(f"{name} stands twice in the ladder: each player once")
@@ -388,6 +392,7 @@ class Arena:
             players=self.names,
             pairings=pairings,
             ladder=found,
+            details=self.details,
             complete=self.complete,
             interrupted=self.interrupted,
             until=self.until,

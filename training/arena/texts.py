@@ -46,12 +46,18 @@ def milliseconds(value: float | None) -> str:
     return f"{value:.4f}"
 
 
-def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table as lines, its first column to the left and the others to the right."""
+def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """A table as lines, its first `left` columns to the left and the others to the right."""
     every = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*every, strict=True)]
     return [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in every
+        "  ".join(
+            [
+                *map(str.ljust, row[:left], widths[:left]),
+                *map(str.rjust, row[left:], widths[left:]),
+            ]
+        )
+        for row in every
     ]
 
 

@@ -12,10 +12,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every name with a line on what it is."""
-    entries = agent_names().values()
-    width = max(len(entry.usage) for entry in entries) + 2
-    for entry in entries:
-        print(f"{entry.usage:<{width}}{entry.about}")
-    print("\nA player of your own is named module:object, or a path to its checkpoint.")
+    """Print every name with what it is and who plays its endings."""
+    for entry in agent_names().values():
+        print(entry.usage)
+        endgame = f"; endgame: {entry.endgame}" if entry.endgame else ""
+        print(f"    {entry.about}{endgame}")
+    print(
+        "\nA player of your own is named module:object, or a path to its checkpoint. A class plays "
+        "its endings\nitself, and so does a function unless it is named with "
+        "module:function:endgame=exact."
+    )
     return 0

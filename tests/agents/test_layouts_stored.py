@@ -1,0 +1,153 @@
+"""Files of policies tell the layout that they read; where they do not, it has to be named."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist import evaluate
+from german_whist.agents.base import CannotPlay
+from german_whist.agents.registry import make_agent
+from german_whist.agents.shipped import FIRST_WEIGHTS
+from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv
+from german_whist.envs.spaces import observation_box
+
+sb3 = pytest.importorskip("sb3_contrib")
+
+
+def saved(path: Path, env: Any) -> str:
+    """A model of SB3 that was saved as everybody saves one."""
+    policy = "MultiInputPolicy" if hasattr(env.observation_space, "spaces") else "MlpPolicy"
+    sb3.MaskablePPO(policy, env, n_steps=8, batch_size=8, seed=1, device="cpu").save(path)
+    return f"sb3:{path},trusted"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    env = GermanWhistVecEnv(2, "classic", layout="trump-first", horizon="foreplay")
+    return saved(tmp_path_factory.mktemp("models") / "model.zip", env)
+
+
+def test_a_model_of_sb3_plays_in_the_layout_that_it_was_trained_in(model: str) -> None:
+    assert make_agent(model).layout == "trump-first"  # type: ignore[attr-defined]
+    assert make_agent(f"{model},layout=trump-first").layout == "trump-first"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match=r"layout is .raw., and its file says .*trump-first"):
+        make_agent(f"{model},layout=raw")
+
+
+def test_a_model_of_sb3_plays_the_games_that_it_was_trained_on(model: str) -> None:
+    with pytest.raises(CannotPlay, match="plays classic, and not draft"):
+        make_agent(model, "draft")
+    with pytest.raises(CannotPlay, match="never saw an ending"):
+        make_agent(f"{model},endgame=network")
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_single_environment_stores_its_layout_too(tmp_path: Path, masked: bool) -> None:
+    env = GermanWhistEnv("classic", layout="trump-first", mask_in_observation=masked)
+    agent = make_agent(saved(tmp_path / "model.zip", env))
+    assert agent.layout == "trump-first"  # type: ignore[attr-defined]
+    assert agent.endgame_switch == "endgame=network"
+    assert not evaluate(agent, "random", hands=4).pairings[0].forfeits
+
+
+def test_a_model_that_stores_no_layout_needs_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = GermanWhistVecEnv(2, "classic")
+    del env.observation_space.german_whist  # type: ignore[attr-defined]
+    name = saved(tmp_path / "model.zip", env)
+    with pytest.raises(ValueError, match=r"name the layout .*,trusted,layout=raw or "):
+        make_agent(name)
+    assert make_agent(f"{name},layout=raw").layout == "raw"  # type: ignore[attr-defined]
+
+
+def test_a_model_of_other_observations_is_refused(tmp_path: Path) -> None:
+    env = GermanWhistVecEnv(2, "classic", observation="history")
+    name = saved(tmp_path / "model.zip", env)
+    with pytest.raises(CannotPlay, match="reads observations of the shape"):
+        make_agent(name)
+
+
+def test_what_a_space_carries_holds_no_code(model: str) -> None:
+    """Plain values alone, so that any version of this package reads it."""
+    told = observation_box(GermanWhistEnv("draft").options).german_whist  # type: ignore[attr-defined]
+    assert json.loads(json.dumps(told)) == told
+    with zipfile.ZipFile(model.removeprefix("sb3:").removesuffix(",trusted")) as file:
+        data = json.loads(file.read("data"))
+    assert "german_whist" in data["observation_space"]
+
+
+# -- ONNX
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from german_whist.training.export import export_onnx
+
+    path = tmp_path_factory.mktemp("graphs") / "player.onnx"
+    export_onnx(FIRST_WEIGHTS, path)
+    return path
+
+
+def with_metadata(graph: Path, path: Path, **changes: str | None) -> Path:
+    """The graph with other metadata; None takes one away."""
+    import onnx
+
+    model = onnx.load(str(graph))
+    told = {each.key: each.value for each in model.metadata_props}
+    del model.metadata_props[:]
+    kept = {name: value for name, value in {**told, **changes}.items() if value is not None}
+    onnx.helper.set_model_props(model, kept)
+    onnx.save(model, str(path))
+    return path
+
+
+def test_a_graph_without_metadata_needs_a_word(graph: Path, tmp_path: Path) -> None:
+    bare = with_metadata(graph, tmp_path / "bare.onnx", layout=None)
+    with pytest.raises(ValueError, match="name the layout of the environment"):
+        make_agent(f"onnx:{bare}")
+    agent = make_agent(f"onnx:{bare},layout=trump-first")
+    assert agent.layout == "trump-first"  # type: ignore[attr-defined]
+
+
+def test_a_word_that_contradicts_a_graph_is_refused(graph: Path) -> None:
+    assert make_agent(f"onnx:{graph}").layout == "trump-first"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="its file says that it was trained in 'trump-first'"):
+        make_agent(f"onnx:{graph},layout=raw")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"layout_version": "99"}, "reads observation layout 99"),
+        ({"layout_version": "new"}, "layout_version is 'new'"),
+        ({"layout": "trumps"}, "layout is 'trumps'"),
+        ({"rule_sets": "{"}, "not valid JSON"),
+        ({"rule_sets": '[{"name": "classic", "contract": "low"}]'}, "plays classic, and not"),
+    ],
+)
+def test_metadata_are_checked(
+    graph: Path, tmp_path: Path, changes: dict[str, str], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        make_agent(f"onnx:{with_metadata(graph, tmp_path / 'spoilt.onnx', **changes)}")
+
+
+def test_the_wrong_layout_plays_another_card(graph: Path, tmp_path: Path) -> None:
+    """What is at stake: the same weights play worse when suits are shown in another order."""
+    bare = with_metadata(graph, tmp_path / "bare.onnx", layout=None)
+    found = [
+        evaluate(f"onnx:{bare},layout={layout}", "threshold", hands=200, seed=2, key="00" * 16)
+        for layout in ("trump-first", "raw")
+    ]
+    right, wrong = (each.pairings[0].margin.value for each in found)
+    assert right > wrong + 1
+    assert np.isfinite(wrong)

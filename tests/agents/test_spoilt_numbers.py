@@ -1,0 +1,141 @@
+"""NaN and infinite numbers of a policy forfeit a hand, as a wrong shape does, or are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpoints import written
+
+from german_whist import PolicyAgent, evaluate, observe
+from german_whist.agents.base import agent_key, decision_streams
+from german_whist.agents.checkpoint import CheckpointError, read_checkpoint
+from german_whist.agents.registry import make_agent
+from german_whist.agents.shipped import FIRST_WEIGHTS, WORTH
+from german_whist.engine.games import Games
+from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from german_whist.engine.rules import load_rules
+
+NAN, INF = float("nan"), float("inf")
+
+
+def some_views(count: int = 8) -> Any:
+    games = Games("classic", count, seed=3)
+    for _ in range(5):
+        games.step(games.look().masks.argmax(axis=1))
+    return games.views()
+
+
+def acted(agent: Any, views: Any) -> Any:
+    numbers = np.arange(len(views)).astype(np.uint64)
+    return agent.act(views, decision_streams(agent_key(5), numbers, views))
+
+
+def logits_with(value: float, where: str) -> Any:
+    """Logits that prefer low cards, with a value in the place of some."""
+
+    def policy(observations: Any, masks: Any) -> Any:
+        logits = -np.arange(52.0) - np.zeros(masks.shape)
+        for row, legal in zip(logits, masks == 1, strict=True):
+            places = np.flatnonzero(legal if where != "illegal" else ~legal)
+            row[places if where == "all" else places[:1]] = value
+        return logits
+
+    return policy
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [(NAN, "all"), (NAN, "one"), (NAN, "illegal"), (INF, "one"), (INF, "all"), (-INF, "all")],
+)
+@pytest.mark.parametrize("sample", [False, True])
+def test_logits_that_choose_nothing_are_refused(value: float, where: str, sample: bool) -> None:
+    agent = PolicyAgent("classic", logits_with(value, where), sample=sample, name="mine")
+    with pytest.raises(ValueError, match="mine answered with NaN or infinite logits in 8 of 8"):
+        acted(agent, some_views())
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_minus_infinity_means_never(sample: bool) -> None:
+    def high(observations: Any, masks: Any) -> Any:
+        """Of the legal cards the two highest; where one card is legal, that one."""
+        logits = np.full(masks.shape, -INF)
+        for row, legal in zip(logits, masks == 1, strict=True):
+            row[np.flatnonzero(legal)[-2:]] = 1.0
+        return logits
+
+    views = some_views(64)
+    actions = acted(PolicyAgent("classic", high, sample=sample), views)
+    masks = observe(views).masks
+    choices = [np.flatnonzero(legal)[-2:].tolist() for legal in masks]
+    assert all(action in two for action, two in zip(actions, choices, strict=True))
+
+
+@pytest.mark.parametrize("value", [NAN, INF, 3.5])
+def test_actions_that_are_no_whole_numbers_are_refused(value: float) -> None:
+    agent = PolicyAgent("classic", lambda seen, masks: np.full(len(masks), value), name="mine")
+    with pytest.raises(ValueError, match=r"mine answered with the action .* an action is a whole"):
+        acted(agent, some_views())
+
+
+def test_a_policy_of_nans_forfeits_every_hand_and_says_why() -> None:
+    def nans(observations: Any, masks: Any) -> Any:
+        return np.full(masks.shape, NAN)
+
+    def wrong_shape(observations: Any, masks: Any) -> Any:
+        return np.zeros((len(masks), 3))
+
+    for policy in (nans, wrong_shape):
+        found = evaluate(PolicyAgent("classic", policy, name="mine"), "random-exact", hands=20)
+        (pairing,) = found.pairings
+        (forfeit,) = pairing.forfeits
+        assert (pairing.win_rate.value, forfeit.hands) == (0.0, 20)
+        assert "ValueError: mine answered with " in forfeit.example
+
+
+def test_one_row_of_nans_costs_that_hand_alone() -> None:
+    def sometimes(observations: Any, masks: Any) -> Any:
+        logits = -np.arange(52.0) - np.zeros(masks.shape)
+        logits[observations[:, :3].all(axis=1)] = NAN
+        return logits
+
+    found = evaluate(PolicyAgent("classic", sometimes, name="mine"), "random-exact", hands=100)
+    hands = sum(each.hands for each in found.pairings[0].forfeits)
+    assert 0 < hands < 60
+
+
+def test_weights_whose_outputs_may_be_infinite_are_no_checkpoint(tmp_path: Path) -> None:
+    weights = {
+        "hidden.0.weight": np.full((8, 432), 1e20, np.float32),
+        "hidden.0.bias": np.zeros(8, np.float32),
+        "policy.weight": np.full((52, 8), 1e20, np.float32),
+        "policy.bias": np.zeros(52, np.float32),
+    }
+    card = {
+        "network": {"kind": "mlp", "inputs": [*range(432)], "layers": [8]},
+        "actions": 52,
+        "layout": "raw",
+        "layout_version": LAYOUT_VERSION,
+        "observation_size": OBSERVATION_SIZE,
+        "rules": [load_rules("classic").as_mapping()],
+        "horizon": "hand",
+    }
+    path = written(tmp_path / "huge", weights, card)
+    with pytest.raises(CheckpointError, match="so large that its outputs may become infinite"):
+        read_checkpoint(path)
+    assert read_checkpoint(FIRST_WEIGHTS).weights
+
+
+def test_a_network_of_values_that_may_be_infinite_guides_no_search(tmp_path: Path) -> None:
+    import json
+
+    from safetensors.numpy import load_file
+
+    weights = {name: each * np.float32(1e15) for name, each in load_file(WORTH).items()}
+    card = json.loads(WORTH.with_suffix(".json").read_text())
+    card.pop("format"), card.pop("weights")
+    path = written(tmp_path / "worth", weights, card)
+    with pytest.raises(CheckpointError, match="may become infinite"):
+        make_agent(f"thinker:16,worth={path}")
