@@ -145,11 +145,7 @@ class Exported:
 
     def text(self) -> str:
         """In lines."""
-        told = {
-            name: about
-            for name, about in self.metadata.items()
-            if name not in ("warning", "rule_sets")
-        }
+        told = {name: about for name, about in self.metadata.items() if name != "warning"}
         width = max(map(len, told)) + 2
         lines = [f"  {name:<{width}}{about}" for name, about in told.items()]
         if "warning" in self.metadata:

@@ -14,18 +14,19 @@ from german_whist.agents.base import agent_key, decision_streams
 from german_whist.agents.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.agents.shipped import FIRST_WEIGHTS, WORTH
-from german_whist.engine.games import Games
 from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
 from german_whist.engine.rules import load_rules
+from german_whist.envs import SelfPlayEnv
 
 NAN, INF = float("nan"), float("inf")
 
 
 def some_views(count: int = 8) -> Any:
-    games = Games("classic", count, seed=3)
+    env = SelfPlayEnv(count, "classic")
+    now = env.reset(seed=3)
     for _ in range(5):
-        games.step(games.look().masks.argmax(axis=1))
-    return games.views()
+        now = env.step(now.masks.argmax(axis=1))
+    return env.views()
 
 
 def acted(agent: Any, views: Any) -> Any:
