@@ -267,21 +267,10 @@ class NetworkAgent(Agent):
             skip = self.perfect_endgame
             network_actions(self.record, views, *self.policy, self.sample, skip, rng, actions)
         else:
-            logits = self._sound(self.policy.logits(self.record, views))
-            logits_actions(logits, self.sample, rng, actions)
+            logits_actions(self.policy.logits(self.record, views), self.sample, rng, actions)
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions
-
-    def _sound(self, logits: Array) -> Array:
-        """Logits as they are; refused if one is NaN or plus infinity."""
-        wrong = (np.isnan(logits) | (logits == np.inf)).any(axis=1)
-        if wrong.any():
-            raise ValueError(
-                f"{self.name} answered with NaN or infinite logits in {wrong.sum()} of "
-                f"{len(logits)} views: its weights are too large, so train it anew"
-            )
-        return logits
 
     def probabilities(self, views: Array) -> Array:
         """`(n, actions)`: with what probability it plays each action."""
@@ -303,6 +292,6 @@ class NetworkAgent(Agent):
             logits = np.empty((len(views), self.rules.actions), np.float32)
             network_logits(self.record, views, *self.policy, logits)
         else:
-            logits = self._sound(self.policy.logits(self.record, views))
+            logits = self.policy.logits(self.record, views)
         shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)

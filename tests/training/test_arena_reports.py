@@ -463,7 +463,7 @@ def test_rules_and_names_are_taken_from_the_players(
     assert (told["pairings"][0]["player"], told["pairings"][0]["opponent"]) == ("mine", "easy one")
     shown = page.read_text(encoding="utf-8")
     assert "<title>mine in the arena" in shown
-    assert shown.count(margin) == 1  # in the command that made it
+    assert shown.count(margin) == 2  # in the command that made it, and as the file of its weights
 
 
 def test_a_ladder_takes_names_from_its_config(
