@@ -1,10 +1,14 @@
-"""The one place where the project compiles: a `jit` decorator over numba, its cache, its notice.
+"""Compile functions with numba: the decorators, their disk cache, and the notice of a first use.
 
 Numba's own disk cache does not notice that a function changed when its caller
 lives in another module. Here the cache folder carries a hash of every source a
 function could call into, so an edit anywhere is never answered with old machine
-code; what is not of this package, whose sources nobody knows, is compiled anew in
-each process. `NUMBA_DISABLE_JIT=1` runs everything as plain Python.
+code. Functions from outside this package, whose sources are unknown, are compiled
+by `numba.jit`, anew in each process. `NUMBA_DISABLE_JIT=1` runs everything as plain Python.
+
+Functions of this package are linked by `engine/dispatch.py`, which reads internals of numba. Where
+a version of numba has other internals, or `GERMAN_WHIST_PLAIN_JIT=1` is set, `numba.jit` compiles
+these functions too, to the same results.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,11 +39,22 @@ ROOMS = ("engine", "agents", "envs", "training", "table")
 _PACKAGE = __name__.partition(".")[0]
 _HOME = Path(__file__).resolve().parent.parent
 _KEPT_FOLDERS = 6
+PLAIN_JIT = "GERMAN_WHIST_PLAIN_JIT"
+
+
+def _base_folder() -> Path:
+    """The folder that holds the machine code of all rooms and versions."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(named) if named else cache_folder() / "compiled"
+
+
+def _platform() -> tuple[str, ...]:
+    return numba.__version__, platform.python_version(), platform.machine()
 
 
 def _source_key(room: str) -> str:
     digest = hashlib.sha256()
-    for part in (numba.__version__, platform.python_version(), platform.machine()):
+    for part in (*_platform(), "linked" if _linking() else "plain"):
         digest.update(part.encode())
     for name in ROOMS[: ROOMS.index(room) + 1]:
         for path in sorted((_HOME / name).rglob("*.py")):
@@ -60,8 +76,7 @@ _folders: dict[str, Path] = {}
 def machine_code_folder(room: str = "engine") -> Path:
     """The folder that holds the machine code of one room, for exactly these sources."""
     if room not in _folders:
-        base = Path(os.environ["NUMBA_CACHE_DIR"]) if os.environ.get("NUMBA_CACHE_DIR") else None
-        base = base or cache_folder() / "compiled"
+        base = _base_folder()
         folder = base / f"{room}-{_source_key(room)}"
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
@@ -90,22 +105,63 @@ _OPTIONS = {
 }
 
 
+@cache
+def _linking() -> Any:
+    """The dispatcher that links functions of this package; None for `numba.jit`."""
+    if not COMPILED or os.environ.get(PLAIN_JIT, "0") not in ("", "0"):
+        return None
+    digest = hashlib.sha256((_HOME / "engine" / "dispatch.py").read_bytes()).hexdigest()[:16]
+    known = "-".join(("linking", *_platform(), digest))
+    works, fails = (_base_folder() / f"{known}.{how}" for how in ("works", "fails"))
+    try:
+        from .dispatch import Compiled, check
+
+        if not works.exists():
+            check(_OPTIONS)
+            _mark(works)
+        return Compiled
+    # Whatever another numba answers, from a missing name to an assertion of its own.
+    except Exception as error:
+        if not fails.exists():
+            _mark(fails)
+            print(
+                f"german-whist: numba {numba.__version__} lacks internals that this package links "
+                f"its functions by ({type(error).__name__}: {str(error).strip().splitlines()[0]}), "
+                "so numba.jit compiles them: results are the same, but a first use takes about "
+                "twice as long and a step of a batch up to a third longer; numba 0.66 to 0.68 "
+                "have them",
+                file=sys.stderr,
+                flush=True,
+            )
+        return None
+
+
+def _mark(path: Path) -> None:
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
 def _compiled(function: Function, called: bool = False, **options: Any) -> Function:
     if not COMPILED:
         return function
-    from .dispatch import Compiled
-
-    made: Any = Compiled(function, targetoptions={**_OPTIONS, **options}, called=called)
+    options = {**_OPTIONS, **options}
     room = _room_of(function)
-    if room is not None:
-        made._cache = CodeCache(function, machine_code_folder(room))
+    if room is None:
+        return numba.jit(**options)(function)
+    linking = _linking()
+    if linking:
+        made = linking(function, None, options, called=called)
+    else:
+        made = numba.jit(**options)(function)
+    made._cache = CodeCache(function, machine_code_folder(room))
     return made
 
 
 def jit(function: Function) -> Function:
     """Compile a function on first use, without the interpreter's lock.
 
-    Functions of this package are cached on disk, those of others are not.
+    Functions of this package are cached on disk; those of others are compiled as `numba.jit` does.
     """
     return _compiled(function)
 

@@ -8,10 +8,13 @@ instructions, tidied function by function, which the functions that Python calls
 optimise together and turn into machine code, once. A function that Python and compiled code
 call is both.
 
-Nor do they count who refers to an array, unless they make one. Python holds the arrays that it
+Nor do they count references to an array, unless they make one. Python holds the arrays that it
 hands over for as long as the call takes, and whoever makes an array counts. Numba counts
-references whenever a function gets an array, a row or a record of arrays, with instructions that
-threads wait for each other at: that took longer than showing a game.
+references whenever a function gets an array, a row or a record of arrays, with atomic instructions
+that threads wait for each other at: that took longer than showing a game. A generator outlives the
+call that makes it, so it counts.
+
+All this is for functions of this package, and reads internals of numba: `check` tries them out.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+import numpy as np
 from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
@@ -59,6 +63,8 @@ class _Borrowing(LoweringPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
+        if any(isinstance(each, types.Generator) for each in _types_in(state)):
+            return False
         models = state.targetctx.data_model_manager
         made = [state.return_type]
         made += [each for each in state.typemap.values() if not isinstance(each, _BORROWED)]
@@ -68,6 +74,10 @@ class _Borrowing(LoweringPass):
             return False
         state.targetctx = state.targetctx.subtarget(enable_nrt=False)
         return True
+
+
+def _types_in(state: Any) -> list[types.Type]:
+    return [state.return_type, *state.typemap.values()]
 
 
 def _made_by(each: Any, signature: Any) -> list[types.Type]:
@@ -175,6 +185,9 @@ class _Part(CPUDispatcher):
         if self.is_called:
             function = cres.library.get_function(cres.fndesc.mangled_name)
             function.add_function_attribute("noinline")
+            # Some versions of llvmlite give it to the returned value, which LLVM then refuses.
+            if b"noinline" not in b" ".join(function.attributes):
+                raise NotImplementedError("llvmlite cannot keep a function from being inlined")
         # Whatever is unique serves as the key by which callers find it: Python never calls it.
         made = cres._replace(entry_point=cres.fndesc)
         self.targetctx.insert_user_function(made.entry_point, made.fndesc, [made.library])
@@ -219,3 +232,36 @@ class Compiled(CPUDispatcher):
     @property
     def _numba_type_(self) -> types.Type:
         return self._part._type
+
+
+def check(options: dict[str, Any]) -> None:
+    """Link a few small functions, and raise an error where this version of numba cannot.
+
+    They do what the functions of the package do: change records of an array in place, and return
+    several values from a function that stays a call.
+    """
+    record = np.dtype([("hand", "u8", (2,)), ("turn", "u1")])
+
+    def taken(game: Any, hand: Any) -> Any:
+        game.turn = 1 - game.turn
+        hand[game.turn] += 1
+        return game.turn, hand[0], hand
+
+    def first(games: Any, index: Any) -> Any:
+        return games[index]
+
+    taken, first = (
+        Compiled(each, None, {**options, **more}, called=called)
+        for each, more, called in ((taken, {}, True), (first, {"forceinline": True}, False))
+    )
+
+    def entrance(games: Any, count: Any) -> Any:
+        total = 0
+        for index in range(count):
+            turn, held, hand = taken(first(games, index), first(games, 0).hand)
+            total += turn + held + len(hand)
+        return total
+
+    games = np.zeros(3, record)
+    if Compiled(entrance, None, options)(games, 3) != 9 or games["turn"].tolist() != [1, 1, 1]:
+        raise ValueError("linked functions give wrong results")

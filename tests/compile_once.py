@@ -6,12 +6,12 @@ from typing import Any
 
 from german_whist.engine.compiled import COMPILED, machine_code_folder
 from german_whist.engine.files import locked
+from german_whist.engine.play import suit_of
 
 if COMPILED:
-    from german_whist.engine.dispatch import Compiled
-
+    _Compiled: Any = type(suit_of)
     _LOCKS = machine_code_folder().parent / "locks"
-    _compile = Compiled.compile
+    _compile = _Compiled.compile
 
     def _alone(self: Any, sig: Any) -> Any:
         """Let no other process compile the same meanwhile: it then finds what this one kept."""
@@ -20,4 +20,4 @@ if COMPILED:
         with locked(_LOCKS / name):
             return _compile(self, sig)
 
-    Compiled.compile = _alone
+    _Compiled.compile = _alone

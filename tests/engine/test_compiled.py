@@ -79,7 +79,7 @@ def test_an_edited_helper_of_a_users_function_gives_the_new_answer(
 @compiled_only
 def test_functions_of_the_package_are_kept_on_disk() -> None:
     suit_of(17)
-    assert [path for path in machine_code_folder().rglob("*.nbi") if "play.suit_of" in path.name]
+    assert [*machine_code_folder().glob("play.suit_of-*.code")]
 
 
 # -- where machine code is kept, and for how long

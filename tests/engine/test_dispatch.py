@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import numba
@@ -11,10 +12,19 @@ import pytest
 from numba.core.runtime import _nrt_python as memory
 from numba.core.runtime.nrt import rtsys
 
-from german_whist.engine.compiled import COMPILED, called, inlined, jit
+from german_whist.engine import compiled
 
-if not COMPILED:
-    pytest.skip("the compiler is off", allow_module_level=True)
+if not compiled.COMPILED or compiled._linking() is None:
+    pytest.skip("functions are not linked here", allow_module_level=True)
+
+
+def _linked(called: bool = False, **options: Any) -> Any:
+    """A decorator that compiles a function here as one of the package."""
+    linking = compiled._linking()
+    return partial(linking, targetoptions={**compiled._OPTIONS, **options}, called=called)
+
+
+jit, inlined, called = _linked(), _linked(forceinline=True), _linked(called=True)
 
 
 @jit
