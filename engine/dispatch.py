@@ -22,12 +22,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import AnnotateTypes
@@ -116,34 +116,10 @@ class _AsPart(LoweringPass):
         return True
 
 
-class _Types:
-    """Numba's typing, that remembers what calls of its own functions with some types return."""
-
-    _known: ClassVar[dict[Any, Any]] = {}
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """The signature of a call with these types."""
-        if kws or isinstance(func, types.Dispatcher | types.BoundFunction):
-            return self._context.resolve_function_type(func, args, kws)
-        found = self._known.get((func, args))
-        if found is None:
-            found = self._context.resolve_function_type(func, args, kws)
-            if found is not None:
-                self._known[func, args] = found
-        return found
-
-
 class _Compiler(CompilerBase):
     _added: tuple[Any, ...] = (_Borrowing,)
 
     def define_pipelines(self) -> list[Any]:
-        self.state.typingctx = _Types(self.state.typingctx)
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         for each in self._added:
             passes.add_pass_after(each, AnnotateTypes)
@@ -153,17 +129,6 @@ class _Compiler(CompilerBase):
 
 class _PartCompiler(_Compiler):
     _added = (_Borrowing, _AsPart)
-
-
-class _Flags(Flags):
-    """Numba's, quicker to compare: it does so whenever it looks a function up."""
-
-    def values(self) -> dict[str, Any]:
-        """What every flag is set to."""
-        return {**_DEFAULTS, **self._values}
-
-
-_DEFAULTS = Flags().values()
 
 
 def _any_number(given: types.Type) -> types.Type:
@@ -221,8 +186,6 @@ class Compiled(CPUDispatcher):
         super().__init__(py_func, locals, options, pipeline_class)
         self._part = _Part(py_func, locals, options, _PartCompiler)
         self._part.is_called = called
-        for each in (self, self._part):
-            each._compiler._customize_flags = _Flags
 
     def compile(self, sig: Any) -> Any:
         """The function for these types, with the collection of garbage put off until then."""
