@@ -150,6 +150,7 @@ def _compiled(function: Function, called: bool = False, **options: Any) -> Funct
     if room is None:
         return numba.jit(**options)(function)
     linking = _linking()
+    made: Any
     if linking:
         made = linking(function, None, options, called=called)
     else:

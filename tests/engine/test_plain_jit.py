@@ -141,6 +141,7 @@ def test_a_generator_of_the_package_counts_its_references_too() -> None:
     total = linking(total, targetoptions=compiled._OPTIONS)
     assert total(np.arange(4)) == 6
     assert list(values(np.arange(4))) == [0, 1, 2, 3]
-    for function in (values, total):
+    functions: Any = (values, total)
+    for function in functions:
         (machine,) = function.inspect_llvm().values()
         assert "NRT_" in machine
