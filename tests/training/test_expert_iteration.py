@@ -481,6 +481,16 @@ def test_a_fit_mixes_hands_of_several_files_anew_in_every_epoch(tmp_path: Path) 
     assert first[0] != first[1]
 
 
+def test_a_fit_to_a_single_file_takes_another_order_in_every_epoch(tmp_path: Path) -> None:
+    fit = Fit(Regression(), Plan((), 2.0, 8), numbered_files(tmp_path, [64]))
+    rows = []
+    for _, batch in zip(range(16), fit.batches(), strict=False):
+        rows += batch[:, 0].tolist()
+        fit.step += 1
+    assert sorted(rows[:64]) == sorted(rows[64:]) == list(range(64))
+    assert (np.array(rows[:64]) == rows[64:]).mean() < 0.2
+
+
 def test_a_fit_ends_with_the_averaged_weights_of_adam_and_never_learns_what_it_is_checked_on(
     tmp_path: Path,
 ) -> None:
