@@ -121,7 +121,7 @@ def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
     """Whoever leads, while the stock is large and at its end, where another trick is played."""
     judge = of_luck.new_judge(load_rules("classic"), tables(True, False), new_scratch())
     seen = set()
-    for seed, tricks in product(range(6), (3, 7, 10, 12)):
+    for seed, tricks in product(range(3), (5, 11, 12)):
         game = Game("classic", seed=seed)
         for _ in range(2 * tricks):
             game.play(game.legal()[0])
