@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import socket
 import subprocess
 import sys
@@ -17,6 +16,10 @@ import time
 from typing import Any
 
 from .measure import Row
+
+if sys.platform == "win32":
+    raise SystemExit("this benchmark reads memory with the module resource, which Windows lacks")
+import resource
 
 GAMES, ITERATIONS, TRIES = 4096, 3, 50
 PREDICTED = (8, 64)

@@ -8,7 +8,8 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -18,6 +19,7 @@ import yaml
 from filelock import FileLock
 
 _APPLICATION = "german-whist"
+_USER_ID: Callable[[], int] | None = getattr(os, "getuid", None)  # not on Windows
 
 
 _ELSEWHERE = "name a path elsewhere"
@@ -29,7 +31,14 @@ _NEEDED = {
     errno.EEXIST: f"a file stands where a folder is needed, so {_ELSEWHERE}",
     errno.EISDIR: "it is a folder, so name a file in it",
     errno.ENAMETOOLONG: "name a shorter path",
+    errno.EBUSY: f"close what reads it, or {_ELSEWHERE}",
 }
+
+
+# Windows refuses to rename over a file that is open: "access denied" or "sharing violation".
+_IN_USE = (5, 32)
+_PATIENCE = 2.0
+"""Seconds that a reader has to close a file."""
 
 
 class CanNotWrite(OSError):
@@ -59,7 +68,7 @@ def cache_folder() -> Path:
     usual = Path(wanted) if wanted else Path(platformdirs.user_cache_dir(_APPLICATION))
     if wanted or _usable(usual):
         return usual
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+    user = _USER_ID() if _USER_ID else os.environ.get("USERNAME", "")
     with suppress(OSError):
         spare = Path(tempfile.gettempdir()) / f"{_APPLICATION}-{user}"
         if _usable(spare) and _own(spare):
@@ -79,7 +88,7 @@ def _own(folder: Path) -> bool:
     """Whether nobody else can have laid code into a folder that everybody may make."""
     found = folder.lstat()
     private = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and stat.S_ISDIR(found.st_mode)
-    return not hasattr(os, "getuid") or (private and found.st_uid == os.getuid())
+    return _USER_ID is None or (private and found.st_uid == _USER_ID())
 
 
 @contextmanager
@@ -98,12 +107,15 @@ def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None
         raise CanNotWrite.at(path, error) from error
     try:
         # Names of files may hold bytes that are no text: those are spelt out.
-        encoding, errors = (None, None) if "b" in mode else ("utf-8", "backslashreplace")
-        with os.fdopen(descriptor, mode, encoding=encoding, errors=errors) as file:
+        text = "b" not in mode
+        encoding, errors = ("utf-8", "backslashreplace") if text else (None, None)
+        # The same bytes on every system.
+        newline = "\n" if text else None
+        with os.fdopen(descriptor, mode, encoding=encoding, errors=errors, newline=newline) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        _replace(temporary, path)
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -111,6 +123,22 @@ def written_whole(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             raise CanNotWrite.at(path, error) from error
         raise
+
+
+def _replace(temporary: Path, path: Path) -> None:
+    """Rename over what is there; on Windows, once whoever has that open has closed it."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            os.replace(temporary, path)
+            return
+        except OSError as error:
+            if getattr(error, "winerror", None) not in _IN_USE:
+                raise
+            if time.monotonic() > until:
+                why = "a program has it open"
+                raise CanNotWrite(errno.EBUSY, why, str(path)) from error
+        time.sleep(0.01)
 
 
 def check_writable(path: Path) -> None:

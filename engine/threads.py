@@ -22,9 +22,8 @@ LEAST = 200_000
 
 def usable_threads() -> int:
     """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)  # on Linux alone
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 class _Part(NamedTuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
@@ -25,6 +24,7 @@ from ..agents.registry import make_agent
 from ..agents.solved.tree import public_tree, why_not
 from ..engine.arrays import Array
 from ..engine.files import written_whole
+from ..engine.processes import OWN_SESSIONS, lead_session
 from ..engine.rules import load_rules
 from . import pictures
 from .arena import Estimate, evaluate
@@ -139,7 +139,7 @@ def run_benchmark(
     left = [cell for cell in cells if not (cell.folder(folder) / RESULT).exists()]
     context = multiprocessing.get_context("spawn")
     # Each in a session of its own: Ctrl-C is for this process, which passes it on once.
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=os.setsid) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=lead_session) as pool:
         waiting, working = iter(left), dict[Future[None], Cell]()
         number = 0
         try:
@@ -154,9 +154,12 @@ def run_benchmark(
                     each.result()
                     say(f"{number} of {len(left)}: {cell.algorithm} on {cell.size}, "
                         f"seed {cell.seed}")  # fmt: skip
-        except BaseException:
-            for process in [*pool._processes.values()]:
-                process.terminate()  # a training saves first
+        except BaseException as error:
+            # Without sessions Ctrl-C has reached the trainings too, and a second signal would
+            # cut short what they save.
+            if OWN_SESSIONS or not isinstance(error, KeyboardInterrupt):
+                for process in [*pool._processes.values()]:
+                    process.terminate()  # a training saves first
             raise
     return [_read(cell, folder) for cell in cells]
 

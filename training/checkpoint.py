@@ -119,7 +119,7 @@ def revision() -> str | None:
     try:
         found = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            cwd=here, capture_output=True, text=True, check=True, timeout=10,
+            cwd=here, capture_output=True, encoding="utf-8", check=True, timeout=10,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None

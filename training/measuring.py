@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections import deque
@@ -17,6 +16,7 @@ from ..agents.base import CannotPlay
 from ..agents.checkpoint import checkpoints_in, read_card, read_checkpoint
 from ..agents.network import NetworkAgent
 from ..agents.registry import make_agent
+from ..engine.processes import start_python
 from ..engine.streams import secret_of_seed
 from .arena import evaluate
 from .checkpoint import Measured
@@ -155,11 +155,11 @@ class Measuring:
             path, yardsticks, hands = self._asked[0]
             words = [str(path), str(hands), *yardsticks]
             # Ctrl-C is for the training, which ends this.
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, *words], text=True, start_new_session=True,
-                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
-            )  # fmt: skip
+            self._process = start_python(
+                ["-m", __name__, *words],
+                {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
+                errors=subprocess.DEVNULL,
+            )
 
     def finished(self, wait: bool = False) -> Iterator[tuple[Path, Found]]:
         """What is measured by now; with `wait` all that was asked for."""

@@ -6,6 +6,7 @@ that dies has its training begun again elsewhere, from where it began here.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,8 @@ def _train_there(words: Sequence[str], luggage: Luggage) -> tuple[int, str, Lugg
         unpack(luggage, Path(folder))
         done = subprocess.run(
             [sys.executable, "-m", __name__.partition(".")[0], "train", *words],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=folder,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False,
+            cwd=folder, env={**os.environ, "PYTHONIOENCODING": "utf-8"},
         )  # fmt: skip
         return done.returncode, done.stdout, files_below(Path(folder) / _RUN)
 

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol
 
+from ..engine.processes import ask_to_end, start_python
 from ..engine.threads import usable_threads
 from .arena.workers import MOST_DEATHS
 from .run import begun
@@ -117,14 +116,11 @@ class LocalRuns:
         return 1
 
     def _trained(self, name: str, words: Sequence[str]) -> int:
-        # In a session of its own: Ctrl-C is for this process, which passes it on once.
+        # Ctrl-C is for this process, which passes it on once.
         with self._lock:
             if self._ended:
                 return 1
-            process = subprocess.Popen(
-                [sys.executable, "-m", _PACKAGE, "train", *words], text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+            process = start_python(["-m", _PACKAGE, "train", *words])
             self._working.add(process)
         with process:
             stdout: IO[str] = process.stdout  # type: ignore[assignment]
@@ -139,4 +135,4 @@ class LocalRuns:
             self._ended = True
             for each in self._working:
                 with suppress(OSError):
-                    each.send_signal(signal.SIGTERM)
+                    ask_to_end(each)

@@ -8,7 +8,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from ..engine.processes import END_SIGNALS
+
 UNSTABLE = 3
 """What a run says to its shell whose numbers became infinite, or none at all."""
 
@@ -40,7 +41,7 @@ class Signals:
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
-            self._before = {each: signal.signal(each, self._note) for each in SIGNALS}
+            self._before = {each: signal.signal(each, self._note) for each in END_SIGNALS}
         return self
 
     def _note(self, number: int, frame: Any) -> None:

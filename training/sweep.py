@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from ..agents.checkpoint import find_checkpoint
 from ..engine.files import read_yaml_mapping, written_whole
+from ..engine.processes import is_alive
 from ..engine.words import meant
 from .arena.remote import LOCAL, checked_place
 from .arena.texts import percent_with_reach
@@ -279,18 +280,8 @@ def _end_broken(optuna: Any, study: Any) -> None:
     """What a process that is gone left under way is not waited for."""
     for each in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
         host, pid = each.user_attrs.get("process", (None, 0))
-        if host == socket.gethostname() and not _is_alive(pid):
+        if host == socket.gethostname() and not is_alive(pid):
             study.tell(each.number, state=optuna.trial.TrialState.FAIL)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _chosen(one: Any, space: Mapping[str, Between | list[Any]], base: Settings) -> dict[str, Any]:

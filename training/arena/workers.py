@@ -10,17 +10,24 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, Protocol, TypeVar
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ...agents.base import Agent
 from ...agents.registry import as_agent
 from ...engine.output import lasting_streams
+from ...engine.processes import hold_interrupts
 from .play import Chunk, Halves, Pair, Setting, play_chunk, warm_up_arena
+
+if TYPE_CHECKING and sys.platform == "win32":
+    from multiprocessing.connection import PipeConnection as Connection
+else:
+    from multiprocessing.connection import Connection
 
 PlayerSpec = Any
 """A player as it is given: a name, or for one process alone whatever `as_agent` takes."""
@@ -172,18 +179,15 @@ def _quiet_start() -> Iterator[None]:
     """One thread per worker, and Ctrl-C left to this process."""
     before = {name: os.environ.get(name) for name in _THREAD_SETTINGS}
     os.environ.update(dict.fromkeys(_THREAD_SETTINGS, "1"))
-    masks = hasattr(signal, "pthread_sigmask")
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
     try:
-        yield
+        with hold_interrupts():
+            yield
     finally:
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-        if masks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, old)
 
 
 @dataclass

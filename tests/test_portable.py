@@ -1,0 +1,149 @@
+"""The package without what Windows lacks, as `tests/portable` takes it away."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from test_project import files_by_name
+
+from german_whist import evaluate
+from german_whist.engine import files
+from german_whist.engine.endgame.build import build
+from german_whist.engine.endgame.store import Kind
+from german_whist.engine.files import CanNotWrite, written_whole
+from german_whist.engine.processes import is_alive
+
+HOOK = Path(__file__).parent / "portable"
+TINY = ["tiny", "games=64", "minibatch=64", "layers=[8]", "measure_hands=20"]
+EVERY_MODULE = """
+import importlib
+for name in {names}:
+    importlib.import_module(name)
+from german_whist.table.terminal.keyboard import has_keys
+assert not has_keys()
+"""
+
+
+def portable(folder: Path, *words: str, typed: str = "") -> str:
+    """The output of Python without what Windows lacks; it renames over no file that is open."""
+    refusals = folder / "refusals.txt"
+    done = subprocess.run(
+        [sys.executable, "-X", "warn_default_encoding", *words], capture_output=True,
+        encoding="utf-8", cwd=folder, check=False, input=typed,
+        env={**os.environ, "PYTHONPATH": str(HOOK), "REFUSALS": str(refusals)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not refusals.exists(), refusals.read_text("utf-8")
+    return done.stdout
+
+
+def command(folder: Path, *words: str, typed: str = "") -> str:
+    return portable(folder, "-m", "german_whist", *words, typed=typed)
+
+
+@pytest.mark.thorough
+def test_every_module_is_imported(tmp_path: Path) -> None:
+    names = [name for name in files_by_name() if not name.endswith("__main__")]
+    portable(tmp_path, "-c", EVERY_MODULE.format(names=names))
+
+
+def test_a_card_is_played_in_lines(tmp_path: Path) -> None:
+    words = ["easy", "--fast", "--new", "--seed", "4", "--data", "data"]
+    told = command(tmp_path, "play", *words, typed="AS\n")
+    assert "You lead A♠." in told
+    assert "The table is kept as it is" in told
+
+
+def test_two_workers_evaluate(tmp_path: Path) -> None:
+    key, words = "1" * 32, ["--workers", "2", "--json", "found.json"]
+    command(tmp_path, "evaluate", "threshold", "--against", "random", "--hands", "64",
+            "--key", key, *words)  # fmt: skip
+    found = json.loads((tmp_path / "found.json").read_text("utf-8"))["pairings"][0]
+    alone = evaluate("threshold", "random", hands=64, key=key, workers=1).pairings[0]
+    assert found["win_rate"]["value"] == alone.win_rate.value
+    assert found["hands"] == 64
+
+
+@pytest.mark.thorough
+def test_a_training_is_measured_beside_it_and_goes_on(tmp_path: Path) -> None:
+    command(tmp_path, "train", *TINY, "decisions=2000", "measure_every=500", "--run", "run")
+    told = command(tmp_path, "train", "--resume", "run", "decisions=3000")
+    assert "random" in told
+    assert len(list((tmp_path / "run" / "checkpoints").glob("*.safetensors"))) > 2
+
+
+@pytest.mark.thorough
+def test_a_benchmark_trains_seeds_side_by_side(tmp_path: Path) -> None:
+    benchmark = {"sizes": ["2x4-h2"], "seeds": 3, "decisions": 200, "points": 1,
+                 "algorithms": {"cfr": {}}}  # fmt: skip
+    path = tmp_path / "seeds.yaml"
+    path.write_text(yaml.safe_dump(benchmark), encoding="utf-8")
+    told = command(tmp_path, "benchmark", str(path), "--folder", "here", "--jobs", "2")
+    assert "3 of 3" in told
+    assert (tmp_path / "here" / "benchmark.md").exists()
+
+
+# -- files
+
+
+def test_an_open_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, replace, left = tmp_path / "card.json", os.replace, [3]
+
+    def in_use(*paths: Path) -> None:
+        if left[0]:
+            left[0] -= 1
+            error = PermissionError(errno.EACCES, "used by another process")
+            error.winerror = 32  # type: ignore[attr-defined]
+            raise error
+        replace(*paths)
+
+    monkeypatch.setattr(os, "replace", in_use)
+    with written_whole(path, "w") as file:
+        file.write("one\ntwo\n")
+    assert path.read_bytes() == b"one\ntwo\n"
+    monkeypatch.setattr(files, "_PATIENCE", 0.01)
+    left[0] = 10**6
+    with (
+        pytest.raises(CanNotWrite, match=r"card.json can not be written .*close what reads it"),
+        written_whole(path, "w") as file,
+    ):
+        file.write("three\n")
+    assert path.read_bytes() == b"one\ntwo\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_ends_a_build_where_nothing_reserves_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writing past a disk's end through a map would end the process."""
+    monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    write = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(CanNotWrite, match="make room on that disk"):
+        build(Kind(), 3)
+    monkeypatch.setattr(os, "write", write)
+    (file,) = build(Kind(), 3)
+    assert file.sums == [0, 5, 74, 749]
+
+
+def test_whether_a_process_is_alive() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert is_alive(process.pid)
+        assert process.stdin is not None
+        process.stdin.close()
+    time.sleep(0.01)
+    assert not is_alive(process.pid)
+    assert is_alive(os.getpid())
