@@ -19,7 +19,7 @@ help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
 	@echo "make thorough run what make test leaves out: the site, types of examples, wheels, whole trainings"
 	@echo "make train   train a player in some minutes, and measure it"
-	@echo "make lint    check style and types"
+	@echo "make lint    check style, and types on Linux, macOS and Windows"
 	@echo "make bench   measure the speed of the engine beside others"
 	@echo "make ladder  play the published ladders again (docs/ladder.md; some hours)"
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
@@ -60,7 +60,8 @@ train: $(READY)
 lint: $(READY) links
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
-	$(RUN) -m pyright --pythonpath $(RUN)
+	@printf '%s\n' Linux Darwin Windows | xargs -P 2 -I SYSTEM sh -c \
+	    '$(RUN) -m pyright --pythonpath $(RUN) --pythonplatform SYSTEM || { echo "these are for SYSTEM"; exit 1; }'
 
 bench: $(READY)
 	$(RUN) -m benchmarks
