@@ -271,7 +271,8 @@ class Opposed:
     """What every environment with an opponent has, whatever steps it."""
 
     _against: Against
-    _painter: Painter | None
+    # Gymnasium closes an environment that could not be made, too.
+    _painter: Painter | None = None
 
     @property
     def opponent(self) -> Agent:
