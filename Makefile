@@ -13,11 +13,12 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test thorough browser cuda ray train lint bench ladder strength interop docs site films clean links
+.PHONY: help test thorough compat browser cuda ray train lint bench ladder strength interop docs site films clean links
 
 help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
 	@echo "make thorough run what make test leaves out: the site, types of examples, wheels, whole trainings"
+	@echo "make compat  run tests with the oldest and the newest dependencies that are allowed"
 	@echo "make train   train a player in some minutes, and measure it"
 	@echo "make lint    check style, and types on Linux, macOS and Windows"
 	@echo "make bench   measure the speed of the engine beside others"
@@ -40,6 +41,10 @@ test: $(READY) browser
 
 thorough: $(READY) browser
 	$(PYTEST) -m thorough $(TESTS)
+	$(if $(TESTS),,$(MAKE) compat)
+
+compat: $(READY)
+	$(RUN) tests/compatibility.py
 
 # The tests of the page need a browser, which Debian's apt has, and axe-core, which npm has (the
 # environment brings node along). Where one can not be had, those tests say so and are skipped.
@@ -100,7 +105,7 @@ films: $(READY)
 	$(RUN) docs/films.py
 
 clean:
-	rm -rf $(VENV) .venv-interop-* .venv-cuda .venv-ray build dist *.egg-info src/*.egg-info
+	rm -rf $(VENV) .venv-interop-* .venv-cuda .venv-ray .venv-oldest .venv-newest build dist *.egg-info src/*.egg-info
 
 # The stamp is written last. What was interrupted in the middle begins again, since pip can
 # take a half-unpacked package for an installed one; its cache makes that quick. Torch comes
