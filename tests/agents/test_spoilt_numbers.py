@@ -136,7 +136,8 @@ def test_a_network_of_values_that_may_be_infinite_guides_no_search(tmp_path: Pat
 
     weights = {name: each * np.float32(1e15) for name, each in load_file(WORTH).items()}
     card = json.loads(WORTH.with_suffix(".json").read_text())
-    card.pop("format"), card.pop("weights")
+    for name in ("format", "weights"):
+        del card[name]
     path = written(tmp_path / "worth", weights, card)
     with pytest.raises(CheckpointError, match="may become infinite"):
         make_agent(f"thinker:16,worth={path}")

@@ -237,6 +237,7 @@ def test_a_state_in_which_the_learner_is_not_to_move_is_refused() -> None:
      ("lengths", [0.5] * 3)],
 )  # fmt: skip
 def test_sums_of_an_episode_that_are_none_are_refused(name: str, value: Any) -> None:
+    assert GermanWhistVecEnv is not None
     env = GermanWhistVecEnv(3, "small-last")
     env.reset()
     state = env.state()
