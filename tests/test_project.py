@@ -254,6 +254,21 @@ def test_constraints_pin_everything_that_pyproject_names() -> None:
     assert pinned["torch"] == "2.13.0"
 
 
+def test_no_pin_keeps_torch_from_a_build_for_a_gpu() -> None:
+    """Builds for a GPU pin what they bring, each its own: another pin leaves pip no way."""
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    assert not re.findall(r"^(?:nvidia-|triton|cuda-(?:bindings|toolkit)).*", pins, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
+def test_pages_install_what_is_pinned_and_first_the_small_torch(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    commands = re.findall(r"^pip install .*", text, re.MULTILINE)
+    assert "--extra-index-url" in commands[0]
+    for each in commands:
+        assert each.startswith("pip install -c constraints.txt ")
+
+
 # -- pages and words
 
 
