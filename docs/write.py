@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from drawings import drawings
 from msgspec import NODEFAULT
 
 from german_whist.cli import COMMANDS, parser_of
@@ -162,13 +161,13 @@ def _arguments_table(parser: argparse.ArgumentParser) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Every page that is made from the code, and both drawings, by file name."""
+    """Every page that is made from the code, by file name."""
     return {
         "commands.md": _commands_page(),
         "observation.md": OBSERVATION,
         "rules.md": _rules_page(),
         "settings.md": _settings_page(),
-    } | {f"pictures/{name}": text for name, text in drawings().items()}
+    }
 
 
 if __name__ == "__main__":
