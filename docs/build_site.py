@@ -1,8 +1,8 @@
 """Make the site, strictly: `make site`, into `build/site`.
 
-The programs of the pages run, Sphinx makes the pages and warns of nothing, and every link of what
-came out leads to a page and an anchor that are there; scripts, styles and pictures lie beside the
-pages. Otherwise it ends with an error, and says where.
+The programs of the pages run, and Sphinx makes the pages and warns of nothing: every link leads to
+a page and an anchor that are there, and every picture lies beside the pages. Otherwise it ends with
+an error, and says where.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pages
 from reference import reference
@@ -37,15 +34,13 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
     told = subprocess.run(
         [
             *(sys.executable, "-m", "sphinx", "-b", "html", "-c", str(DOCS), "-E"),
-            *("-W", "--keep-going", "--quiet", str(source / "docs"), str(out)),
+            *("-nW", "--keep-going", "--quiet", str(source / "docs"), str(out)),
         ],
         stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
-    if told.returncode:
-        return told.stderr.strip().splitlines()
-    return list(dead_links(out))
+    return told.stderr.strip().splitlines() if told.returncode else []
 
 
 def from_the_top() -> dict[str, str]:
@@ -58,48 +53,6 @@ def from_the_top() -> dict[str, str]:
             text = text.replace(f"]({other})", f"]({there})")
         texts[here] = text
     return texts
-
-
-# -- links
-
-
-class Page(HTMLParser):
-    """What a page points to, what in it can be pointed to, and what it needs to be shown."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.needs: list[str] = []
-        self.anchors = {"", "top"}
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the links and the anchors of an element."""
-        told = {name: value or "" for name, value in attrs}
-        self.anchors |= {told[name] for name in ("id", "name") if name in told}
-        if tag == "a" and "href" in told:
-            self.links.append(told["href"])
-        self.needs += [told["src"]] if "src" in told else []
-        if tag == "link" and told.get("rel") in ("stylesheet", "icon", "preload"):
-            self.needs.append(told["href"])
-
-
-def dead_links(out: Path) -> Iterator[str]:
-    """Links of a site that lead nowhere, and what it would fetch from elsewhere."""
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(out.rglob("*.html"))}
-    for path, page in pages.items():
-        where = path.relative_to(out).as_posix()
-        for target in [*page.links, *page.needs]:
-            parts = urlsplit(target)
-            if parts.scheme or parts.netloc:
-                if target in page.needs and parts.scheme != "data":
-                    yield f"{where}: fetches {target} from elsewhere"
-                continue
-            other = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if not other.is_file():
-                yield f"{where}: {target} leads to no file"
-            elif other in pages and unquote(parts.fragment) not in pages[other].anchors:
-                yield f"{where}: {target} leads to no anchor of {other.name}"
 
 
 def main(out: Path = ROOT / "build" / "site") -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from pathlib import Path
-from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -62,39 +60,7 @@ def _list_the_rest(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] += "\n".join(lines) if rest else ""
 
 
-def _reach_by_keys(
-    _app: Sphinx, _name: str, _template: str, context: dict[str, Any], _tree: object
-) -> None:
-    """Let keys scroll what is wider than a phone; give the captions of the contents a level."""
-    for part, there, wanted in (
-        ("body", "<pre>", '<pre tabindex="0">'),
-        ("body", '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
-        ("furo_navigation_tree", 'role="heading"', 'role="heading" aria-level="2"'),
-    ):
-        context[part] = context.get(part, "").replace(there, wanted)
-
-
-# What the theme's own templates leave out for those who hear a page, and have no place for.
-_UNSAID = (
-    ('<aside class="sidebar-drawer', '<aside aria-label="Pages" class="sidebar-drawer'),
-    ('<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
-    ('<div id="search-results">', '<h1>Search</h1>\n<div id="search-results">'),
-)
-
-
-def _say_the_rest(app: Sphinx, error: Exception | None) -> None:
-    """Tell the columns at both sides apart, and head the page of the search."""
-    for page in () if error else Path(app.outdir).rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        for there, wanted in _UNSAID:
-            text = text.replace(there, wanted)
-        page.write_text(text, encoding="utf-8")
-
-
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.connect("build-finished", _say_the_rest)
     app.connect("source-read", _show_docstrings)
     app.connect("source-read", _list_the_rest)
-    # After the theme, which makes the contents then.
-    app.connect("html-page-context", _reach_by_keys, priority=900)
