@@ -111,10 +111,10 @@ class Agent:
         """An action for each view: an int64 array.
 
         `views` is an array of `VIEW` records, each of a player to move. `rng` holds
-        one `uint64` per view: the start of a random stream for this one decision,
-        which the agent may move on as it likes (`below(rng[i : i + 1], n)` when
-        compiled, `numpy.random.default_rng(rng[i])` otherwise). Both arrays belong to
-        the caller, who uses them again after the call.
+        one `uint64` per view: the start of a random stream for this one decision
+        (`below(streams[i : i + 1], n)` when compiled, which moves the stream on, so call it
+        on a copy; `numpy.random.default_rng(rng[i])` otherwise). Both arrays belong to the
+        caller, who uses them again after the call: the package's agents leave them unchanged.
         """
         raise NotImplementedError(f"{type(self).__name__} has no act of its own")
 

@@ -82,5 +82,5 @@ class NashAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""
         actions = np.zeros(len(views), np.int64)
-        _drawn(self.probabilities(views), rng, actions)
+        _drawn(self.probabilities(views), rng.copy(), actions)
         return actions

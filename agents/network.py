@@ -262,12 +262,12 @@ class NetworkAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""
-        actions = np.empty(len(views), np.int64)
+        actions, streams = np.empty(len(views), np.int64), rng.copy()
         if isinstance(self.policy, PolicyNet):
             skip = self.perfect_endgame
-            network_actions(self.record, views, *self.policy, self.sample, skip, rng, actions)
+            network_actions(self.record, views, *self.policy, self.sample, skip, streams, actions)
         else:
-            logits_actions(self.policy.logits(self.record, views), self.sample, rng, actions)
+            logits_actions(self.policy.logits(self.record, views), self.sample, streams, actions)
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions

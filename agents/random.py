@@ -55,7 +55,7 @@ class RandomAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         """A legal action for each view."""
         actions = np.empty(len(views), np.int64)
-        random_actions(self.record, views, rng, actions)
+        random_actions(self.record, views, rng.copy(), actions)
         return actions
 
     def probabilities(self, views: Array) -> Array:

@@ -238,15 +238,13 @@ class SearchAgent(Agent):
         room = self._advising_room()
         for index in range(len(views)):
             one = slice(index, index + 1)
+            samples = self.budget.samples
             for known in self._known:
                 if views["low"][index] == known.low:
-                    self._search(
-                        known, views[one], streams[one], self.budget.samples, False, room,
-                        actions[one],
-                    )  # fmt: skip
+                    samples = self._search_one(known, views[one], streams[one], room, actions[one])
             write_advice(
-                self.record, views[one], self._totals(room), self._tried(room),
-                self.budget.samples, worths[index],
+                self.record, views[one], self._totals(room), self._tried(room), samples,
+                worths[index],
             )  # fmt: skip
         self._endgame.improve(views, actions)
         return actions, worths
@@ -261,16 +259,24 @@ class SearchAgent(Agent):
                 continue
             for index in range(len(views)):
                 one = slice(index, index + 1)
-                self._search_in_time(known, views[one], streams[one], room, actions[one])
+                self._search_one(known, views[one], streams[one], room, actions[one])
         self._endgame.improve(views, actions)
         return actions
 
-    def _search_in_time(
+    def _search_one(
         self, known: Tables, view: Array, stream: Array, room: Any, actions: Array
-    ) -> None:
+    ) -> int:
+        """Search in one view for as much as the budget says; returns the number of samples."""
+        samples = self.budget.samples
+        if samples:
+            self._search(known, view, stream, samples, False, room, actions)
+            return samples
         until = time.perf_counter() + self.budget.seconds
         self._search(known, view, stream, self.chunk, False, room, actions)
+        samples = self.chunk
         if view["low"][0] != known.low or nothing_to_search(self.record, view):
-            return
+            return samples
         while time.perf_counter() < until and not self._settled(room):
             self._search(known, view, stream, self.chunk, True, room, actions)
+            samples += self.chunk
+        return samples
