@@ -155,7 +155,8 @@ def _wanted(about: Any) -> str:
     if isinstance(about, inspect.LiteralType):
         return "one of " + ", ".join(map(str, about.values))
     if isinstance(about, _BOUNDED):
-        return _WORDS[type(about)] + _bounds(about)
+        even = "an even number" if about.multiple_of == 2 else _WORDS[type(about)]
+        return even + _bounds(about)
     if isinstance(about, inspect.DictType):
         return f"a mapping {'of one or more' if about.min_length else ''}".strip()
     if isinstance(about, inspect.CollectionType):

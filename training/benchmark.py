@@ -35,7 +35,7 @@ from .presets import settings_from
 from .reading import Shelf, made
 from .run import FOLDER
 from .session import train_or_go_on
-from .settings import Checked, Count, Names, Settings, SettingsError, says
+from .settings import Checked, Count, Hands, Names, Settings, SettingsError, says
 
 BENCHMARKS = Shelf("benchmark", "a benchmark")
 """Those that come with the package."""
@@ -57,7 +57,12 @@ class Benchmark(Checked, frozen=True, kw_only=True):
     ]
     sizes: Annotated[Names, says("The games: solved decks or other rule sets.", min_length=1)]
     seeds: Annotated[
-        int, says("How many seeds each has, from 1 on; an interval over them needs three.", ge=3)
+        int,
+        says(
+            "How many seeds each has, from 1 on; an interval over them needs three.",
+            ge=3,
+            le=10_000,
+        ),
     ] = 5
     decisions: Annotated[Count, says("The budget of each training.")] = 200_000
     points: Annotated[Count, says("How often each is measured, the end included.")] = 5
@@ -67,7 +72,7 @@ class Benchmark(Checked, frozen=True, kw_only=True):
     against: Annotated[Names, says("Whom players of other games are measured against.")] = (
         "threshold",
     )
-    hands: Annotated[Count, says("Against each of them.")] = 2_000
+    hands: Annotated[Hands, says("Against each of them.")] = 2_000
 
     def __post_init__(self) -> None:
         super().__post_init__()

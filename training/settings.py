@@ -25,9 +25,15 @@ from ..engine.words import meant
 Share = Annotated[float, Meta(ge=0, le=1)]
 AtLeastNothing = Annotated[float, Meta(ge=0)]
 AboveNothing = Annotated[float, Meta(gt=0)]
-Whole = Annotated[int, Meta(ge=0)]
-Count = Annotated[int, Meta(ge=1)]
-Widths = Annotated[tuple[Count, ...], Meta(min_length=1)]
+# Files of checkpoints are named by their decisions, in twelve digits, by which they are sorted.
+_MOST = 10**12 - 1
+_MOST_MINUTES = 10 * 365 * 24 * 60
+Whole = Annotated[int, Meta(ge=0, le=_MOST)]
+Count = Annotated[int, Meta(ge=1, le=_MOST)]
+Hands = Annotated[int, Meta(ge=2, le=_MOST, multiple_of=2)]
+"""Hands of a measurement, in which every deal is played twice."""
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Widths = Annotated[tuple[Annotated[int, Meta(ge=1, le=1 << 20)], ...], Meta(min_length=1)]
 Names = tuple[str, ...]
 
 
@@ -107,12 +113,14 @@ class Settings(Checked, frozen=True, kw_only=True):
         Count,
         says("The budget: decisions of the learner, in self-play those of both players."),
     ] = 18_000_000
-    minutes: Annotated[AtLeastNothing, says("A time limit beside the budget; 0 for none.")] = 0.0
+    minutes: Annotated[
+        float, says("A time limit beside the budget; 0 for none.", ge=0, le=_MOST_MINUTES)
+    ] = 0.0
     patience: Annotated[
         Whole,
         says("Measurements in a row that may be no better before the run ends; 0 for any number."),
     ] = 0
-    seed: Annotated[int, says("Of everything that is drawn.", ge=0, le=2**63 - 1)] = 1
+    seed: Annotated[Seed, says("Of everything that is drawn.")] = 1
     # Measuring and keeping.
     measure_every: Annotated[Count, says("Decisions between measurements and checkpoints.")] = (
         3_000_000
@@ -126,8 +134,8 @@ class Settings(Checked, frozen=True, kw_only=True):
     final_yardsticks: Annotated[
         Names, says("Who the last checkpoint is measured against as well.")
     ] = ()
-    measure_hands: Annotated[Count, says("Hands against each on the way.")] = 2_000
-    final_hands: Annotated[Count, says("Hands against each at the end.")] = 10_000
+    measure_hands: Annotated[Hands, says("Hands against each on the way.")] = 2_000
+    final_hands: Annotated[Hands, says("Hands against each at the end.")] = 10_000
     measuring: Annotated[
         Literal["beside", "here"],
         says("Who measures on the way: a process `beside` the training, or it waits `here`."),

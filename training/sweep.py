@@ -32,10 +32,11 @@ from .settings import (
     AboveNothing,
     Checked,
     Count,
+    Hands,
     Names,
+    Seed,
     Settings,
     SettingsError,
-    Whole,
     says,
     written,
 )
@@ -89,7 +90,7 @@ class Sweep(Checked, frozen=True, kw_only=True):
         says("How many of the best are measured again, on fresh deals, to choose among them."),
     ] = 4
     hands: Annotated[
-        Count, says("Against each opponent, when the finalists are measured again.")
+        Hands, says("Against each opponent, when the finalists are measured again.")
     ] = 10_000
     sampler: Annotated[str, says("Optuna's, by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")] = (
         "TPE"
@@ -98,7 +99,7 @@ class Sweep(Checked, frozen=True, kw_only=True):
         str,
         says("Optuna's, by name: `Median`, `Nop`, `Hyperband`, `SuccessiveHalving`, `Percentile`."),
     ] = "Median"
-    seed: Annotated[Whole, says("Of what the sampler draws.")] = 0
+    seed: Annotated[Seed, says("Of what the sampler draws.")] = 0
     storage: Annotated[
         str, says("A database's URL; by default SQLite's in the folder of the sweep.")
     ] = ""

@@ -94,7 +94,7 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
         ("critic=orcale", "'oracle'"),
         ("average=1", "average is 1.0: .* less than 1"),
         ("critic_first=1", "critic_first is 1.0: .* less than 1"),
-        ("layers=0", r"layers is \[0\]: .* a list of one or more whole numbers, each at least 1$"),
+        ("layers=0", r"layers is \[0\]: .* one or more whole numbers, each at least 1 and at most"),
         ("yardsticks=1", r"yardsticks is \[1\]: it has to be a list of texts$"),
         ("entropy=", "entropy is empty: it has to be a number"),
         ("entropy=much clip=0", r"clip is 0\.0: .*; entropy is 'much': it has to be a number"),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from ...engine.rules import Match
 from ..reading import Shelf, made
-from ..settings import AboveNothing, Checked, Count, Names, Whole, says
+from ..settings import AboveNothing, Checked, Count, Hands, Names, Seed, says
 
 LADDERS = Shelf("arena", "a ladder")
 """The ladders that come with the package."""
@@ -21,11 +21,11 @@ class LadderConfig(Checked, frozen=True, kw_only=True):
         str | dict[str, Any] | None,
         says("A rule set; without one the classic one, or those of the players' checkpoints."),
     ] = None
-    hands: Annotated[Count | None, says("Of each pairing.")] = None
+    hands: Annotated[Hands | None, says("Of each pairing.")] = None
     until: Annotated[AboveNothing | None, says("How precise the win rate is to be, in %.")] = None
     match: Annotated[Count | None, says("Play matches to so many points.")] = None
     best_of: Annotated[Count | None, says("Or matches of the best of so many hands.")] = None
-    seed: Annotated[Whole | None, says("Of the deals.")] = None
+    seed: Annotated[Seed | None, says("Of the deals.")] = None
     key: Annotated[str | None, says("Of all else that is drawn; without one a new secret.")] = None
     anchor: Annotated[
         str | None, says("The player whose rating is set to 1000; without one the mean of all is.")

@@ -124,8 +124,8 @@ class Arena:
     Without `rules` the classic ones are played, or those of the players' checkpoints. A player
     that is written `NAME=PLAYER` is called so.
     `pairings` names by place in `players` who plays whom. With `hands` every pairing
-    plays so many hands (matches, where a match is played), rounded up to an even
-    number, since half of them have the seats exchanged; with `until` it stops as soon
+    plays so many hands (matches, where a match is played), an even number, since half
+    of them have the seats exchanged; with `until` it stops as soon
     as half of the win rate's interval is no longer than that, and `hands` is the most
     it plays. `key`, 32 hexadecimal digits, stands for all that is drawn beside the
     deals of the seed; without it a secret is drawn, and kept in the result. `on` says where the
@@ -167,9 +167,9 @@ class Arena:
         if hands is None and until is None:
             hands = DEFAULT_HANDS
         if hands is not None:
-            hands = _whole(hands, "hands", 1, 2 * _MOST_PAIRS)
+            hands = _even(_whole(hands, "hands", 1, 2 * _MOST_PAIRS))
         # Half of the hands are the other half with exchanged seats.
-        self.pairs = _MOST_PAIRS if hands is None else -(-hands // SEATS)
+        self.pairs = _MOST_PAIRS if hands is None else hands // SEATS
         most = _MOST_CHUNK if hands is not None else _OPEN_CHUNK
         self.chunk = min(most, max(_LEAST_CHUNK, self.pairs // _CHUNKS))
         self._specs = tuple((players[i], players[j]) for i, j in pairings)
@@ -450,6 +450,17 @@ def _whole(value: object, name: str, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f"{name} is {value!r}: it has to be a whole number from {least} to {most}")
     return value
+
+
+def _even(hands: int) -> int:
+    """A number of hands that pairs of exchanged seats make up."""
+    if hands % SEATS:
+        near = f"{hands - 1} or {hands + 1}" if hands > 1 else "2"
+        raise ValueError(
+            f"hands is {hands}: every deal is played twice with the seats exchanged, so it has to "
+            f"be an even number; give {near}"
+        )
+    return hands
 
 
 def _key_bytes(text: str) -> bytes:

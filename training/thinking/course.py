@@ -56,7 +56,7 @@ class Course(Checked, frozen=True, kw_only=True):
             "the package's: `champion` (of these rules), `champion-1`."
         ),
     ] = CHAMPION
-    seed: Annotated[Whole, says("Of everything that is drawn.", le=2**62)] = 1
+    seed: Annotated[int, says("Of everything that is drawn.", ge=0, le=2**62)] = 1
     hands: Annotated[
         Whole,
         says(
