@@ -148,4 +148,7 @@ def _no_critic(settings: Settings, network: NetworkCard, card: Card) -> str:
             f"there it was paid {card.reward!r} with the horizon {card.horizon!r}, and here "
             f"{paid[0]!r} with {paid[1]!r}"
         )
+    scale, there = getattr(settings, "reward_scale", None), card.settings.get("reward_scale", 0.0)
+    if scale is not None and scale != there:
+        return f"there reward_scale was {there:g}, and here it is {scale:g}"
     return ""

@@ -9,7 +9,8 @@ arXiv:2206.05825. Each iteration moves the policy p to the maximum of
 by gradient steps. The magnet is uniform play, so the first divergence is the entropy's bonus,
 whose weight is the temperature; in self-play the last policy then goes to a quantal response
 equilibrium, and with the temperature falling towards an equilibrium. Where PPO measures
-advantages by their spread, here they are what is paid, or the temperature would mean nothing.
+advantages by their spread, here they are what is paid, divided by `reward_scale`: temperature and
+stride are in units of that quotient.
 Playing, critics and averages are those of PPO.
 """
 

@@ -134,7 +134,7 @@ class NFSP(Trainer):
             self.played.add(rows, chance)
             self.decisions += len(mine)
             now = self.games.step(shown[at, actions])
-            earlier["paid"] += now.rewards * going[:, None]
+            earlier["paid"] += now.rewards / settings.reward_scale * going[:, None]
             over = going & now.ended
             ended = earlier[over][moved[over]]
             ended["over"] = 1

@@ -139,7 +139,7 @@ class PPO(Trainer):
         self.actions = self.games.actions
         scales = np.ones((self.count, 1), np.float32)
         for (_, span), each in zip(self.games.parts(), options, strict=True):
-            scales[span] = max(1.0, 0.4 * each.worst)
+            scales[span] = settings.reward_scale or max(1.0, 0.4 * each.worst)
         self.scales = self.side.put(scales)
         self._rules = [self.side.place.keep(each.rules_record) for each in options]
         self._begin_games(0)

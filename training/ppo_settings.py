@@ -29,6 +29,9 @@ _Trace = Annotated[
 ]
 _Epochs = Annotated[Count, says("How often each decision is learnt from.")]
 _Gradient = Annotated[AboveNothing, says("Gradients are scaled down to this length.")]
+_RewardScale = Annotated[
+    AboveNothing, says("Rewards are divided by it before they are learnt from.")
+]
 _Layers = Annotated[Widths, says("The widths of the network's hidden layers.")]
 _PoolSize = Annotated[Whole, says("Earlier selves in the pool, at most.")]
 _PoolEvery = Annotated[Count, says("Decisions between the selves that join the pool.")]
@@ -43,7 +46,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
     fixed: ClassVar[tuple[str, ...]] = (
         *Settings.fixed,
-        *("ranks", "critic"),
+        *("ranks", "critic", "reward_scale"),
     )
 
     several_rules: ClassVar[bool] = True
@@ -59,6 +62,14 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         Critic,
         says("`oracle` sees all cards, `own` what the actor sees, `shared` has its layers."),
     ] = "oracle"
+    reward_scale: Annotated[
+        AtLeastNothing,
+        says(
+            "Rewards are divided by it before they are learnt from, so that entropy, and of mmd "
+            "the stride, are in units of the quotient; 0 for 0.4 of the most that an episode "
+            "pays, and 1 at least."
+        ),
+    ] = 0.0
     # Playing.
     games: Annotated[Count, says("Games in lockstep.")] = 4096
     steps: Annotated[
@@ -186,7 +197,7 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 
     fixed: ClassVar[tuple[str, ...]] = (
         *(each for each in Settings.fixed if each != "steps"),
-        *("memory", "reservoir"),
+        *("memory", "reservoir", "reward_scale"),
     )
 
     trainer: str = "nfsp"
@@ -204,6 +215,7 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
     target_every: Annotated[Count, says("Steps between copies of the target network.")] = 300
     minibatch: Annotated[Count, says("Rows in a step.")] = 128
     learning_rate: Annotated[AboveNothing, says("Adam's, of both networks.")] = 1e-3
+    reward_scale: _RewardScale = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -215,6 +227,8 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 
 class SB3Settings(Settings, frozen=True, kw_only=True):
     """MaskablePPO of sb3-contrib against a growing pool of earlier selves and rule players."""
+
+    fixed: ClassVar[tuple[str, ...]] = (*Settings.fixed, "reward_scale")
 
     trainer: str = "sb3"
     layers: _Layers = (256, 256)
@@ -233,6 +247,7 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     entropy: _Entropy = 0.02
     value_weight: _ValueWeight = 0.5
     most_gradient: _Gradient = 0.5
+    reward_scale: _RewardScale = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

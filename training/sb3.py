@@ -67,6 +67,19 @@ class Model(MaskablePPO):
         return [*super()._excluded_save_params(), "learning_rate", "lr_schedule"]
 
 
+class ScaledVecEnv(GermanWhistVecEnv):
+    """The games with rewards divided by `reward_scale`; infos tell what was paid."""
+
+    def __init__(self, *given: Any, reward_scale: float, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.reward_scale = reward_scale
+
+    def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
+        """Play the actions, as the games do, with rewards divided."""
+        seen, rewards, ended, infos = super().step_wait()
+        return seen, rewards / np.float32(self.reward_scale), ended, infos
+
+
 class Curves(TensorBoardOutputFormat):
     """SB3's curves in a file that others write to as well, all but those of the same names."""
 
@@ -118,13 +131,14 @@ class SB3Trainer(Trainer):
         self.pool: list[dict[str, Array]] = []
         self._selves: list[Agent] = []
         self.random = np.random.default_rng(settings.seed)
-        self.games = GermanWhistVecEnv(
+        self.games = ScaledVecEnv(
             settings.games,
             options.rules,
             opponent=self.fixed[0] if self.fixed else "random",
             reward=settings.reward,
             layout=settings.layout,
             horizon=settings.horizon,
+            reward_scale=settings.reward_scale,
         )
         self.model = Model(
             "MlpPolicy",

@@ -1,0 +1,103 @@
+"""Every trainer that learns from rewards divides them by `reward_scale`, which is a setting."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from german_whist.training.display import Lines
+from german_whist.training.init import beginning_of
+from german_whist.training.presets import load_settings, settings_from
+from german_whist.training.reading import read_words
+from german_whist.training.run import resume, start
+from german_whist.training.settings import SettingsError
+from german_whist.training.trainers import make_trainer
+
+SMALL = ["rules=2x4-h2", "games=8", "layers=8", "threads=1", "reward=margin"]
+
+
+def trainer_of(name: str, *words: str) -> Any:
+    if name in ("ppo", "mmd"):
+        return make_trainer(load_settings("tiny", [f"trainer={name}", *SMALL, *words]))
+    return make_trainer(settings_from({"trainer": name, **read_words([*SMALL, *words])}))
+
+
+def learnt(name: str, *words: str) -> dict[str, Any]:
+    trainer = trainer_of(name, "minibatch=8", *words)
+    for _ in range(2):
+        trainer.iterate()
+    return trainer.player()
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(np.array_equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("name", ["ppo", "mmd"])
+def test_the_scale_of_ppo_and_mmd_is_a_part_of_the_most_that_is_paid(name: str) -> None:
+    settings = load_settings("quick", [f"trainer={name}", "rules=classic", "reward=margin"])
+    worst = settings.options.worst
+    assert worst > 2.5
+    usual = trainer_of(name, "rules=classic")
+    assert np.allclose(np.asarray(usual.scales), 0.4 * worst)
+    assert np.allclose(np.asarray(trainer_of(name, "reward=win").scales), 1.0)
+    assert np.allclose(np.asarray(trainer_of(name, "reward_scale=3").scales), 3.0)
+
+
+@pytest.mark.parametrize("name", ["ppo", "mmd"])
+def test_the_default_is_the_scale_that_it_says(name: str) -> None:
+    settings = load_settings("tiny", [f"trainer={name}", *SMALL])
+    told = max(1.0, 0.4 * settings.options.worst)
+    assert same(learnt(name), learnt(name, f"reward_scale={told}"))
+    assert not same(learnt(name), learnt(name, "reward_scale=7"))
+
+
+def test_nfsp_remembers_scaled_rewards() -> None:
+    one, other = trainer_of("nfsp"), trainer_of("nfsp", "reward_scale=4")
+    for trainer in (one, other):
+        trainer.iterate()
+    paid, less = (np.asarray(each.steps_seen.rows["paid"][: each.steps_seen.count])
+                  for each in (one, other))  # fmt: skip
+    assert np.abs(paid).sum() > 0
+    assert np.array_equal(paid, 4 * less)
+
+
+def test_sb3_learns_from_scaled_rewards_and_tells_what_was_paid() -> None:
+    pytest.importorskip("sb3_contrib")
+    one, other = (trainer_of("sb3", *words).games for words in ((), ("reward_scale=4",)))
+    seen = []
+    for games in (one, other):
+        games.seed(3)
+        games.reset()
+        for _ in range(4):
+            games.step_async(games.action_masks().argmax(1))
+            _, rewards, _, infos = games.step_wait()
+            seen.append((rewards, [each.get("episode", {}).get("r") for each in infos]))
+    for (rewards, told), (less, again) in zip(seen[:4], seen[4:], strict=True):
+        assert np.array_equal(rewards, 4 * less)
+        assert told == again
+    assert any(np.abs(rewards).sum() for rewards, _ in seen[:4])
+
+
+def test_a_table_of_regrets_has_no_scale() -> None:
+    with pytest.raises(SettingsError, match="'reward_scale' is not a setting"):
+        load_settings("tiny", ["trainer=cfr", "rules=2x4-h2", "reward_scale=2"])
+
+
+def test_the_scale_stays_and_a_critic_of_another_does_not_come_along(tmp_path: Path) -> None:
+    words = [*SMALL, "decisions=200", "measure_every=200", "final_hands=2", "measure_hands=2",
+             "yardsticks=random", "minibatch=8", "measuring=here", "critic=shared"]  # fmt: skip
+    folder = tmp_path / "run"
+    start(folder, load_settings("tiny", words)).go(Lines(io.StringIO()))
+    with pytest.raises(SettingsError, match="reward_scale"):
+        resume(folder, words=["reward_scale=9", "decisions=400"])
+    for changed, kept in (([], True), (["reward_scale=9"], False)):
+        settings = load_settings("tiny", [*words, f"init={folder}", *changed])
+        about = beginning_of(settings, make_trainer(settings).network_card()).about
+        assert ("reward_scale was 0" not in about) == kept
