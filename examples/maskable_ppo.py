@@ -62,9 +62,14 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=1024, help="played side by side")
     parser.add_argument("--hands", type=int, default=10_000, help="to measure by")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", metavar="FILE.zip", help="keep the model")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    player = player_of(learned(given.steps, given.games, given.seed))
+    model = learned(given.steps, given.games, given.seed)
+    if given.save:
+        model.save(given.save)  # the layout goes along, in the space of the observations
+        print(f"german-whist evaluate sb3:{given.save},trusted --against threshold")
+    player = player_of(model)
     found = evaluate(player, ["threshold", "value:13"], hands=given.hands, seed=10**9, workers=1)
     for pairing in found.pairings:
         rate, error = 100 * pairing.win_rate.value, 100 * pairing.win_rate.half_width

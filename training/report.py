@@ -7,6 +7,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..agents.base import EXACT_SOLVER, OWN_POLICY
+from ..agents.checkpoint import FOLDER, WEIGHTS
+from ..agents.endgame import EndgamePlayer
 from ..engine.files import written_whole
 from . import pictures
 from .checkpoint import Measured
@@ -36,6 +39,7 @@ def write_report(
     if measured:
         parts += ["<h2>Wins against the yardsticks</h2>", pictures.card(_strength(measured))]
         parts.append(pictures.card(_table(measured)))
+        parts.append(f"<p class='soft'>{escape(_measured_as(settings))}</p>")
     if rows:
         parts.append("<h2>Learning</h2><section class='side'>")
         for key, about in LEARNING:
@@ -49,6 +53,18 @@ def write_report(
     parts.append(f"<h2>Settings</h2><pre>{escape(settings.as_yaml())}</pre>")
     with written_whole(path, "w") as file:
         file.write(pictures.page(name, parts))
+
+
+def _measured_as(settings: Settings) -> str:
+    """Which files the measurements are of, and who played their endings."""
+    solved = [EndgamePlayer.solves(each.rules) for each in settings.all_options]
+    who = EXACT_SOLVER if all(solved) else OWN_POLICY
+    if len(set(solved)) > 1:
+        who = f"{EXACT_SOLVER} in rules whose endings are solved, else {OWN_POLICY}"
+    return (
+        f"Each row is of the checkpoint {FOLDER}/DECISIONS{WEIGHTS}, its decisions written with "
+        f"twelve digits. Endgame: {who}."
+    )
 
 
 def _strength(measured: Sequence[Measured]) -> str:

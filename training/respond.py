@@ -9,6 +9,7 @@ exploitability, which only small decks tell exactly (`exploit`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,8 @@ class Won(Struct, frozen=True, kw_only=True):
     points: float
     """What it was paid a hand."""
     points_reach: float
+    made_of: tuple[str, ...] = ()
+    """Of both players: who plays endings, and the files of weights."""
 
     def text(self) -> str:
         """In words."""
@@ -169,6 +172,7 @@ def _measured(plan: Plan, rules: Rules, path: Path, player: str, number: int) ->
         player=player, hands=pairing.hands, seed=seed, key=result.key,
         share=pairing.win_rate.value, share_reach=pairing.win_rate.half_width,
         points=pairing.points.value, points_reach=pairing.points.half_width,
+        made_of=tuple(map(str, result.details)),
     )  # fmt: skip
     with written_whole(path) as file:
         file.write(msgspec.json.encode(won))
@@ -209,6 +213,7 @@ def page(found: Found) -> str:
         f"<h1>What beats {plan.agent}</h1>",
         pictures.card(pictures.table(["", "player", "against it"], rows)),
     ]
+    parts += [f"<p class='soft'>{escape(each)}</p>" for each in found.best.made_of]
     if found.curve:
         line = pictures.Curve(
             [(each.decisions, 100 * each.win_rate) for each in found.curve],

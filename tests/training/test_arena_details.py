@@ -26,6 +26,9 @@ from german_whist.engine.rules import load_rules
 from german_whist.training.arena.page import as_html
 from german_whist.training.arena.report import as_csv, as_markdown, as_text
 from german_whist.training.arena.results import Result
+from german_whist.training.checkpoint import Measured
+from german_whist.training.presets import load_settings
+from german_whist.training.report import write_report
 
 
 def lowest(observations: Any, masks: Any) -> Any:
@@ -199,6 +202,31 @@ def test_csv_of_a_checkpoint_is_one_line(run: Path) -> None:
     assert rows[0]["endgame"].startswith(EXACT_SOLVER)
     assert rows[0]["opponent_endgame"] == OWN_POLICY
     assert str(run) in rows[0]["checkpoints"]
+
+
+def test_the_page_of_a_run_says_which_checkpoints_were_measured(tmp_path: Path) -> None:
+    measured = Measured(
+        opponent="random", win_rate=0.9, half_width=0.01, margin=3.0, hands=100, decisions=1500
+    )
+    write_report(tmp_path / "report.html", load_settings("quick"), [], [measured])
+    told = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "checkpoints/DECISIONS.safetensors" in told
+    assert "Endgame: exact solver." in told
+
+
+def test_what_answers_a_player_is_measured_with_the_same_details(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from german_whist.training.respond import Plan, respond
+
+    rules = load_rules("2x4-h2")
+    plan = Plan(agent="random", rules=rules.as_mapping(), model="random", worlds=2, decisions=0,
+                hands=20, seed=1)  # fmt: skip
+    said: list[str] = []
+    found = respond(plan, rules, tmp_path / "answer", said.append)
+    assert found.best.made_of[0].startswith("responder:2,against=random: endgame: exact solver")
+    assert found.best.made_of[1] == "random: endgame: own policy"
+    page = (tmp_path / "answer" / "respond.html").read_text(encoding="utf-8")
+    assert all(each in page for each in found.best.made_of)
 
 
 def test_a_moved_copy_of_a_run_is_told_by_its_own_path(run: Path, tmp_path: Path) -> None:

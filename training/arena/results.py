@@ -388,6 +388,10 @@ class PlayerDetails:
         other = OWN_POLICY if self.endgame == EXACT_SOLVER else EXACT_SOLVER
         return f"{self.endgame} ({self.endgame_switch}: {other})"
 
+    def __str__(self) -> str:
+        weights = f"; weights: {self.checkpoints_text}" if self.checkpoints else ""
+        return f"{self.name}: endgame: {self.endgame_text}{weights}"
+
     @property
     def checkpoints_text(self) -> str:
         """The files, each with its decisions."""

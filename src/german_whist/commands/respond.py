@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         return stopped.status
     low = 100 * (best.share - best.share_reach)
     print(f"{best.player} {best.text()}")
+    print("\n".join(best.made_of))
     print(f"wins at least {low:.1f} % of hands against {agent} in {rules.name}")
     print(folder / PAGE)
     return 0
