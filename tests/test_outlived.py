@@ -2,53 +2,48 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
 import socket
+import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-import warm
 
+from german_whist.cli import main
 from german_whist.engine.game import Game
 from german_whist.engine.records import record_of, write_records
 
-WHIST = (sys.executable, "-m", "german_whist")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="closes pipes as a shell does")
 TINY = "name: tiny\nsuits: 2\nranks: 3\nhand: 2\nstock: 2\n"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     game, chance = Game(seed=1), random.Random(1)
     while not game.over:
         game.play(chance.choice(list(game.legal())))
     write_records(tmp_path / "hands.jsonl", [record_of(game)])
     (tmp_path / "tiny.yaml").write_text(TINY)
-    (tmp_path / "typed").write_text("hint\nquit\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("hint\nquit\n"))
     return tmp_path
 
 
-def told_to_nobody(place: Path, *words: str, stdin: int | None = warm.DEVNULL) -> int:
+def told_to_nobody(*words: str) -> int:
     """Run a command whose stdout and stderr nobody reads; its exit status."""
     reading, writing = os.pipe()
     os.close(reading)
-    try:
-        return warm.run(
-            [*WHIST, *words], cwd=place, stdin=stdin, stdout=writing, stderr=writing,
-            env=environment(place), timeout=300, check=False,
-        ).returncode  # fmt: skip
-    finally:
-        os.close(writing)
-
-
-def environment(place: Path, **more: str) -> dict[str, str]:
-    return {**os.environ, "GERMAN_WHIST_DATA": str(place / "data"), **more}
+    with open(writing, "w") as unread, redirect_stdout(unread), redirect_stderr(unread):
+        return main(words)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +60,7 @@ def environment(place: Path, **more: str) -> dict[str, str]:
     ],
 )
 def test_nobody_has_to_read_what_is_told(words: str, left: str, place: Path) -> None:
-    asked = [word.replace("_", " ") for word in words.split()]
-    with open(place / "typed") as typed:
-        assert told_to_nobody(place, *asked, stdin=typed.fileno()) == 0
+    assert told_to_nobody(*(word.replace("_", " ") for word in words.split())) == 0
     assert (place / left).exists()
 
 
@@ -87,15 +80,13 @@ COMMANDS_TOLD = (
     [*((words, "ascii") for words in COMMANDS_TOLD), (COMMANDS_TOLD[0], "cp1252")],
 )
 def test_every_encoding_tells_all_of_it(words: str, encoding: str, place: Path) -> None:
-    with open(place / "typed") as typed:
-        done = warm.run(
-            [*WHIST, *words.split()], cwd=place, stdin=typed, capture_output=True,
-            env=environment(place, PYTHONIOENCODING=encoding), timeout=300, check=False,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert b"Error" not in done.stderr
-    assert done.stdout.decode(encoding).strip()
-    assert b"?" * 2 not in done.stdout
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        assert main(words.split()) == 0
+    told, errors = (stream.buffer.getvalue() for stream in (out, err))
+    assert b"Error" not in errors
+    assert told.decode(encoding).strip()
+    assert b"?" * 2 not in told
 
 
 def test_a_training_goes_on_when_nobody_listens(place: Path) -> None:
@@ -103,7 +94,7 @@ def test_a_training_goes_on_when_nobody_listens(place: Path) -> None:
     run = place / "run"
     words = ["decisions=4096", "games=64", "measure_hands=20", "final_hands=20", "threads=1"]
     words += ["measuring=here"]
-    assert told_to_nobody(place, "train", "tiny", *words, "--run", str(run)) == 0
+    assert told_to_nobody("train", "tiny", *words, "--run", str(run)) == 0
     assert (run / "report.html").exists()
     assert list((run / "checkpoints").glob("*.safetensors"))
 
@@ -113,9 +104,9 @@ def test_a_table_is_served_when_nobody_reads_where_it_is(place: Path) -> None:
         port = free.getsockname()[1]
     reading, writing = os.pipe()
     os.close(reading)
-    process = warm.Popen(
-        [*WHIST, "table", "--no-browser", "--port", str(port)],
-        stdout=writing, stderr=writing, env=environment(place),
+    process = subprocess.Popen(
+        [sys.executable, "-m", "german_whist", "table", "--no-browser", "--port", str(port)],
+        stdout=writing, stderr=writing,
     )  # fmt: skip
     os.close(writing)
     try:
@@ -127,7 +118,7 @@ def test_a_table_is_served_when_nobody_reads_where_it_is(place: Path) -> None:
         process.wait()
 
 
-def served(process: warm.Popen, address: str) -> bool:
+def served(process: subprocess.Popen, address: str) -> bool:
     """Whether a page is answered before the process ends."""
     while process.poll() is None:
         try:

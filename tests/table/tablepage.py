@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import warm
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -38,12 +38,12 @@ class Server:
 
     def start(self) -> None:
         """Open the table, at the same port as before."""
-        self._process = warm.Popen(
+        self._process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "german_whist", "table", "--no-browser"),
                 *("--port", str(self._port), "--data", str(self._data)),
             ],
-            stdout=warm.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )

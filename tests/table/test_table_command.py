@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -14,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import warm
 from serving import Seat, Visitor
 
 from german_whist.cli import main
@@ -36,12 +36,12 @@ COMMAND = [sys.executable, "-m", "german_whist", "table", "--no-browser", "--por
 
 
 @contextmanager
-def opened(folder: Path | None, *more: str) -> Iterator[tuple[warm.Popen, str]]:
+def opened(folder: Path | None, *more: str) -> Iterator[tuple[subprocess.Popen, str]]:
     """The command under way, and the address that it tells."""
-    process = warm.Popen(
+    process = subprocess.Popen(
         [*COMMAND, *(() if folder is None else ("--data", str(folder))), *more],
-        stdout=warm.PIPE,
-        stderr=warm.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )

@@ -1,4 +1,4 @@
-"""What tests of trainings share: torch on one thread, and processes that begin as forks."""
+"""What tests of trainings share: torch on one thread, and workers that begin as forks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
-import warm
 
 
 @pytest.fixture(autouse=True)
@@ -22,13 +21,6 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture
-def forked_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let trainings that are processes of their own, and what measures beside them, be forks."""
-    for each in ("measuring", "separate_runs"):
-        monkeypatch.setattr(f"german_whist.training.{each}.subprocess", warm)
 
 
 @pytest.fixture

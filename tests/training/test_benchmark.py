@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import warm
 import yaml
 from scipy import stats
 
@@ -134,7 +134,7 @@ def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(tmp_path: P
     words = ["benchmark", wanted, "--folder", str(tmp_path / "found")]
     command = [sys.executable, "-m", "german_whist", *words]
     log = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1" / "log.txt"
-    with warm.Popen(command, stdout=warm.DEVNULL, stderr=warm.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 120
         while not (log.exists() and "decisions" in log.read_text()) and time.monotonic() < until:
             time.sleep(0.1)

@@ -129,9 +129,10 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 # -- seeds
 
 
+# Of all trainers this one starts soonest: it needs no torch.
 WORDS = [
-    *("games=16", "decisions=640", "minibatch=64", "layers=8", "measure_hands=20"),
-    *("final_hands=40", "threads=1", "measuring=here"),
+    *("train", "trainer=cfr", "decisions=640", "iteration=256", "measure_hands=20"),
+    *("final_hands=40", "yardsticks=[random]", "measuring=here"),
 ]
 DEADLY = """
 import os
@@ -152,15 +153,13 @@ class Once(Always):
 """
 
 
-@pytest.mark.usefixtures("forked_runs")
 def test_one_command_trains_with_several_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
-    assert main(["train", "tiny", *WORDS, "callbacks=deadly:Once", "seeds=3,4"]) == 0
-    folder = tmp_path / "runs" / "tiny-1"
+    assert main([*WORDS, "callbacks=deadly:Once", "seeds=3,4"]) == 0
+    folder = tmp_path / "runs" / "cfr-1"
     found = compare([folder]).trainings[0]
     assert [each.name for each in found.folders] == ["seed-3", "seed-4"]
     assert found.settings["seed"] == 3
@@ -178,22 +177,20 @@ def test_one_command_trains_with_several_seeds(
     again = compare([folder]).trainings[0]
     assert [each.name for each in again.folders] == ["seed-3", "seed-4"]
     assert again.settings["decisions"] == 1280
-    assert again.last["random"].decisions == 1280
+    assert again.last["random"].decisions >= 1280
 
 
-@pytest.mark.usefixtures("forked_runs")
 def test_a_training_that_dies_again_and_again_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("german_whist.training.separate_runs.MOST_DEATHS", 1)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
-    assert main(["train", "tiny", *WORDS, "callbacks=deadly:Always", "seeds=3"]) == 1
+    assert main([*WORDS, "callbacks=deadly:Always", "seeds=3"]) == 1
     told = capsys.readouterr().out.splitlines()
     assert told[-2:] == [
         "seed 3: is given up, since its process died 1 times in a row",
-        "seed 3 did not come to an end; go on with: german-whist train --resume runs/tiny-1",
+        "seed 3 did not come to an end; go on with: german-whist train --resume runs/cfr-1",
     ]
 
 

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import warm
 
 pytest.importorskip("torch")
 
@@ -201,7 +201,7 @@ def test_a_signal_saves_what_a_process_has_learnt(number: signal.Signals, tmp_pa
     folder = tmp_path / "run"
     words = [*SMALL, "decisions=400_000_000", "save_every=400_000_000", "--run", str(folder)]
     command = [sys.executable, "-m", "german_whist", "train", "tiny", *words]
-    with warm.Popen(command, stdout=warm.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         told = []
         for line in process.stdout:

@@ -71,7 +71,6 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
     assert load_state(folder / "state.safetensors")[1].pending == []
 
 
-@pytest.mark.usefixtures("forked_runs")
 def test_what_a_worker_measured_is_not_measured_again(
     waited: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +86,6 @@ def test_what_a_worker_measured_is_not_measured_again(
     assert (found_of, found) == (path, here)
 
 
-@pytest.mark.usefixtures("forked_runs")
 def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
     waited: Path, tmp_path: Path
 ) -> None:
@@ -104,7 +102,6 @@ def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
     assert (folder / "measured.csv").read_bytes() == (waited / "measured.csv").read_bytes()
 
 
-@pytest.mark.usefixtures("forked_runs")
 def test_a_measurement_whose_process_died_is_made_here(waited: Path) -> None:
     path = checkpoints_in(waited / "checkpoints")[-1]
     measuring = Measuring()
@@ -120,7 +117,6 @@ def test_a_measurement_whose_process_died_is_made_here(waited: Path) -> None:
     measuring.close()
 
 
-@pytest.mark.usefixtures("forked_runs")
 def test_who_waits_for_measurements_has_them_at_once(tmp_path: Path) -> None:
     watching = Watching()
     wanted = msgspec.structs.replace(settings(), patience=5)

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -16,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import warm
 
 pytest.importorskip("torch")
 
@@ -301,7 +301,7 @@ def test_a_process_that_is_killed_can_be_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = [*SMALL, "decisions=400000", "save_every=500"]
     command = [sys.executable, "-m", "german_whist", "train", "tiny", *words, "--run", str(folder)]
-    with warm.Popen(command, stdout=warm.DEVNULL, stderr=warm.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 120
         while not (folder / "progress.csv").exists() and time.monotonic() < until:
             time.sleep(0.05)

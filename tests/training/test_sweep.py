@@ -171,7 +171,6 @@ def test_a_trial_that_promises_nothing_is_ended_early(tmp_path: Path) -> None:
     assert not (tmp_path / "sweep" / "best.yaml").exists()
 
 
-@pytest.mark.usefixtures("forked_runs")
 def test_trials_side_by_side_come_to_what_they_come_to_one_by_one(tmp_path: Path) -> None:
     path = written(tmp_path, trials=2, sampler="Random", pruner="Nop")
     found = []
