@@ -52,6 +52,8 @@ class _LastingStream:
         self.error: OSError | None = None
 
     def _attempt(self, operation: Callable[[], object]) -> None:
+        if self._stream.closed:  # a player in this process may have closed it
+            return
         try:
             operation()
         except OSError as error:

@@ -490,7 +490,6 @@ def test_a_ladder_takes_names_from_its_config(
         (["evaluate", "champion-1", "--against", "random", "--rules", "quick"], "champion-1"),
         (["exploit", "random"], "'random' plays any rules: name some with a small deck by --rules"),
         (["exploit", "champion"], "are too large to walk"),
-        (["play", "PATH", "--watch", "champion-1"], "there are no rules that all of these play"),
     ],
 )
 def test_players_that_can_not_meet_get_a_sentence(
