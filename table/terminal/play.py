@@ -42,11 +42,9 @@ class Front(AbstractContextManager["Front"], Protocol):
 
     def tell(self, text: str) -> None:
         """Say what is to be known before the next decision."""
-        ...
 
     def tell_event(self, text: str) -> None:
         """Say what the board shows by itself, where it stands before the person's eyes."""
-        ...
 
     def ask(self, view: View) -> int | str:
         """An action, or one of the commands; `Leave` where the person goes away."""
@@ -54,7 +52,6 @@ class Front(AbstractContextManager["Front"], Protocol):
 
     def ask_next(self) -> None:
         """Wait until the person has seen how a hand ended."""
-        ...
 
     def wait(self, work: Callable[[], Result], text: str, least: float) -> Result:
         """The result of some work, not before so many seconds."""
@@ -62,7 +59,6 @@ class Front(AbstractContextManager["Front"], Protocol):
 
     def show(self, page: RenderableType) -> None:
         """Show a page beside the board."""
-        ...
 
 
 def names_of(settings: Settings) -> tuple[str, str]:
