@@ -28,7 +28,7 @@ KEY = f"{SEED:032}"
 """Of the champion's hands, so that they are the same again."""
 YARDSTICKS = {"counting": 10_000, "flat-mc:64": 10_000}
 """How many hands the champion plays against whom."""
-_TABLES = ("Ratings", "Cross table", "Stages, a hand")
+_TABLES = ("Ratings", "Cross table", "Stages, a hand", "Players")
 
 ABOUT = """\
 # The ladder
