@@ -60,6 +60,48 @@ def test_regrets_of_drawn_hands_are_on_average_those_of_all(rules: dict[str, Any
     assert np.linalg.norm(drawn - exact) < 0.1 * np.linalg.norm(exact)
 
 
+def added_by_hand(regrets: Any, weighing: float, number: int) -> tuple[Any, Any]:
+    """What a hand adds to regrets and to the average strategy."""
+    desk = CFR(CFRSettings(rules=TINY[0], reward="points", weighing=weighing)).desk
+    desk.regrets[:] = regrets
+    _walk_many(desk, number, 1, weighing, np.zeros(2))
+    added = desk.regrets - regrets
+    # One player learns, and the average of the other's strategy grows.
+    assert not (added.astype(bool) & desk.sums.astype(bool)).any()
+    return added, desk.sums
+
+
+def test_regrets_and_average_grow_by_a_power_of_the_hands_number() -> None:
+    """Brown and Sandholm 2019: hand t counts t**weighing times in both."""
+    size = len(CFR(CFRSettings(rules=TINY[0])).desk.regrets)
+    regrets = np.random.default_rng(1).uniform(1, 2, size).astype(np.float32)
+    grown = np.zeros(2)
+    for number in (0, 6, 7, 20, 21, 33, 34):
+        plain = added_by_hand(regrets, 0.0, number)
+        grown += [np.abs(each).max() for each in plain]
+        for weighing in (1.0, 2.0):
+            weighted = added_by_hand(regrets, weighing, number)
+            for one, other in zip(plain, weighted, strict=True):
+                assert other == pytest.approx((number + 1) ** weighing * one, rel=1e-3, abs=1e-3)
+    assert (grown > 0.5).all()
+
+
+def test_cards_of_negative_regret_are_not_played_beside_others() -> None:
+    """Regret matching: in proportion to positive regrets, evenly where there are none."""
+    size = len(CFR(CFRSettings(rules=TINY[0])).desk.regrets)
+    regrets = np.random.default_rng(2).choice([-1.0, 3.0], size).astype(np.float32)
+    desk = CFR(CFRSettings(rules=TINY[0], reward="points", weighing=0.0)).desk
+    below = 0
+    for number in range(400):
+        desk.regrets[:], desk.sums[:] = regrets, 0
+        _walk_many(desk, number, 1, 0.0, np.zeros(2))
+        probs = desk.sums[desk.sums > 0]
+        # The regrets above nothing are alike, so that only equal shares of one can be.
+        assert np.rint(1 / probs) * probs == pytest.approx(1, abs=1e-5)
+        below += int((regrets[desk.sums > 0] < 0).sum())
+    assert below > 0
+
+
 def by_open_spiel(game: Any, hands: int, seed: int) -> Responses:
     """What best responses win from the average of OpenSpiel's external sampling, by its own."""
     import pyspiel
