@@ -74,10 +74,10 @@ def test_two_workers_evaluate(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_training_is_measured_beside_it_and_goes_on(tmp_path: Path) -> None:
-    command(tmp_path, "train", *TINY, "decisions=2000", "measure_every=500", "--run", "run")
+    command(tmp_path, "train", *TINY, "decisions=2000", "measure_every=1000", "--run", "run")
     told = command(tmp_path, "train", "--resume", "run", "decisions=3000")
     assert "random" in told
-    assert len(list((tmp_path / "run" / "checkpoints").glob("*.safetensors"))) > 2
+    assert len(list((tmp_path / "run" / "checkpoints").glob("*.safetensors"))) > 1
 
 
 @pytest.mark.thorough
