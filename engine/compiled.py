@@ -124,9 +124,10 @@ def _linking() -> Any:
     except Exception as error:
         if not fails.exists():
             _mark(fails)
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
             print(
                 f"german-whist: numba {numba.__version__} lacks internals that this package links "
-                f"its functions by ({type(error).__name__}: {str(error).strip().splitlines()[0]}), "
+                f"its functions by ({reason}), "
                 "so numba.jit compiles them: results are the same, but a first use takes about "
                 "twice as long and a step of a batch up to a third longer; numba 0.66 to 0.68 "
                 "have them",
