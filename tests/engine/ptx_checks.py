@@ -43,7 +43,7 @@ TAKES = {
     episodes.begin_all: (PLACES, array("u8")),
     episodes.deal_all: (PLACES,),
     episodes.play_all: (PLACES, NUMBERS, types.boolean),
-    episodes.step_all: (PLACES, NUMBERS, types.boolean, types.boolean, *SHOWN, *TOLD),
+    episodes.step_all: (PLACES, NUMBERS, types.boolean, *SHOWN, *TOLD),
     episodes.close_all: (PLACES, NUMBERS),
     episodes.show_all: (PLACES, array("u1"), array("u1", 2), array("u8"), *SHOWN[:2]),
     episodes.rest_all: (),
