@@ -69,8 +69,7 @@ def main() -> None:
     if given.save:
         model.save(given.save)  # the layout goes along, in the space of the observations
         print(f"german-whist evaluate sb3:{given.save},trusted --against threshold")
-    player = player_of(model)
-    found = evaluate(player, ["threshold", "value:13"], hands=given.hands, seed=10**9, workers=1)
+    found = evaluate(player_of(model), ["threshold", "value:13"], hands=given.hands, seed=10**9)
     for pairing in found.pairings:
         rate, error = 100 * pairing.win_rate.value, 100 * pairing.win_rate.half_width
         print(f"{pairing.opponent}: {rate:.1f} ± {error:.1f} % of hands won")

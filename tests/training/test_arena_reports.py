@@ -285,7 +285,7 @@ def test_every_config_is_a_ladder() -> None:
     [
         ({"player": ["random"]}, "did you mean 'players'"),
         ({"players": [1]}, "a list of texts"),
-        ({"hands": "many"}, "it has to be a whole number"),
+        ({"hands": "many"}, "it has to be an even number"),
     ],
 )
 def test_configs_are_checked(values: dict[str, object], words: str) -> None:

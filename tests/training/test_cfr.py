@@ -186,7 +186,7 @@ def test_a_checkpoint_plays_wherever_agents_are_named(
     assert f"{run} plays 2x4-h2, and not 2x5-h3" in capsys.readouterr().err
     assert main(["evaluate", run, "--against", "nash", "--rules", DECK, "--hands", "20"]) == 0
     for words, told in (
-        (["export", run, "-o", str(tmp_path / "x.onnx")], "its network is of the kind 'table'"),
+        (["export", run, "-o", str(tmp_path / "x.onnx")], "is a table; only networks"),
         (["export", run, "-o", str(tmp_path / "x.safetensors")], "is a table, whose smallest"),
         (["train", "tiny", f"init={run}"], "is a table, whose numbers fit no network"),
         (["evaluate", f"thinker:4,policy={run}", "--against", "nash", "--rules", DECK], "table"),
