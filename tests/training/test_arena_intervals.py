@@ -345,4 +345,6 @@ def test_intervals_of_ladders_cover_the_ratings_that_a_long_one_finds(
             for elo, true in zip(found.ratings.elo, long.ratings.elo, strict=True)
         ]
     print(dict(zip(players, (100 * covered / ladders).tolist(), strict=True)))
-    assert (np.abs(covered[1:] / ladders - 0.95) <= 0.02).all()
+    # The standard error of each player's coverage is 1 %.
+    assert 0.93 <= covered[1:].mean() / ladders <= 0.97
+    assert (np.abs(covered[1:] / ladders - 0.95) <= 0.035).all()
