@@ -43,7 +43,9 @@ class TerminalUser:
         self._master, self._slave = pty.openpty()
         self._size(columns, rows)
         self.state = termios.tcgetattr(self._slave)
-        told = {**os.environ, "TERM": "xterm-256color", "GERMAN_WHIST_DATA": str(folder)}
+        # The size is the window's, whatever the environment says of it.
+        inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
+        told = {**inherited, "TERM": "xterm-256color", "GERMAN_WHIST_DATA": str(folder)}
         told = {name: value for name, value in told.items() if name != "NO_COLOR"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "german_whist", *arguments],

@@ -141,5 +141,5 @@ def test_a_damaged_file_is_told_where_the_table_opens(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"nothing of the kind" * 100)
     with opened(tmp_path) as (process, _):
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=60)
         assert "is damaged" in errors
