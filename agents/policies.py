@@ -35,6 +35,8 @@ class PolicyAgent(Agent):
     """
 
     reads_tricks = False
+    endgame_switch: str
+    checkpoints: tuple[ModelFile, ...]
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class PolicyAgent(Agent):
         if EndgamePlayer.solves(self.rules):
             self.endgame_switch = f"exact={not exact}"
 
-    def plays_as(self, told: TrainedOn | None, path: str, exact: bool) -> None:
+    def _plays_as(self, told: TrainedOn | None, path: str, exact: bool) -> None:
         """Take on what the file of a policy tells, and refuse games that it was not trained on."""
         self.endgame_switch = endgame_word(self.rules, exact)
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -267,7 +269,7 @@ class OnnxAgent(PolicyAgent):
             })[0]  # fmt: skip
 
         super().__init__(rules, policy, **found, name=f"onnx:{path}", match=match)
-        self.plays_as(told, path, found["exact"])
+        self._plays_as(told, path, found["exact"])
 
 
 _DTYPES = {

@@ -43,7 +43,7 @@ class SB3Agent(PolicyAgent):
             return _logits(model, observations, masks)
 
         super().__init__(rules, policy, **found, name=f"sb3:{path}", match=match)
-        self.plays_as(trained, path, found["exact"])
+        self._plays_as(trained, path, found["exact"])
         shape = _observed(model).shape
         if shape != (layout_of(self.rules).size,):
             raise CannotPlay(
