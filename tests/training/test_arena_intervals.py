@@ -11,11 +11,11 @@ from german_whist.engine.records import GameRecord
 from german_whist.training.arena import Result, ladder
 from german_whist.training.arena.intervals import (
     ELO_SCALE,
-    covariance_of_totals,
     fit_ratings,
     mean_estimate,
     quantile,
     ratio,
+    residuals_of_deals,
     share_estimate,
 )
 
@@ -161,15 +161,34 @@ def test_intervals_of_ratings_cover_the_truth() -> None:
     assert (covered[[0, 2]] / rounds < 0.975).all()
 
 
-def test_the_covariance_of_totals_sets_the_intervals() -> None:
-    games = all_met(2, 100)
-    scores = np.array([[0, 50], [50, 0]])
-    plain = fit_ratings(games, scores).elo[0].half_width
-    quarter = np.array([[1, -1], [-1, 1]]) * 100 / 4 / 4
-    halved = fit_ratings(games, scores, quarter).elo[0].half_width
-    assert halved == pytest.approx(plain / 2)
-    of_few = fit_ratings(games, scores, quarter, deals=4).elo[0].half_width
-    assert of_few / halved == pytest.approx(stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975), rel=1e-4)
+@pytest.mark.parametrize("deals", [5, 40])
+def test_two_players_have_the_interval_of_the_mean_over_deals(deals: int) -> None:
+    won = np.resize([0, 1, 1, 2, 1, 2], deals)
+    games, total = all_met(2, 2 * deals), won.sum()
+    scores = np.array([[0, total], [2 * deals - total, 0]])
+    found = fit_ratings(games, scores, residuals_of_deals(2, [(0, 1)], [won]), anchor=1).elo[0]
+    share = won.mean() / 2
+    slope = ELO_SCALE / (share * (1 - share))  # of the rating by the share
+    apart = won - won.mean()
+    kurtosis = np.mean(apart**4) / np.mean(apart**2) ** 2
+    free = min(deals - 1, int(2 * deals / (kurtosis - 1)))
+    error = won.std(ddof=1) / 2 / np.sqrt(deals)
+    assert found.half_width == pytest.approx(stats.t.ppf(0.975, free) * error * slope, rel=1e-3)
+
+
+def test_an_interval_is_wider_where_a_handful_of_deals_decides() -> None:
+    even, few = np.resize([0.0, 2.0], 100), np.ones(100)
+    few[:4] = [1 - 5, 1 + 5, 1 - 5, 1 + 5]  # the same variance, on four deals
+    widths = [
+        fit_ratings(
+            all_met(2, 200), np.array([[0, 100], [100, 0]]),
+            residuals_of_deals(2, [(0, 1)], [won]), anchor=1,
+        ).elo[0].half_width
+        for won in (even, few)
+    ]  # fmt: skip
+    assert widths[1] / widths[0] == pytest.approx(
+        stats.t.ppf(0.975, 8) / stats.t.ppf(0.975, 99), rel=1e-3
+    )
 
 
 def test_separate_deals_give_the_interval_of_independent_games() -> None:
@@ -180,11 +199,11 @@ def test_separate_deals_give_the_interval_of_independent_games() -> None:
     for (i, j), of_deals in zip(met, won, strict=True):
         scores[i, j] = of_deals.sum()
         scores[j, i] = 2 * deals - scores[i, j]
-    # No deal is played by two pairings, so their covariances add up.
-    covariance = np.zeros((3, 3))
-    for pair, of_deals in zip(met, won, strict=True):
-        covariance += covariance_of_totals(3, [pair], [of_deals])
-    found = fit_ratings(games, scores, covariance).elo
+    # No deal is played by two pairings.
+    residuals = np.hstack([
+        residuals_of_deals(3, [pair], [of_deals]) for pair, of_deals in zip(met, won, strict=True)
+    ])  # fmt: skip
+    found = fit_ratings(games, scores, residuals).elo
     for one, other in zip(found, fit_ratings(games, scores).elo, strict=True):
         assert one.half_width == pytest.approx(other.half_width, rel=0.02)
 
@@ -210,7 +229,7 @@ def test_a_rating_that_nothing_bounds_has_no_interval() -> None:
 
 def test_results_that_never_varied_tell_no_interval() -> None:
     scores = np.array([[0, 5], [5, 0]])
-    found = fit_ratings(all_met(2, 10), scores, np.zeros((2, 2)))
+    found = fit_ratings(all_met(2, 10), scores, np.zeros((2, 5)))
     assert not found.padded
     assert [each.value for each in found.elo] == [1000, 1000]
     assert np.isinf([each.half_width for each in found.elo]).all()
@@ -264,7 +283,7 @@ def reach_by_hand(
         slope[j, i] -= weight
     bread = np.zeros_like(slope)
     bread[1:, 1:] = np.linalg.inv(slope[1:, 1:])
-    meat = np.zeros_like(slope)
+    influences = []
     for deal in {deal for of_deals in shares.values() for deal in of_deals}:
         off = np.zeros(len(players))
         for (one, other), of_deals in shares.items():
@@ -273,9 +292,13 @@ def reach_by_hand(
                 apart = of_deals[deal] - sum(of_deals.values()) / count
                 off[players.index(one)] += apart * np.sqrt(count / (count - 1))
                 off[players.index(other)] -= apart * np.sqrt(count / (count - 1))
-        meat += np.outer(off, off)
-    errors = np.sqrt(np.diag(bread @ meat @ bread)) * 400 / np.log(10)
-    return [*stats.t.ppf(0.975, min(map(len, shares.values())) - 1) * errors]
+        influences.append(bread @ off * 400 / np.log(10))
+    found = [0.0]
+    for of_player in np.transpose(influences)[1:]:
+        square, fourth = (np.mean(of_player**power) for power in (2, 4))
+        free = min(len(of_player) - 1, int(2 * len(of_player) / (fourth / square**2 - 1)))
+        found.append(stats.t.ppf(0.975, free) * np.sqrt(len(of_player) * square))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -293,7 +316,7 @@ def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
     assert {len(of_deals) for of_deals in shares.values()} == deals
     assert found.ladder is not None
     told = [elo.half_width for elo in found.ladder.ratings.elo]
-    assert told == pytest.approx(reach_by_hand(players, shares), rel=1e-4)
+    assert told == pytest.approx(reach_by_hand(players, shares), rel=5e-4)
 
 
 def rated(players: list[str], **options: float) -> Result:
@@ -346,5 +369,4 @@ def test_intervals_of_ladders_cover_the_ratings_that_a_long_one_finds(
         ]
     print(dict(zip(players, (100 * covered / ladders).tolist(), strict=True)))
     # The standard error of each player's coverage is 1 %.
-    assert 0.93 <= covered[1:].mean() / ladders <= 0.97
-    assert (np.abs(covered[1:] / ladders - 0.95) <= 0.035).all()
+    assert ((covered[1:] / ladders >= 0.93) & (covered[1:] / ladders <= 0.97)).all()

@@ -111,16 +111,16 @@ class Ratings:
 
 
 def fit_ratings(
-    games: Array, scores: Array, covariance: Array | None = None, anchor: int | None = None,
-    base: float = 1000.0, deals: int | None = None,
+    games: Array, scores: Array, residuals: Array | None = None, anchor: int | None = None,
+    base: float = 1000.0,
 ) -> Ratings:  # fmt: skip
     """Bradley–Terry ratings by maximum likelihood; ties count as half a win.
 
     `games[i, j]` is how many games i and j played, `scores[i, j]` what i scored in them.
-    `covariance` is that of the players' total scores (`covariance_of_totals`); by default the games
-    count as independent wins and losses. `deals` is the number of observations behind it, for
-    Student's t. The anchor, or without one the mean of all, is rated `base`. There is no interval
-    where half a tie that was added decides, or where nothing varied.
+    `residuals[i, d]` is what deal d added to the total score of i beyond the mean
+    (`residuals_of_deals`); by default the games count as independent wins and losses. The anchor,
+    or without one the mean of all, is rated `base`. There is no interval where half a tie that was
+    added decides, or where nothing varied.
     """
     games, scores = np.asarray(games, float), np.asarray(scores, float)
     count = len(games)
@@ -134,20 +134,24 @@ def fit_ratings(
     weights = games * chance * (1 - chance)
     np.fill_diagonal(weights, 0)
     information = _laplacian(weights)
-    # The slope of the log-likelihood is what each scored in all less what was expected, so that
-    # the covariance of the totals is the middle of the sandwich.
-    middle = information if covariance is None else np.asarray(covariance, float)
     inverse = np.linalg.pinv(information)
     # Ratings are differences: to the anchor, or to the mean.
     against = np.full(count, 1 / count) if anchor is None else np.eye(count)[anchor]
     contrast = np.eye(count) - against[None, :]
     values = contrast @ strength * ELO_SCALE + base
-    spread = contrast @ inverse @ middle @ inverse @ contrast.T
-    errors = np.sqrt(np.maximum(np.diag(spread), 0)) * ELO_SCALE
-    t = NORMAL_QUANTILE if deals is None else quantile(deals)
+    if residuals is None:
+        variances = np.diag(contrast @ inverse @ information @ inverse @ contrast.T)
+        t = np.full(count, NORMAL_QUANTILE)
+    else:
+        # The slope of the log-likelihood is what each scored in all less what was expected, so
+        # that these are the influences of the deals on the ratings: the sandwich's square root.
+        influences = contrast @ inverse @ np.asarray(residuals, float)
+        variances = np.square(influences).sum(1)
+        t = np.array([quantile(_degrees_of_freedom(each) + 1) for each in influences])
+    errors = np.sqrt(np.maximum(variances, 0)) * ELO_SCALE
     reach = np.full(count, math.inf)
     known = bounded & (errors > 1e-9)
-    reach[known] = t * errors[known]
+    reach[known] = t[known] * errors[known]
     if anchor is not None:
         reach[anchor] = 0.0
     elo = tuple(
@@ -157,10 +161,10 @@ def fit_ratings(
     return Ratings(elo, padded)
 
 
-def covariance_of_totals(
+def residuals_of_deals(
     players: int, met: Sequence[tuple[int, int]], scores: Sequence[Array]
 ) -> Array:
-    """The covariance of the players' total scores, where pairings share deals.
+    """What each deal added to the players' total scores beyond the mean, `(players, deals)`.
 
     `scores[n][d]` is what the first of the two players `met[n]` scored on deal d. A deal is one
     observation of all pairings that played it (cluster-robust, Liang and Zeger 1986): its residuals
@@ -175,7 +179,19 @@ def covariance_of_totals(
             apart = (scored - scored.mean()) * math.sqrt(count / (count - 1))
             residuals[one, :count] += apart
             residuals[other, :count] -= apart
-    return residuals @ residuals.T
+    return residuals
+
+
+def _degrees_of_freedom(influences: Array) -> int:
+    """How many degrees of freedom the variance of a sum of so distributed terms has.
+
+    A variance estimated from n terms of kurtosis k scatters like a normal one's with 2n / (k - 1)
+    of them: few, where a handful of deals decides between two players that play alike.
+    """
+    count, squares = len(influences), np.square(influences)
+    most = max(count - 1, 1)
+    excess = count * np.square(squares).sum() - squares.sum() ** 2
+    return int(np.clip(2 * count * squares.sum() ** 2 / excess, 1, most)) if excess > 0 else most
 
 
 def _chances(strength: Array) -> Array:

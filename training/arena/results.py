@@ -24,10 +24,10 @@ from . import kernels as k
 from .intervals import (
     Estimate,
     Ratings,
-    covariance_of_totals,
     fit_ratings,
     mean_estimate,
     ratio,
+    residuals_of_deals,
     share_estimate,
     tied_together,
 )
@@ -609,9 +609,8 @@ def ladder_of(
     if count < 2 or not tied_together(games):
         return None
     place = players.index(anchor) if anchor is not None else None
-    deals = min(each.pairs for each in pairings)
-    covariance = covariance_of_totals(count, met, scores)
-    return Ladder(players, fit_ratings(games, won, covariance, place, deals=deals), anchor)
+    residuals = residuals_of_deals(count, met, scores)
+    return Ladder(players, fit_ratings(games, won, residuals, place), anchor)
 
 
 def strongest_first(ladder: Ladder, pairings: tuple[Pairing, ...]) -> tuple[Pairing, ...]:
