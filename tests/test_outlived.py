@@ -57,6 +57,8 @@ def told_to_nobody(*words: str) -> int:
         ("analyse hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),
         ("exploit random --rules tiny.yaml", ""),
         ("play random --plain --seed 1", "data/table.sqlite3"),
+        ("evaluate random --against random --hands 4 --json run.json", "run.json"),
+        ("ladder random threshold --hands 4 --html run.html", "run.html"),
     ],
 )
 def test_nobody_has_to_read_what_is_told(words: str, left: str, place: Path) -> None:

@@ -5,31 +5,22 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import signal
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import golden_arena
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from german_whist.engine.rules import Match
-from german_whist.training.arena import machine
 from german_whist.training.arena.config import ladder_from
 from german_whist.training.arena.options import (
-    STOPPED,
     add_run_options,
     command_line,
-    forfeited_all,
     match_of,
     precision_of,
     records_into,
     run_options,
 )
-from german_whist.training.arena.results import Forfeit
 
 
 def parsed(words: list[str]) -> argparse.Namespace:
@@ -127,40 +118,6 @@ def test_records_are_there_whole_or_not_at_all(
         assert write is None
 
 
-def test_who_forfeited_every_hand_is_found_over_all_pairings() -> None:
-    result = golden_arena.rungs()
-    assert forfeited_all(result) == []
-    first, second, third = result.pairings
-
-    def lost(pairing: Any, name: str, missing: int = 0) -> Any:
-        forfeit = Forfeit(name, "raised", pairing.hands - missing, "deal 1")
-        return replace(pairing, forfeits=(forfeit,))
-
-    half = replace(result, pairings=(first, lost(second, "carl"), third))
-    assert forfeited_all(half) == []
-    both = replace(result, pairings=(first, lost(second, "carl"), lost(third, "carl")))
-    assert forfeited_all(both) == ["carl"]
-    nearly = replace(both, pairings=(first, lost(second, "carl"), lost(third, "carl", 1)))
-    assert forfeited_all(nearly) == []
-
-
-def test_the_machine_is_told_by_its_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "processor\t: 0\nmodel name\t: Some CPU: 3 GHz\nmodel name\t: Another\n"
-    monkeypatch.setattr(Path, "read_text", lambda self, **_: text)
-    told = machine.machine_text().split(", ")
-    assert told[0] == "Some CPU: 3 GHz"
-    assert told[1] == f"{os.cpu_count()} cores"
-    assert f"NumPy {np.__version__}" in told
-
-    def missing(self: Path, **_: Any) -> str:
-        raise OSError
-
-    monkeypatch.setattr(Path, "read_text", missing)
-    monkeypatch.setattr(machine.platform, "processor", lambda: "")
-    monkeypatch.setattr(machine.platform, "machine", lambda: "x86_64")
-    assert machine.machine_text().startswith("x86_64, ")
-
-
 def test_a_ladder_config_gives_its_options_in_their_units() -> None:
     config = ladder_from(
         {"players": ["a", "b"], "until": 0.5, "best_of": 3, "hands": 10, "seed": 0}, "a file"
@@ -177,7 +134,3 @@ def test_a_ladder_config_gives_its_options_in_their_units() -> None:
     for wrong in ({"players": {"a": 1}}, {"players": [1]}, {"hands": True}, {"until": "1"}):
         with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} is "):
             ladder_from(wrong, "a file")
-
-
-def test_who_is_stopped_ends_with_the_status_that_shells_give_to_ctrl_c() -> None:
-    assert STOPPED == 128 + signal.SIGINT
