@@ -43,6 +43,30 @@ def masked_log_softmax(logits: Array, action_masks: Array) -> Array:
     return legal - np.log(np.exp(legal).sum(axis=1, keepdims=True))
 
 
+def seat_by_seat(
+    seats: Array, paid: Array, ended: Array, values: Array, after: Array, discount: float,
+    trace: float,
+) -> Array:  # fmt: skip
+    """Generalised advantages of one game, each seat by itself.
+
+    `after` is what lies beyond the last step is worth to each seat.
+    """
+    out = np.zeros(len(seats))
+    for seat in range(2):
+        mine = [step for step in range(len(seats)) if seats[step] == seat]
+        gained, worth = 0.0, float(after[seat])
+        stop = len(seats)
+        for step in reversed(mine):
+            ends = np.flatnonzero(ended[step:stop])
+            last = step + int(ends[0]) + 1 if len(ends) else stop
+            if len(ends):
+                gained, worth = 0.0, 0.0
+            surprise = paid[step:last, seat].sum() + discount * worth - values[step]
+            gained = surprise + discount * trace * gained
+            out[step], worth, stop = gained, values[step], step
+    return out
+
+
 class PlainAdam:
     """Kingma and Ba 2015, algorithm 1."""
 

@@ -12,7 +12,6 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.checkpoint import load_state
 from german_whist.training.exploit import exploit
-from german_whist.training.memory import Memory
 
 SMALL = [
     *("rules=2x4-h2", "threads=1", "yardsticks=[]", "final_yardsticks=[]"),
@@ -52,25 +51,6 @@ def test_it_goes_on_to_the_same_weights(trainer: str, tmp_path: Path) -> None:
     one, other = (load_state(Path(each) / "state.safetensors")[0] for each in (whole, run))
     assert one.keys() == other.keys()
     assert all(np.array_equal(one[name], other[name]) for name in one)
-
-
-def test_a_reservoir_keeps_a_fair_draw_and_a_memory_the_last() -> None:
-    chance = np.random.default_rng(3)
-    last = Memory([("number", "i4")], 50, reservoir=False)
-    kept = np.zeros(1000)
-    for _ in range(300):
-        fair = Memory([("number", "i4")], 50, reservoir=True)
-        for start in range(0, 1000, 37):
-            rows = np.zeros(min(37, 1000 - start), fair.kind)
-            rows["number"] = np.arange(start, start + len(rows))
-            fair.add(rows, chance)
-            last.add(rows)
-        kept[fair.rows["number"]] += 1
-        assert len(set(fair.rows["number"])) == 50
-        assert set(last.rows["number"]) == set(range(950, 1000))
-    # Each of a thousand is kept in a twentieth of 300 draws; hundreds of neighbours come to that.
-    tenths = kept.reshape(10, 100).sum(1) / 300
-    assert (abs(tenths - 5) < 0.7).all(), tenths
 
 
 @pytest.mark.parametrize(
