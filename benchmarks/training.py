@@ -7,7 +7,6 @@ layers of the same sizes for either, since Stable-Baselines3 shares none.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, Literal
@@ -15,9 +14,7 @@ from typing import Any, Literal
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from german_whist.agents.card import Critic
-from german_whist.engine.streams import secret_of_seed
 from german_whist.engine.threads import usable_threads
-from german_whist.training.measuring import MEASURING_SEED
 from german_whist.training.ppo_settings import PPOSettings, SB3Settings
 
 from .measure import Row
@@ -25,8 +22,6 @@ from .measure import Row
 SIZES: dict[str, Any] = {"layers": (512, 512), "games": 1024, "epochs": 2, "minibatch": 8192}
 STEPS = 26
 ITERATIONS = 3
-GOALS = (0.55, 0.60)
-MOST_MINUTES = 30
 
 
 def run() -> list[Row]:
@@ -108,57 +103,3 @@ def _theirs() -> dict[str, float]:
         "acting": acting,
         **spent,
     }
-
-
-# -- how long until it plays well, which takes long itself: python -m benchmarks.training
-
-
-def minutes_to_goals(trainer: Any) -> dict[float, float]:
-    """Minutes of training until a match against `threshold` is won by so much."""
-    from german_whist.training.arena import evaluate
-    from german_whist.training.players import player_of
-
-    found: dict[float, float] = {}
-    trained, next_match = 0.0, 0.0
-    while trained < 60 * MOST_MINUTES and len(found) < len(GOALS):
-        began = time.perf_counter()
-        trainer.iterate()
-        trained += time.perf_counter() - began
-        if trained < next_match:
-            continue
-        next_match = trained + 20
-        player = player_of(trainer.settings, trainer.player(), trainer.network_card())
-        result = evaluate(
-            player,
-            "threshold",
-            player.rules,
-            hands=10_000,
-            seed=MEASURING_SEED,
-            key=secret_of_seed(MEASURING_SEED, "measuring").hex(),
-        )
-        rate = result.pairings[0].win_rate.value
-        print(f"  {trained / 60:.1f} minutes: {100 * rate:.1f} %", file=sys.stderr, flush=True)
-        for goal in GOALS:
-            if rate >= goal:
-                found.setdefault(goal, trained / 60)
-    return found
-
-
-def main() -> None:
-    import torch
-
-    from german_whist.training.ppo import PPO
-    from german_whist.training.presets import load_settings
-    from german_whist.training.sb3 import SB3Trainer
-
-    torch.set_num_threads(usable_threads())
-    makers: list[tuple[str, Any]] = [("quick", PPO), ("sb3", SB3Trainer)]
-    for preset, make in makers:
-        print(preset, file=sys.stderr)
-        found = minutes_to_goals(make(load_settings(preset)))
-        told = ", ".join(f"{100 * goal:.0f} % after {at:.1f}" for goal, at in found.items())
-        print(f"{preset}: {told or 'no goal'} minutes", flush=True)
-
-
-if __name__ == "__main__":
-    main()
