@@ -18,7 +18,7 @@ from german_whist.engine.endgame.layout import MOST_CARDS, layer_bytes, layer_si
 from german_whist.engine.endgame.opening import DEFAULT_CARDS
 from german_whist.engine.endgame.store import Kind
 
-from .measure import Row, table
+from .measure import Row
 
 POSITIONS = 4000
 
@@ -142,7 +142,3 @@ def _without_tables() -> Row:
 
     spent = statistics.fmean(_microseconds(one, 1000))
     return Row("random full ending, no table at all, one core", 1e6 / spent, "endings/s")
-
-
-if __name__ == "__main__":
-    print(table(run()))

@@ -1,4 +1,4 @@
-"""The engine's speed, and what users would otherwise take: OpenSpiel and PettingZoo's classics."""
+"""The engine's speed, beside OpenSpiel's card games, and what a first use takes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -18,16 +16,13 @@ from german_whist.envs import SelfPlayEnv
 
 from .measure import Row, rate, seconds
 
-THREAD_ROUNDS = 40
 BATCHES = (1024, 65536)
 
 
 def run() -> list[Row]:
     """All rows of this file."""
-    rows = [_inside(), *_batches(), *_threads(), single := _single_game()]
-    rows += _peers(single.value)
-    rows += [_help(), *_first_uses()]
-    return rows
+    rows = [_inside(), *_batches(), single := _single_game()]
+    return [*rows, *_open_spiel_games(single.value), _help(), *_first_uses()]
 
 
 def _inside() -> Row:
@@ -37,45 +32,21 @@ def _inside() -> Row:
     return Row(name, speed / 1e6, "M card plays/s", 40)
 
 
-def _stepper(games: SelfPlayEnv, steps: int) -> Callable[[], float]:
-    """Steps with random legal actions chosen beforehand; only the engine's step is timed."""
-    chance = np.random.default_rng(0)
-
-    def work() -> float:
-        spent, masks = 0.0, games.look().masks
-        for _ in range(steps):
-            actions = (masks * chance.random(masks.shape, np.float32)).argmax(axis=1)
-            spent += seconds(lambda chosen=actions: games.step(chosen))
-        return games.num_envs * steps / spent
-
-    return work
-
-
-def _batch_work(n: int, threads: int) -> Callable[[], float]:
-    games = SelfPlayEnv(n, "classic", copy=False, threads=threads)
-    games.reset(1)
-    return _stepper(games, max(8, 400_000 // n))
-
-
 def _batches() -> list[Row]:
-    rows = []
+    """Steps with random legal actions chosen beforehand; only the engine's step is timed."""
+    rows, chance = [], np.random.default_rng(0)
     for n in BATCHES:
-        work = _batch_work(n, 1)
+        games, steps = SelfPlayEnv(n, "classic", copy=False), max(8, 400_000 // n)
+        games.reset(1)
+        best = 0.0
+        for _ in range(5):
+            spent, masks = 0.0, games.look().masks
+            for _ in range(steps):
+                actions = (masks * chance.random(masks.shape, np.float32)).argmax(axis=1)
+                spent += seconds(lambda: games.step(actions))  # noqa: B023 - called at once
+            best = max(best, n * steps / spent)
         name = f"batch step, {n} games, observations and masks written, one core"
-        rows.append(Row(name, max(work() for _ in range(5)) / 1e6, "M decisions/s", 5))
-    return rows
-
-
-def _threads() -> list[Row]:
-    rows = []
-    for n in BATCHES:
-        works = [_batch_work(n, threads) for threads in (1, 2)]
-        # In turns, so that both see the same machine, and often: where its processors are lent
-        # to others as well, both of them are ours for moments only.
-        ones, twos = zip(*[[work() for work in works] for _ in range(THREAD_ROUNDS)], strict=True)
-        target = 1.7 if n == max(BATCHES) else None
-        name = f"batch step, {n} games, two threads against one"
-        rows.append(Row(name, max(twos) / max(ones), "times", target))
+        rows.append(Row(name, best / 1e6, "M decisions/s", 5))
     return rows
 
 
@@ -100,68 +71,31 @@ def _single_game() -> Row:
 # -- what else there is
 
 
-def _peers(own: float) -> list[Row]:
-    rows = []
-    for name, start in (
-        ("OpenSpiel bridge", lambda: _open_spiel("bridge(use_double_dummy_result=false)")),
-        ("OpenSpiel euchre", lambda: _open_spiel("euchre")),
-        ("PettingZoo connect_four, raw_env", lambda: _pettingzoo("connect_four_v3")),
-        ("PettingZoo tictactoe, raw_env", lambda: _pettingzoo("tictactoe_v3")),
-    ):
-        try:
-            work = start()
-        except ImportError as error:
-            print(
-                f"{name}: not installed ({error.name or error}), so not measured", file=sys.stderr
-            )
-            continue
+def _open_spiel_games(own: float) -> list[Row]:
+    try:
+        import pyspiel  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        print("OpenSpiel: not installed, so not measured", file=sys.stderr)
+        return []
+    rows, chance = [], random.Random(1)
+    for name in ("bridge(use_double_dummy_result=false)", "euchre"):
+        game = pyspiel.load_game(name)
+
+        def work() -> float:
+            actions = 0
+            for _ in range(30):
+                state = game.new_initial_state()  # noqa: B023 - measured at once
+                while not state.is_terminal():
+                    # Dealing is not counted as play, though it takes time here as it does there.
+                    actions += not state.is_chance_node()
+                    state.apply_action(chance.choice(state.legal_actions()))
+            return actions
+
         speed = rate(work)
         note = f"a single Game is {own / speed:.1f} times as fast"
-        rows.append(Row(f"{name}, random play from Python", speed, "actions/s", note=note))
+        title = f"OpenSpiel {name.partition('(')[0]}, random play from Python"
+        rows.append(Row(title, speed, "actions/s", note=note))
     return rows
-
-
-def _open_spiel(name: str) -> Callable[[], float]:
-    import pyspiel  # pyright: ignore[reportMissingImports]
-
-    game = pyspiel.load_game(name)
-    chance = random.Random(1)
-
-    def work() -> float:
-        actions = 0
-        for _ in range(30):
-            state = game.new_initial_state()
-            while not state.is_terminal():
-                # Dealing is not counted as play, though it takes time here as it does there.
-                actions += not state.is_chance_node()
-                state.apply_action(chance.choice(state.legal_actions()))
-        return actions
-
-    return work
-
-
-def _pettingzoo(name: str) -> Callable[[], float]:
-    import importlib
-
-    module: Any = importlib.import_module(f"pettingzoo.classic.{name}")
-    environment = module.raw_env()
-    chance = random.Random(1)
-
-    def work() -> float:
-        actions = 0
-        for _ in range(60):
-            environment.reset(seed=1)
-            for agent in environment.agent_iter():
-                observation, _, terminated, truncated, _ = environment.last()
-                if terminated or truncated:
-                    environment.step(None)
-                    continue
-                legal = np.flatnonzero(observation["action_mask"])
-                environment.step(int(legal[int(chance.random() * len(legal))]))
-                actions += agent is not None
-        return actions
-
-    return work
 
 
 # -- starting

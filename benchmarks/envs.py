@@ -220,9 +220,3 @@ def _sb3_rows() -> list[Row]:
 
     name = f"SB3 VecEnv of {GAMES}, learner decisions, masks by env_method"
     return [Row(name, _best(step), "decisions/s", 200_000)]
-
-
-if __name__ == "__main__":
-    from .measure import table
-
-    print(table(run()))
