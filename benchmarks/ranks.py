@@ -132,14 +132,12 @@ def main() -> None:
     ranks = ranks_here()
     words = [f"games={GAMES * ranks.world}", f"minibatch={GAMES * ranks.world}"]
     settings: Any = load_settings("quick", [*words, "threads=1", "device=cpu"])
-    # The processes walk side by side, so nobody has to be told what to do.
-    iterate = PPO.iterate.__wrapped__  # type: ignore[attr-defined]
     trainer = PPO(settings, ranks=ranks)
-    iterate(trainer)
+    trainer.iterate()
     trainer.seconds, ranks.seconds, before = Seconds(), 0.0, trainer.decisions
     began, spent = time.perf_counter(), time.process_time()
     for _ in range(ITERATIONS):
-        iterate(trainer)
+        trainer.iterate()
     seconds, spent = time.perf_counter() - began, time.process_time() - spent
     played = trainer.seconds.acting + trainer.seconds.environment
     size = sum(each.numel() for each in trainer.network.parameters())

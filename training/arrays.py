@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 
 import numpy as np
 import torch
+from safetensors.numpy import save
 from torch import Tensor, nn
 
 from ..engine.arrays import Array, Arrays
+
+
+def digest_of(arrays: Mapping[str, Array]) -> str:
+    """SHA-256 of names and numbers: it differs where a single bit does."""
+    return hashlib.sha256(
+        save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    ).hexdigest()
 
 
 def part_of(arrays: Mapping[str, Array], start: str) -> Arrays:

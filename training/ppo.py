@@ -33,6 +33,7 @@ from ..envs.opponents import legal_answer
 from ..envs.self_play import Round, SelfPlayEnv
 from .adam import Adam
 from .arrays import (
+    digest_of,
     of_optimizer,
     of_tensors,
     part_of,
@@ -52,7 +53,7 @@ from .kernels import (
 )
 from .network import Network, begin_with, weights_of
 from .ppo_settings import PPOSettings
-from .ranks import ALONE, Ranks, by_all_ranks, digest_of
+from .ranks import ALONE, Ranks
 from .sides import Array, side_of
 from .trainer import Trainer, torch_device
 
@@ -122,8 +123,13 @@ class PPO(Trainer):
         super().__init__(settings)
         self.side = side_of(device)
         self.device, self.ranks = self.side.device, ranks
-        self.count = ranks.share(settings.games, "games")
+        self.count, left = divmod(settings.games, ranks.world)
         """How many games are played here."""
+        if left:
+            raise ValueError(
+                f"games is {settings.games}, which {ranks.world} processes can not share evenly: "
+                f"give {ranks.world * max(1, self.count)} or another multiple"
+            )
         options = settings.all_options
         self.games = MixedSelfPlayEnv(
             self.count,
@@ -195,7 +201,6 @@ class PPO(Trainer):
 
     # -- one iteration
 
-    @by_all_ranks
     def iterate(self) -> dict[str, float]:
         """Play, learn, and tell what happened."""
         before, steps = self.decisions, self._steps_now()
@@ -271,7 +276,7 @@ class PPO(Trainer):
             settings.discount, settings.trace, buffers.advantages[:steps],
         )  # fmt: skip
         mine = int(buffers.ended[:steps].sum()), int(buffers.learns[:steps].sum())
-        hands, self._learnt = map(int, self.ranks.sums(mine))
+        hands, self._learnt = map(int, self.ranks.reduced(mine))
         self.hands += hands
         return {"hands": float(hands)}
 
@@ -390,7 +395,7 @@ class PPO(Trainer):
         held = self._held_by(batch)
         count = len(batch.actions)
         # Advantages are measured by their spread, which one alone does not have.
-        most = self.ranks.least(count // 2)
+        most = int(self.ranks.reduced([count // 2], "MIN")[0])
         pieces = min(max(1, round(self._learnt / settings.minibatch)), most)
         if not pieces:
             return {**dict.fromkeys([*self.told, "gradient", "explained"], 0.0), **now}
@@ -421,7 +426,7 @@ class PPO(Trainer):
         for (share, _), told in zip(figures, fetched, strict=True):
             sums += share * told[:-1]
         lengths = float(fetched[:, -1].sum())
-        means = np.array([*self.ranks.sums(sums), lengths]) / len(figures)
+        means = np.array([*self.ranks.reduced(sums), lengths]) / len(figures)
         found: dict[str, float] = dict(zip((*self.told, "gradient"), means.tolist(), strict=True))
         (spread,) = self._scales([batch.returns])
         variance = float(spread.deviation) ** 2
@@ -435,7 +440,7 @@ class PPO(Trainer):
         mine = [[each.new_tensor(len(each)), each.sum(), each.square().sum()] for each in parts]
         told = torch.tensor(mine, dtype=torch.float64)
         found = []
-        every = torch.tensor(self.ranks.sums(told.flatten().tolist())).view_as(told)
+        every = torch.tensor(self.ranks.reduced(told.flatten().tolist())).view_as(told)
         for part, (count, total, squares) in zip(parts, every.tolist(), strict=True):
             mean = total / count
             deviation = math.sqrt(max(0.0, squares - count * mean * mean) / max(1.0, count - 1))
@@ -502,7 +507,6 @@ class PPO(Trainer):
         """The weights of the player and its critic: the average."""
         return weights_of(self.average)
 
-    @by_all_ranks
     def begin_with(self, weights: Mapping[str, Array]) -> None:
         """Begin with the weights of a checkpoint, which fit; a critic that it lacks stays new."""
         for network in (self.network, self.average):
@@ -520,7 +524,6 @@ class PPO(Trainer):
             critic=settings.critic,
         )
 
-    @by_all_ranks
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Everything that the rest of the training depends on: arrays, and plain values."""
         network = of_tensors("network.", self.network.state_dict())
@@ -537,7 +540,6 @@ class PPO(Trainer):
         told = Kept(self.decisions, self.hands, len(self.pool), random[0], list(random[1:]))
         return arrays, msgspec.to_builtins(told)
 
-    @by_all_ranks
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
         """Go on from what `state` gave.
 

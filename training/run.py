@@ -1,20 +1,20 @@
 """A run: a folder in which a training keeps its state, its measurements, its log and its players.
 
-`start` begins a run and `resume` goes on with one; both end in `Run.go`, which
-trains, measures, saves, and leaves behind a folder that tells all about it. Whoever
-wants to know of it is a callback.
+`start` begins a run and `resume` goes on with one; both end in `Run.go`, which trains, measures,
+saves, and leaves behind a folder that tells all about it. Callbacks receive its events. Of several
+ranks each goes the same way: they train and save together, and the first has folder and callbacks.
 """
 
 from __future__ import annotations
 
 import math
 import shlex
+import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -48,7 +48,7 @@ from .claim import Claim, claim_new, claim_numbered, clear
 from .init import beginning_of
 from .measuring import Found, Measuring, check_yardsticks, measure
 from .presets import changed_settings, command_of, settings_from
-from .ranks import RanksLost
+from .ranks import RanksLost, ranks_here
 from .settings import Settings, SettingsError
 from .stopping import UNSTABLE, Signals, Stopped
 from .tables import Page, Tables
@@ -60,7 +60,7 @@ SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
 # What says how the player is measured when the run is over, and who is told of it.
 _AT_THE_END = {"yardsticks", "final_yardsticks", "final_hands", "callbacks"}
 
-Maker = Callable[[Settings], Trainer]
+T = TypeVar("T")
 
 
 class CallbackFailed(Exception):
@@ -69,9 +69,10 @@ class CallbackFailed(Exception):
 
 @dataclass
 class Run:
-    """A training in its folder, which it holds until `go` or `close` ends."""
+    """A training in its folder, which its first rank holds until `go` or `close` ends."""
 
-    claim: Claim
+    folder: Path
+    claim: Claim | None
     settings: Settings
     trainer: Trainer
     seconds: float = 0.0
@@ -92,13 +93,15 @@ class Run:
     """Who is told of it, beside those that every run has."""
 
     def __post_init__(self) -> None:
-        self.folder = self.claim.folder
+        self.ranks = ranks_here()
         self._stopped_by: str | None = None
+        self._signals = Signals()
         self._measuring = Measuring()
 
     def close(self) -> None:
         """Let others train in the folder."""
-        self.claim.release()
+        if self.claim is not None:
+            self.claim.release()
 
     # -- the way of a run
 
@@ -126,17 +129,18 @@ class Run:
     def go(self, *callbacks: Callback) -> Path:
         """Train to the end of the budget; returns the last checkpoint."""
         settings = self.settings
-        stopping = [EarlyStopping(settings.patience)] if settings.patience else []
-        self.callbacks = [
-            *(Tables(), Page(), TensorBoard()), *callbacks, *stopping, *self.callbacks
-        ]  # fmt: skip
+        if self.ranks.leads:
+            stopping = [EarlyStopping(settings.patience)] if settings.patience else []
+            self.callbacks = [
+                *(Tables(), Page(), TensorBoard()), *callbacks, *stopping, *self.callbacks
+            ]  # fmt: skip
         try:
             if self.about:
                 self.say(self.about)
             if self.finished:
                 return self._finished_before()
-            with Signals() as signals:
-                return self._go(signals)
+            with self._signals:
+                return self._go()
         except (CanNotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
             raise Stopped(f"{error}; {self._what_stays()}") from error
         except ArithmeticError as error:
@@ -151,83 +155,99 @@ class Run:
             self.close()
 
     def _finished_before(self) -> Path:
-        path = find_checkpoint(self.folder)
         self.say(
             f"this run has come to its end, after {self.trainer.decisions:,} decisions; to train "
             f"on, change what ended it, as in: german-whist train --resume {self.folder} "
             f"decisions={2 * self.trainer.decisions}"
         )
-        return path
+        return self._lead(lambda: find_checkpoint(self.folder))
 
-    def _go(self, signals: Signals) -> Path:
+    def _go(self) -> Path:
+        settings, trainer = self.settings, self.trainer
         began = time.monotonic() - self.seconds
         try:
-            self._tell("on_start")
-            self._measure_what_was_left()
-            self._train(began, signals)
+            self._lead(self._begin)
+            idle = 0
+            while self._lead(self._goes_on):
+                before, since = trainer.decisions, time.monotonic()
+                told = iterated(trainer)
+                self.seconds = time.monotonic() - began
+                if trainer.stopped:
+                    self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
+                    break
+                now = trainer.decisions
+                idle = 0 if now > before else idle + 1
+                check_counting(trainer, idle)
+                told.setdefault("speed", (now - before) / max(time.monotonic() - since, 1e-9))
+                self.due = _passed(before, now, settings.measure_every) and now < settings.decisions
+                self._lead(lambda told=told: self._note(told))
+                if _passed(before, now, settings.save_every) or self.due:
+                    self.save()
             self.seconds = time.monotonic() - began
-            asked(self.trainer, "end")
+            asked(trainer, "end")
             # A measurement may take long: nothing that was learnt hangs on it.
             self.save()
-            with self._cut_short_by(signals):
-                for measured, found in self._measuring.finished(wait=True):
-                    self._take_in(measured, found)
-            settings = self.settings
-            wanted = (*settings.yardsticks, *settings.final_yardsticks)
-            path = self._checkpoint(signals, settings.final_hands, wanted)
+            path = self._lead(self._measure_at_the_end)
             self.finished = True
             self.save()
-        except (CallbackFailed, PlayerFault):
-            self.save_state()
-            raise
         finally:
             self._measuring.close()
             self._tell("on_end")
         return path
 
-    def _train(self, began: float, signals: Signals) -> None:
-        settings, trainer, idle = self.settings, self.trainer, 0
-        while True:
-            for path, found in self._measuring.finished():
-                self._take_in(path, found)
-            if self.due:
-                self.save()
-                self._measure_on_the_way(signals)
-            if trainer.decisions >= settings.decisions:
-                return
-            if settings.minutes and self.seconds > 60 * settings.minutes:
-                self.say(f"the time limit of {settings.minutes:g} minutes is reached")
-                return
-            if self._stopped_by is not None:
-                self.say(f"ended after {trainer.decisions:,} decisions: {self._stopped_by}")
-                return
-            before, since = trainer.decisions, time.monotonic()
-            told = iterated(trainer)
-            self.seconds = time.monotonic() - began
-            if trainer.stopped:
-                self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
-                return
-            now = trainer.decisions
-            idle = 0 if now > before else idle + 1
-            check_counting(trainer, idle)
-            told.setdefault("speed", (now - before) / max(time.monotonic() - since, 1e-9))
-            self.due = _passed(before, now, settings.measure_every) and now < settings.decisions
-            self._note(told)
-            self._tell("on_iteration", told)
-            if signals.came is not None:
-                self._stop(signals)
-            if _passed(before, now, settings.save_every):
-                self.save()
+    def _lead(self, work: Callable[[], T]) -> T:
+        """Let the first rank do what is its own, and all know the result.
 
-    def _stop(self, signals: Signals) -> NoReturn:
-        """Save, and say how to go on."""
-        self.save()
-        asked(self.trainer, "end")
-        raise Stopped(
-            f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
-            f"train --resume {self.folder}",
-            signals.status,
-        )
+        A signal, or the fault of a callback or player, ends all ranks with the state saved.
+        """
+        result, failed, came = None, None, None
+        if self.ranks.leads:
+            try:
+                result = work()
+                came = self._signals.came
+            except (CallbackFailed, PlayerFault) as error:
+                failed = error
+            except KeyboardInterrupt:
+                came = self._signals.came or signal.SIGINT
+        result, ended, came = self.ranks.of_first((result, failed is not None, came))
+        if ended:
+            self.save_state()
+            raise failed or Stopped("the first of the processes ended the run, and told why")
+        if came is not None:
+            self.save()
+            asked(self.trainer, "end")
+            raise Stopped(
+                f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
+                f"train --resume {self.folder}",
+                128 + came,
+            )
+        return result  # type: ignore[return-value]
+
+    def _begin(self) -> None:
+        self._tell("on_start")
+        settings, left = self.settings, self.pending
+        self.pending = ()
+        for decisions in left:
+            path = self.folder / FOLDER / f"{decisions:012d}{WEIGHTS}"
+            if path.exists():
+                self._measuring.ask(path, settings.yardsticks, settings.measure_hands)
+
+    def _goes_on(self) -> bool:
+        """Take in what was measured, measure what is due, and say why the run ends, if it does."""
+        for path, found in self._measuring.finished():
+            self._take_in(path, found)
+        if self.due:
+            self._measure_on_the_way()
+        settings, done = self.settings, self.trainer.decisions
+        if done >= settings.decisions:
+            return False
+        if settings.minutes and self.seconds > 60 * settings.minutes:
+            self.say(f"the time limit of {settings.minutes:g} minutes is reached")
+            return False
+        if self._stopped_by is not None:
+            self.say(f"ended after {done:,} decisions: {self._stopped_by}")
+            return False
+        return True
 
     def save(self) -> None:
         """Keep the whole state, so that the run can go on from here, and tell so."""
@@ -237,6 +257,8 @@ class Run:
     def save_state(self) -> None:
         """Keep the whole state."""
         arrays, plain = state_of(self.trainer)
+        if not self.ranks.leads:
+            return
         state = RunState(
             trainer=plain,
             seconds=self.seconds,
@@ -262,10 +284,18 @@ class Run:
 
     # -- measuring
 
-    def _checkpoint(self, signals: Signals, hands: int, yardsticks: Sequence[str]) -> Path:
+    def _measure_at_the_end(self) -> Path:
+        settings = self.settings
+        with self._signals.at_once():
+            for path, found in self._measuring.finished(wait=True):
+                self._take_in(path, found)
+        wanted = (*settings.yardsticks, *settings.final_yardsticks)
+        return self._checkpoint(settings.final_hands, wanted)
+
+    def _checkpoint(self, hands: int, yardsticks: Sequence[str]) -> Path:
         """Keep the player and measure it, while nothing else goes on."""
         path = self._write_player()
-        with self._cut_short_by(signals):
+        with self._signals.at_once():
             self._take_in(path, measure(path, yardsticks, hands))
         self.due = False
         return path
@@ -288,34 +318,17 @@ class Run:
         self._tell("on_checkpoint", path)
         return path
 
-    def _measure_on_the_way(self, signals: Signals) -> None:
+    def _measure_on_the_way(self) -> None:
         """Keep the player, and have it measured: beside the training, or now.
 
         Who waits for what comes of it has it now, so that a run ends where it would again.
         """
         settings = self.settings
         if settings.measuring == "here" or settings.patience:
-            self._checkpoint(signals, settings.measure_hands, settings.yardsticks)
+            self._checkpoint(settings.measure_hands, settings.yardsticks)
             return
         self._measuring.ask(self._write_player(), settings.yardsticks, settings.measure_hands)
         self.due = False
-
-    def _measure_what_was_left(self) -> None:
-        settings, left = self.settings, self.pending
-        self.pending = ()
-        for decisions in left:
-            path = self.folder / FOLDER / f"{decisions:012d}{WEIGHTS}"
-            if path.exists():
-                self._measuring.ask(path, settings.yardsticks, settings.measure_hands)
-
-    @contextmanager
-    def _cut_short_by(self, signals: Signals) -> Iterator[None]:
-        """A signal ends at once what runs within, and then the run."""
-        try:
-            with signals.at_once():
-                yield
-        except KeyboardInterrupt:
-            self._stop(signals)
 
     def _take_in(self, path: Path, found: Found) -> None:
         """Keep what a checkpoint was measured at, and write it into its card."""
@@ -344,6 +357,7 @@ class Run:
                 **{name: float(f"{value:.6g}") for name, value in told.items()},
             }
         )
+        self._tell("on_iteration", told)
 
 
 def _without_decisions(each: Measured) -> dict[str, Any]:
@@ -377,7 +391,6 @@ def _joined(trainer: Trainer, settings: Settings, more: Iterable[object]) -> lis
 def start(
     folder: Path,
     settings: Settings,
-    make: Maker = make_trainer,
     *,
     numbered: bool = False,
     callbacks: Iterable[object] = (),
@@ -387,34 +400,37 @@ def start(
     `callbacks` are beside those that the settings name. What is wrong with the settings is told
     before a folder is made.
     """
-    trainer = make(settings)
-    joined = _joined(trainer, settings, callbacks)
+    ranks = ranks_here()
+    trainer = make_trainer(settings, ranks)
+    joined = _joined(trainer, settings, callbacks) if ranks.leads else []
     check_yardsticks(settings)
     rehearse(trainer, settings)
-    beginning = beginning_of(settings, trainer.network_card()) if settings.init else None
+    beginning = claim = None
+    if ranks.leads:
+        beginning = beginning_of(settings, trainer.network_card()) if settings.init else None
+    beginning = ranks.of_first(beginning)
     if beginning is not None:
         asked(trainer, "begin_with", beginning.weights)
-    claim = claim_numbered(folder) if numbered else claim_new(folder)
-    with written_whole(claim.folder / SETTINGS, "w") as file:
-        file.write(settings.as_yaml())
-    run = Run(claim, settings, trainer, commands=[command_of(settings)], callbacks=joined)
+    if ranks.leads:
+        claim = claim_numbered(folder) if numbered else claim_new(folder)
+        folder = claim.folder
+        with written_whole(folder / SETTINGS, "w") as file:
+            file.write(settings.as_yaml())
+    folder = ranks.of_first(folder)
+    run = Run(folder, claim, settings, trainer, commands=[command_of(settings)], callbacks=joined)
     if beginning is not None:
         run.init, run.about = beginning.origin, beginning.about
     run.save()
     return run
 
 
-def resume(
-    folder: Path,
-    make: Maker = make_trainer,
-    words: Sequence[str] = (),
-    *,
-    callbacks: Iterable[object] = (),
-) -> Run:
+def resume(folder: Path, words: Sequence[str] = (), *, callbacks: Iterable[object] = ()) -> Run:
     """A run from where its state was saved last.
 
     `words` change settings from here on; what shapes the network and the games stays.
     """
+    if not ranks_here().leads:
+        return _resumed(folder, None, words, ())
     path = folder / SETTINGS
     if not folder.exists():
         beside = {each.parent.name for each in folder.parent.glob("*/*.yaml")}
@@ -424,7 +440,7 @@ def resume(
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
     claim = Claim(folder)
     try:
-        return _resumed(claim, make, words, callbacks)
+        return _resumed(folder, claim, words, callbacks)
     except BaseException:
         claim.release()
         raise
@@ -449,16 +465,21 @@ def settings_of(folder: Path) -> Settings:
     return settings_from(read_yaml_mapping(path), str(path))
 
 
-def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterable[object]) -> Run:
-    folder = claim.folder
-    path, state_path = folder / SETTINGS, folder / STATE
-    before = settings_of(folder)
-    settings = changed_settings(before, words)
-    if not state_path.exists():
-        raise ValueError(_no_state(folder))
-    arrays, state = load_state(state_path)
-    trainer = make(settings)
+def _resumed(
+    folder: Path, claim: Claim | None, words: Sequence[str], callbacks: Iterable[object]
+) -> Run:
+    ranks, path, state_path = ranks_here(), folder / SETTINGS, folder / STATE
+    saved: Any = None
+    if ranks.leads:
+        before = settings_of(folder)
+        settings = changed_settings(before, words)
+        if not state_path.exists():
+            raise ValueError(_no_state(folder))
+        saved = before, settings, *load_state(state_path)
+    before, settings, arrays, state = ranks.of_first(saved)
+    trainer = make_trainer(settings, ranks)
     run = Run(
+        folder,
         claim,
         settings,
         trainer,
@@ -470,7 +491,7 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterabl
         due=state.due,
         pending=state.pending,
         finished=state.finished,
-        callbacks=_joined(trainer, settings, callbacks),
+        callbacks=_joined(trainer, settings, callbacks) if ranks.leads else [],
     )
     try:
         asked(trainer, "restore", arrays, state.trainer)
@@ -484,8 +505,9 @@ def _resumed(claim: Claim, make: Maker, words: Sequence[str], callbacks: Iterabl
         run.finished = False
     if settings != before:
         _check_that_something_is_left(run, before)
-        with written_whole(path, "w") as file:
-            file.write(settings.as_yaml())
+        if ranks.leads:
+            with written_whole(path, "w") as file:
+                file.write(settings.as_yaml())
         run.commands.append(
             f"german-whist train --resume RUN {shlex.join(words)}"
             f"  # after {run.trainer.decisions:,} decisions"

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,11 @@ from .display import Lines, display_for
 from .frames import Told, frame_of
 from .measuring import strength_table
 from .presets import load_settings, settings_from
-from .ranks import RanksLost, ranks_here, tell_to_make, under_torchrun
+from .ranks import ranks_here
 from .reading import words_of
-from .run import LOG, STATE, Maker, Run, Stopped, begun, resume, settings_of, start
+from .run import LOG, STATE, Run, Stopped, begun, resume, settings_of, start
 from .settings import Settings
-from .stopping import Signals
 from .tables import REPORT
-from .trainer import Trainer
-from .trainers import make_trainer
 
 
 class Trained(Told, frozen=True, kw_only=True):
@@ -70,15 +67,13 @@ def train(
     `runs/NAME-2` and so on. `callbacks` are told of the run beside those that the
     settings name. What ends it early raises `Stopped`, which says how to go on.
     """
+    _set_omp()
     wanted, base = resolved(settings, changes, folder, name)
-
-    def ready(make: Maker) -> Run:
-        # Whoever is started again by torchrun is told the same as before.
-        if under_torchrun() and (base / STATE).exists() and settings_of(base) == wanted:
-            return resume(base, make, callbacks=callbacks)
-        return start(base, wanted, make, numbered=folder is None, callbacks=callbacks)
-
-    return _by_all(ready, quiet)
+    # torchrun starts processes again with the same command.
+    again = "TORCHELASTIC_RUN_ID" in os.environ and (base / STATE).exists()
+    if ranks_here().of_first(again and settings_of(base) == wanted):
+        return _shown(resume(base, callbacks=callbacks), quiet)
+    return _shown(start(base, wanted, numbered=folder is None, callbacks=callbacks), quiet)
 
 
 def resolved(
@@ -106,8 +101,9 @@ def train_on(
 
     They are changed by `key=value` words or by `changes`.
     """
-    all_words = [*words, *words_of(changes)]
-    return _by_all(lambda make: resume(Path(folder), make, all_words, callbacks=callbacks), quiet)
+    _set_omp()
+    run = resume(Path(folder), [*words, *words_of(changes)], callbacks=callbacks)
+    return _shown(run, quiet)
 
 
 def train_or_go_on(settings: Settings, folder: Path, quiet: bool = False) -> Trained:
@@ -117,46 +113,19 @@ def train_or_go_on(settings: Settings, folder: Path, quiet: bool = False) -> Tra
     return train(settings, folder=folder, quiet=quiet)
 
 
-def _by_all(ready: Callable[[Maker], Run], quiet: bool) -> Trained:
-    """Let a run go to its end on all ranks, of which the first has it and the others follow."""
+def _set_omp() -> None:
     # Before torch loads: with the default, threads that wait spin, and on busy cores everything
     # becomes many times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    ranks = ranks_here()
-    if not ranks.leads:
-        return follow()
-    trained: Trained | None = None
-
-    def make(settings: Settings) -> Trainer:
-        tell_to_make(ranks, settings.as_mapping())
-        return make_trainer(settings, ranks)
-
-    try:
-        trained = _shown(ready(make), quiet)
-        return trained
-    finally:
-        ranks.dismiss(trained)
-
-
-def follow() -> Trained:
-    """Train along with the first of several processes; returns what its run came to."""
-    ranks = ranks_here()
-    # Signals are for the first, which saves, and then ends all.
-    with Signals():
-        try:
-            trained = ranks.follow(lambda told: make_trainer(settings_from(told), ranks))
-        except RanksLost as error:
-            raise Stopped(str(error)) from error
-    if trained is None:
-        raise Stopped("the first of the processes ended the run, and told why", status=0)
-    return trained
 
 
 def _shown(run: Run, quiet: bool) -> Trained:
-    """Let a run go to its end, told of at the terminal and in its log."""
-    with open(run.folder / LOG, "a", encoding="utf-8", errors="backslashreplace") as log:
-        display = None if quiet else display_for()
-        told: list[Callback] = [*filter(None, [display]), Lines(log, stamped=True)]
+    """Let a run go to its end; its first rank tells of it at the terminal and in its log."""
+    leads = run.ranks.leads
+    log_path = run.folder / LOG if leads else os.devnull
+    with open(log_path, "a", encoding="utf-8", errors="backslashreplace") as log:
+        display = None if quiet or not leads else display_for()
+        told: list[Callback] = [*filter(None, [display]), Lines(log, stamped=True)] if leads else []
 
         def tell(text: str) -> None:
             for each in told:
@@ -171,7 +140,7 @@ def _shown(run: Run, quiet: bool) -> Trained:
         finally:
             if display is not None:
                 display.close()
-    return Trained(
+    trained = Trained(
         folder=run.folder,
         checkpoint=path,
         decisions=run.trainer.decisions,
@@ -180,3 +149,4 @@ def _shown(run: Run, quiet: bool) -> Trained:
         measured=run.measured,
         rows=run.rows,
     )
+    return run.ranks.of_first(trained)

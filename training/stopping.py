@@ -34,11 +34,6 @@ class Signals:
         self._at_once = False
         self._before: dict[int, Any] = {}
 
-    @property
-    def status(self) -> int:
-        """What a process that this signal ended says to its shell."""
-        return 128 + (self.came or 0)
-
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
             self._before = {each: signal.signal(each, self._note) for each in END_SIGNALS}

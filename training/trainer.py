@@ -17,7 +17,6 @@ from ..agents.card import NetworkCard
 from ..engine.arrays import Arrays as Arrays
 from ..engine.device import NoDevice, check_device
 from ..engine.threads import usable_threads
-from .ranks import processes_here
 from .settings import Settings, SettingsError
 
 _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
@@ -96,7 +95,9 @@ def torch_device(settings: Settings, games: bool = False) -> str:
         import torch
     except ImportError as error:
         raise missing(error) from None
-    torch.set_num_threads(settings.threads or max(1, usable_threads() // processes_here()))
+    # As torchrun sets it.
+    processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    torch.set_num_threads(settings.threads or max(1, usable_threads() // processes))
     device = settings.device
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
@@ -109,7 +110,7 @@ def torch_device(settings: Settings, games: bool = False) -> str:
                 raise
             return "cpu"
         # Of the processes that share a machine each has a device of its own.
-        return f"cuda:{os.environ['LOCAL_RANK']}" if processes_here() > 1 else "cuda"
+        return f"cuda:{os.environ['LOCAL_RANK']}" if processes > 1 else "cuda"
     return "cpu"
 
 

@@ -18,9 +18,9 @@ import german_whist.agents
 from german_whist.agents.checkpoint import find_checkpoint
 from german_whist.training.arena import ladder
 from german_whist.training.arena.results import Result
+from german_whist.training.arrays import digest_of
 from german_whist.training.checkpoint import load_state
 from german_whist.training.presets import load_settings
-from german_whist.training.ranks import digest_of
 from german_whist.training.reading import read_words
 from german_whist.training.run import settings_of
 from german_whist.training.seeds import train_seeds, train_seeds_on

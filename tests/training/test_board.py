@@ -21,7 +21,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from german_whist.training.callbacks import Watched
 from german_whist.training.display import Lines
 from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, make_trainer, resume, start
+from german_whist.training.run import Stopped, resume, start
 from german_whist.training.settings import Settings
 from german_whist.training.trackers import TensorBoard
 
@@ -63,7 +63,7 @@ def ours() -> Settings:
 
 
 def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
-    run = start(tmp_path / "run", ours(), make_trainer)
+    run = start(tmp_path / "run", ours())
     run.go(quiet())
     found = curves(tmp_path / "run")
     steps = [row["decisions"] for row in run.rows]
@@ -88,7 +88,7 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
 
 def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
-    start(tmp_path / "run", load_settings("sb3", SB3), make_trainer).go(quiet())
+    start(tmp_path / "run", load_settings("sb3", SB3)).go(quiet())
     found = curves(tmp_path / "run")
     steps = [256, 512, 768, 1024, 1280, 1504]
     for name in ("rollout/ep_rew_mean", "rollout/ep_len_mean", "train/loss", "train/value_loss"):
@@ -98,7 +98,7 @@ def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
-    start(tmp_path / "whole", ours(), make_trainer).go(quiet())
+    start(tmp_path / "whole", ours()).go(quiet())
     folder = tmp_path / "run"
 
     class Pressing(Lines):
@@ -106,7 +106,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
             if len(run.rows) == 3:
                 os.kill(os.getpid(), signal.SIGINT)
 
-    run = start(folder, ours(), make_trainer)
+    run = start(folder, ours())
     with pytest.raises(Stopped):
         run.go(Pressing(io.StringIO()))
     # Files are read in the order of their names, which hold seconds.
@@ -117,7 +117,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     board.write({"train/entropy": 99.0}, run.trainer.decisions + 64)
     board.on_end(run)
     time.sleep(1.1)
-    resume(folder, make_trainer).go(quiet())
+    resume(folder).go(quiet())
     whole, found = curves(tmp_path / "whole"), curves(folder)
     assert whole.keys() == found.keys()
     for name in found.keys() - {"train/speed"}:
@@ -132,7 +132,7 @@ def test_without_tensorboard_a_run_says_so_once_and_works(
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     words = OURS if preset == "tiny" else SB3
     told = io.StringIO()
-    start(tmp_path / "run", load_settings(preset, words), make_trainer).go(Lines(told))
+    start(tmp_path / "run", load_settings(preset, words)).go(Lines(told))
     assert told.getvalue().count("TensorBoard is not installed") == 1
     assert not (tmp_path / "run" / "tensorboard").exists()
     assert (tmp_path / "run" / "progress.csv").exists()

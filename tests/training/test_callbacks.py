@@ -33,7 +33,7 @@ from german_whist.training.checkpoint import Measured, load_state
 from german_whist.training.display import Lines
 from german_whist.training.ppo_settings import SB3Settings
 from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, make_trainer, resume, start
+from german_whist.training.run import Stopped, resume, start
 from german_whist.training.sb3 import SB3Trainer
 from german_whist.training.settings import Settings, SettingsError
 
@@ -100,7 +100,7 @@ def test_a_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
     rows = (folder / "progress.csv").read_text(encoding="utf-8").splitlines()
     assert rows[-1].startswith("512,")
     # What was shown when it ended is what a resumed run goes on from.
-    again = resume(folder, make_trainer).trainer
+    again = resume(folder).trainer
     assert isinstance(again, SB3Trainer)
     assert np.array_equal(again.model._last_obs, trainer.model._last_obs)
     assert again.callbacks.calls == [40]
@@ -139,12 +139,12 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
                 os.kill(os.getpid(), signal.SIGINT)
 
     wanted = settings(callbacks=(f"{HERE}:Counting",))
-    run = start(folder, wanted, make_trainer)
+    run = start(folder, wanted)
     with pytest.raises(Stopped):
         run.go(Pressing(io.StringIO()))
     assert isinstance(run.trainer, SB3Trainer)
     assert run.trainer.callbacks.callbacks[0].events[-1] == "end"
-    run = resume(folder, make_trainer)
+    run = resume(folder)
     run.go(Lines(io.StringIO()))
     assert isinstance(run.trainer, SB3Trainer)
     assert run.trainer.callbacks.calls == [94]

@@ -25,7 +25,7 @@ from german_whist.training import run as runs
 from german_whist.training.claim import HOLDER, LOCK, Claim, claim_new, claim_numbered
 from german_whist.training.display import Lines, Pace
 from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, make_trainer, resume, start
+from german_whist.training.run import Stopped, resume, start
 from german_whist.training.settings import Settings
 from german_whist.training.stopping import Signals
 
@@ -62,7 +62,7 @@ def test_folders_that_are_claimed_at_once_are_different_ones(tmp_path: Path) -> 
 
 
 def test_runs_of_one_name_take_the_next_folder_each(tmp_path: Path) -> None:
-    made = [start(tmp_path / "tiny", settings(), make_trainer, numbered=True) for _ in range(3)]
+    made = [start(tmp_path / "tiny", settings(), numbered=True) for _ in range(3)]
     assert [each.folder.name for each in made] == ["tiny-1", "tiny-2", "tiny-3"]
     for each in made:
         each.close()
@@ -100,29 +100,29 @@ def test_a_note_that_nobody_holds_keeps_nobody_out(tmp_path: Path) -> None:
 def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ValueError, match="is not empty: go on with --resume"):
-        start(tmp_path, settings(), make_trainer)
+        start(tmp_path, settings())
     assert [each.name for each in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_a_run_that_is_trained_is_not_resumed_beside_it(tmp_path: Path) -> None:
-    run = start(tmp_path / "run", settings(), make_trainer)
+    run = start(tmp_path / "run", settings())
     with pytest.raises(ValueError, match=f"is being trained by process {os.getpid()}"):
-        resume(tmp_path / "run", make_trainer)
+        resume(tmp_path / "run")
     run.go(quiet())
-    again = resume(tmp_path / "run", make_trainer)
+    again = resume(tmp_path / "run")
     again.close()
 
 
 def test_a_run_that_can_not_be_resumed_is_not_held(tmp_path: Path) -> None:
-    start(tmp_path / "run", settings(), make_trainer).close()
+    start(tmp_path / "run", settings()).close()
     with pytest.raises(ValueError, match="layers is"):
-        resume(tmp_path / "run", make_trainer, ["layers=9"])
-    resume(tmp_path / "run", make_trainer).close()
+        resume(tmp_path / "run", ["layers=9"])
+    resume(tmp_path / "run").close()
 
 
 def test_what_is_wrong_with_settings_makes_no_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="yardsticks: 'thresold' is not an agent"):
-        start(tmp_path / "run", settings("yardsticks=[thresold]"), make_trainer)
+        start(tmp_path / "run", settings("yardsticks=[thresold]"))
     assert not (tmp_path / "run").exists()
 
 
@@ -131,12 +131,12 @@ def test_what_is_wrong_with_settings_makes_no_folder(tmp_path: Path) -> None:
 
 def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    start(folder, settings(), make_trainer).go(quiet())
+    start(folder, settings()).go(quiet())
     (folder / runs.STATE).unlink()
     before = sorted(each.name for each in folder.rglob("*"))
     last = checkpoints_in(folder / "checkpoints")[-1]
     with pytest.raises(ValueError, match=f"no state.safetensors .* init={re.escape(str(last))}"):
-        resume(folder, make_trainer)
+        resume(folder)
     assert sorted(each.name for each in folder.rglob("*")) == before
     # The sentence's own words work.
     other = tmp_path / "other"
@@ -149,7 +149,7 @@ def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None
 
 def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    start(folder, settings(), make_trainer).close()
+    start(folder, settings()).close()
     data = (folder / runs.STATE).read_bytes()
     for spoilt, told in (
         (data[:-9], "is no state of a run"),
@@ -162,20 +162,20 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
         assert spoilt != data
         (folder / runs.STATE).write_bytes(spoilt)
         with pytest.raises(ValueError, match=told) as error:
-            resume(folder, make_trainer)
+            resume(folder)
         assert f"init={folder}" in str(error.value) or "did you mean" in str(error.value)
     (folder / runs.STATE).write_bytes(data)
-    resume(folder, make_trainer).close()
+    resume(folder).close()
 
 
 def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    start(folder, settings("measure_every=320"), make_trainer).go(quiet())
+    start(folder, settings("measure_every=320")).go(quiet())
     before = {each.name: each.read_bytes() for each in folder.rglob("*.csv")}
     decisions = [line.split(",")[:2] for line in before["measured.csv"].decode().splitlines()]
     assert len({tuple(each) for each in decisions}) == len(decisions)
     told = io.StringIO()
-    path = resume(folder, make_trainer).go(Lines(told))
+    path = resume(folder).go(Lines(told))
     assert path == checkpoints_in(folder / "checkpoints")[-1]
     assert "this run has come to its end, after 640 decisions" in told.getvalue()
     assert f"german-whist train --resume {folder} decisions=1280" in told.getvalue()
@@ -183,13 +183,13 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     # More decisions make it a run again, typed or written into its settings.
     file = folder / "settings.yaml"
     file.write_text(file.read_text().replace("decisions: 640", "decisions: 960"))
-    run = resume(folder, make_trainer)
+    run = resume(folder)
     run.go(quiet())
     assert run.trainer.decisions == 960
-    run = resume(folder, make_trainer, ["decisions=1280"])
+    run = resume(folder, ["decisions=1280"])
     run.go(quiet())
     assert run.trainer.decisions == 1280
-    assert resume(folder, make_trainer).finished
+    assert resume(folder).finished
 
 
 # -- signals
@@ -209,13 +209,13 @@ def test_a_signal_saves_what_a_process_has_learnt(number: signal.Signals, tmp_pa
             if "decisions" in line and "hands" in line:
                 break
         with pytest.raises(ValueError, match=f"is being trained by process {process.pid} "):
-            resume(folder, make_trainer)
+            resume(folder)
         process.send_signal(number)
         rest = process.stdout.read()
     assert process.returncode == 128 + number
     found = re.search(r"stopped after ([\d,]+) decisions; go on with: .* --resume (\S+)", rest)
     assert found is not None
-    run = resume(folder, make_trainer)
+    run = resume(folder)
     assert run.trainer.decisions == int(found.group(1).replace(",", "")) > 0
     assert found.group(2) == str(folder)
     run.close()
@@ -226,7 +226,7 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
     at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("measure_every=320",)
-    start(tmp_path / "whole", settings(*words), make_trainer).go(quiet())
+    start(tmp_path / "whole", settings(*words)).go(quiet())
     measure, calls = runs.measure, 0
 
     def interrupted(*arguments: object) -> object:
@@ -241,9 +241,9 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
     with monkeypatch.context() as patch:
         patch.setattr(runs, "measure", interrupted)
         with pytest.raises(Stopped, match="go on with") as stopped:
-            start(folder, settings(*words), make_trainer).go(quiet())
+            start(folder, settings(*words)).go(quiet())
     assert stopped.value.status == 128 + signal.SIGTERM
-    resume(folder, make_trainer).go(quiet())
+    resume(folder).go(quiet())
     for name in ("measured.csv", "settings.yaml"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
@@ -278,7 +278,7 @@ def test_the_time_that_is_left_is_not_told_by_the_iteration_that_compiles(tmp_pa
         every = 0.0
 
     told = io.StringIO()
-    start(tmp_path / "run", settings(), make_trainer).go(Telling(told))
+    start(tmp_path / "run", settings()).go(Telling(told))
     lines = [line for line in told.getvalue().splitlines() if " entropy " in line]
     assert len(lines) > 2
     assert [" left," in line for line in lines] == [False] + [True] * (len(lines) - 1)

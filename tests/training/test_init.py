@@ -29,7 +29,7 @@ from german_whist.training.init import beginning_of
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.presets import load_settings
-from german_whist.training.run import make_trainer, resume, start
+from german_whist.training.run import resume, start
 from german_whist.training.settings import SettingsError
 
 TINY: dict[str, Any] = {
@@ -119,7 +119,7 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
     path = checkpoint(tmp_path)
     told = io.StringIO()
     wanted = settings(init=str(path), final_hands=20)
-    run = start(tmp_path / "run", wanted, make_trainer)
+    run = start(tmp_path / "run", wanted)
     run.go(Lines(told))
     assert f"begun with the weights of {path}" in told.getvalue()
     card = read_checkpoint(tmp_path / "run").card
@@ -135,11 +135,11 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
     assert f"init={path}" in card.commands[0]
     # It is not needed again, and a run can not change it.
     path.unlink()
-    again = resume(tmp_path / "run", make_trainer, ["decisions=300"])
+    again = resume(tmp_path / "run", ["decisions=300"])
     assert again.init == card.init
     again.close()
     with pytest.raises(SettingsError, match=r"init is .* can not become"):
-        resume(tmp_path / "run", make_trainer, ["init=champion"])
+        resume(tmp_path / "run", ["init=champion"])
 
 
 @pytest.mark.parametrize(
@@ -217,13 +217,13 @@ def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Pat
 
 def test_a_path_that_is_none_makes_no_folder(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"init: .*nowhere: there is no checkpoint"):
-        start(tmp_path / "run", settings(init=str(tmp_path / "nowhere")), make_trainer)
+        start(tmp_path / "run", settings(init=str(tmp_path / "nowhere")))
     assert not (tmp_path / "run").exists()
 
 
 def test_training_begins_with_the_champion(tmp_path: Path) -> None:
     wanted = load_settings("quick", ["init=champion", "layers=512,256", "games=16", "threads=1"])
-    run = start(tmp_path / "run", wanted, make_trainer)
+    run = start(tmp_path / "run", wanted)
     assert run.init is not None
     assert run.init.checkpoint == "champion"
     assert run.init.decisions > 200_000_000
@@ -233,7 +233,7 @@ def test_training_begins_with_the_champion(tmp_path: Path) -> None:
         assert np.array_equal(mine[name], each.astype(np.float32)), name
     run.close()
     with pytest.raises(SettingsError, match=r"has layers \[512, 256\], and this training \[256"):
-        start(tmp_path / "other", load_settings("quick", ["init=champion"]), make_trainer)
+        start(tmp_path / "other", load_settings("quick", ["init=champion"]))
 
 
 def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> None:
@@ -244,15 +244,13 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
         *("games=8", "steps=8", "minibatch=16", "threads=1", "decisions=64", "final_hands=20"),
         *("yardsticks=[]", "final_yardsticks=[]", "pool_size=0", "opponents=random"),
     ]
-    run = start(tmp_path / "run", load_settings("sb3", [*words, f"init={path}"]), make_trainer)
+    run = start(tmp_path / "run", load_settings("sb3", [*words, f"init={path}"]))
     found = read_checkpoint(path)
     for name, each in run.trainer.player().items():
         assert np.array_equal(each, found.weights[name]), name
     assert run.trainer.player().keys() == policy_alone(found).weights.keys()
     run.go(Lines(io.StringIO()))
-    again = start(
-        tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]), make_trainer
-    )
+    again = start(tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]))
     assert np.array_equal(
         again.trainer.player()["policy.weight"], run.trainer.player()["policy.weight"]
     )

@@ -27,7 +27,7 @@ from german_whist.training.kernels import advantages, choose
 from german_whist.training.players import player_of
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
-from german_whist.training.run import make_trainer, start
+from german_whist.training.run import start
 
 # Each set of rules with the horizon that its endings allow.
 RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("race-7", "hand")]
@@ -199,7 +199,7 @@ def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
         games=512, layers=(64,), minibatch=1024, decisions=250_000, final_hands=1000,
         learning_rate=2e-3, yardsticks=("random-exact",), measure_every=10**9, threads=1,
     )  # fmt: skip
-    run = start(tmp_path / "run", settings, make_trainer)
+    run = start(tmp_path / "run", settings)
     run.go(Lines(io.StringIO()))
     assert run.measured[-1].win_rate > 0.62
 

@@ -137,7 +137,7 @@ def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> 
     whole = ranked / "whole"
     folder = tmp_path / "on"
     shutil.copytree(whole, folder)
-    run = resume(folder, make_trainer, ["decisions=11000"])
+    run = resume(folder, ["decisions=11000"])
     before = state(whole)
     trainer = run.trainer
     assert isinstance(trainer, PPO)

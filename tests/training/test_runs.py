@@ -30,7 +30,7 @@ from german_whist.training.checkpoint import load_state
 from german_whist.training.display import Lines
 from german_whist.training.ppo import PPO
 from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, make_trainer, resume, start
+from german_whist.training.run import Stopped, resume, start
 from german_whist.training.settings import Settings, SettingsError
 
 SMALL = [
@@ -68,7 +68,7 @@ def same(one: dict[str, np.ndarray[Any, Any]], other: dict[str, np.ndarray[Any, 
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nothing interrupted."""
     folder = tmp_path_factory.mktemp("runs") / "whole"
-    start(folder, settings(), make_trainer).go(quiet())
+    start(folder, settings()).go(quiet())
     return folder
 
 
@@ -88,7 +88,7 @@ def test_a_run_leaves_everything_about_it(whole: Path) -> None:
 
 
 def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -> None:
-    run = start(tmp_path / "long", settings(), make_trainer)
+    run = start(tmp_path / "long", settings())
     run.seconds = 7_200.0
     run.go(quiet())
     last = checkpoints_in(tmp_path / "long" / "checkpoints")[-1]
@@ -97,9 +97,9 @@ def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -
 
 
 def test_the_same_settings_come_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
-    start(tmp_path / "again", settings(), make_trainer).go(quiet())
+    start(tmp_path / "again", settings()).go(quiet())
     assert same(weights(whole), weights(tmp_path / "again"))
-    start(tmp_path / "other", settings("seed=4"), make_trainer).go(quiet())
+    start(tmp_path / "other", settings("seed=4")).go(quiet())
     assert not same(weights(whole), weights(tmp_path / "other"))
 
 
@@ -124,8 +124,8 @@ def test_a_killed_run_comes_to_the_same_weights(
     with monkeypatch.context() as patch:
         patch.setattr(PPO, "_follow", killed)
         with pytest.raises(Killed):
-            start(tmp_path / "run", settings(), make_trainer).go(quiet())
-    run = resume(tmp_path / "run", make_trainer)
+            start(tmp_path / "run", settings()).go(quiet())
+    run = resume(tmp_path / "run")
     assert run.trainer.decisions < 4000
     run.go(quiet())
     assert same(weights(whole), weights(tmp_path / "run"))
@@ -142,9 +142,9 @@ def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_
                 os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Stopped, match=f"--resume {folder}") as stopped:
-        start(folder, settings(), make_trainer).go(Pressing(io.StringIO()))
+        start(folder, settings()).go(Pressing(io.StringIO()))
     assert stopped.value.status == 130
-    run = resume(folder, make_trainer)
+    run = resume(folder)
     assert len(run.rows) == 3
     run.go(quiet())
     assert same(weights(whole), weights(folder))
@@ -173,13 +173,13 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
         patch.setattr(PPO, "_learn", spoilt)
         told = r"bec[ao]me n.* last good checkpoint is .*\.safetensors, .* --resume"
         with pytest.raises(Stopped, match=told):
-            start(folder, settings("save_every=1"), make_trainer).go(quiet())
+            start(folder, settings("save_every=1")).go(quiet())
     for path in checkpoints_in(folder / "checkpoints"):
         read_checkpoint(path)
     for name, array in weights(folder).items():
         assert np.isfinite(array).all(), name
     # What was saved goes on to where it would have come to.
-    resume(folder, make_trainer, ["save_every=1000"]).go(quiet())
+    resume(folder, ["save_every=1000"]).go(quiet())
     assert same(weights(whole), weights(folder))
 
 
@@ -187,7 +187,7 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
-    run = start(folder, settings(), make_trainer)
+    run = start(folder, settings())
     fsync = os.fsync
     written = 0
 
@@ -210,7 +210,7 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
 
 def test_a_folder_with_a_run_is_not_written_over(whole: Path) -> None:
     with pytest.raises(ValueError, match="--resume"):
-        start(whole, settings(), make_trainer)
+        start(whole, settings())
 
 
 def test_a_run_goes_on_with_changed_settings_and_its_card_tells(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_run_goes_on_with_changed_settings_and_its_card_tells(tmp_path: Path) 
     assert second.startswith(
         "german-whist train --resume RUN decisions=2000 entropy=0.02  # after 1"
     )
-    run = resume(folder, make_trainer)
+    run = resume(folder)
     assert run.commands == list(card.commands)
     run.close()
     before = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
@@ -260,13 +260,13 @@ def test_a_resumed_run_refuses_what_would_train_and_measure_nothing(
 ) -> None:
     before = files_of(finished)
     with pytest.raises(SettingsError, match=told):
-        resume(finished, make_trainer, words)
+        resume(finished, words)
     assert files_of(finished) == before
 
 
 def test_a_finished_run_is_measured_anew_where_that_alone_is_asked_for(finished: Path) -> None:
     before = weights(finished)
-    resume(finished, make_trainer, ["final_hands=120", "final_yardsticks=threshold"]).go(quiet())
+    resume(finished, ["final_hands=120", "final_yardsticks=threshold"]).go(quiet())
     card = read_checkpoint(checkpoints_in(finished / "checkpoints")[-1]).card
     assert {(each.opponent, each.hands) for each in card.measured} >= {
         ("random", 120),
@@ -277,7 +277,7 @@ def test_a_finished_run_is_measured_anew_where_that_alone_is_asked_for(finished:
 
 def test_what_is_no_run_is_not_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no settings\.yaml"):
-        resume(tmp_path, make_trainer)
+        resume(tmp_path)
 
 
 def test_the_command_trains_and_measures(
@@ -306,6 +306,6 @@ def test_a_process_that_is_killed_can_be_resumed(tmp_path: Path) -> None:
         while not (folder / "progress.csv").exists() and time.monotonic() < until:
             time.sleep(0.05)
         process.kill()
-    run = resume(folder, make_trainer)
+    run = resume(folder)
     assert run.trainer.decisions > 0
     assert runs.STATE in {each.name for each in folder.iterdir()}

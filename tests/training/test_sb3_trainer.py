@@ -23,7 +23,7 @@ from german_whist.training.players import player_of
 from german_whist.training.ppo import Diverged
 from german_whist.training.ppo_settings import SB3Settings
 from german_whist.training.presets import load_settings
-from german_whist.training.run import make_trainer, resume, start
+from german_whist.training.run import resume, start
 from german_whist.training.sb3 import SB3Trainer
 from german_whist.training.settings import Settings
 from german_whist.training.whole_views import Tree, best_response, strategy, value
@@ -59,7 +59,7 @@ def test_a_stopped_run_comes_to_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quiet = Lines(io.StringIO())
-    start(tmp_path / "whole", settings(), make_trainer).go(quiet)
+    start(tmp_path / "whole", settings()).go(quiet)
 
     class Killed(BaseException):
         pass
@@ -74,8 +74,8 @@ def test_a_stopped_run_comes_to_the_same_weights(
     with monkeypatch.context() as patch:
         patch.setattr(SB3Trainer, "iterate", killed)
         with pytest.raises(Killed):
-            start(tmp_path / "run", settings(), make_trainer).go(quiet)
-    run = resume(tmp_path / "run", make_trainer)
+            start(tmp_path / "run", settings()).go(quiet)
+    run = resume(tmp_path / "run")
     assert 0 < run.trainer.decisions < 1500
     run.go(quiet)
     one, other = (load_state(tmp_path / name / "state.safetensors")[0] for name in ("whole", "run"))

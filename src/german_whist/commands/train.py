@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..engine.output import show_traceback
 from ..engine.words import meant
 from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
-from ..training.ranks import check_alone, leads_here
+from ..training.ranks import rank_and_world
 from ..training.reading import listed
 from ..training.settings import as_help
 
@@ -46,9 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List, show, begin or resume; of several processes the first, and the others follow it."""
-    if not leads_here():
-        return 0 if arguments.list or arguments.show else _followed()
+    """List, show, begin or resume."""
     if arguments.list:
         given = ["--show"] if arguments.show else []
         given += [*filter(None, [arguments.preset]), *arguments.words]
@@ -89,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     name = None if preset is None else Path(preset).stem
     if seeds is not None:
-        check_alone("seeds trains a run for each in a process of its own")
+        _check_alone("seeds trains a run for each in a process of its own")
         from ..training.seeds import train_seeds
 
         return _told(
@@ -98,19 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
             )
         )
     return _told(lambda: train(settings, folder=arguments.run, name=name))
-
-
-def _followed() -> int:
-    """Train along, and leave telling to the first."""
-    from ..training.session import follow
-    from ..training.stopping import Stopped
-
-    try:
-        follow()
-    except Stopped as stopped:
-        show_traceback()
-        return stopped.status
-    return 0
 
 
 def _check_no_option(words: list[str]) -> None:
@@ -131,12 +116,19 @@ def _check_here(on: str | None) -> None:
         )
 
 
+def _check_alone(why: str) -> None:
+    """Refuse several processes where there is nothing to share."""
+    world = rank_and_world()[1]
+    if world > 1:
+        raise ValueError(f"{why}, and torchrun started {world}: begin it without torchrun")
+
+
 def _resumed(folder: Path, words: list[str], on: str | None) -> int:
     """Go on with a run, or with all runs of a folder with several seeds."""
     from ..training.seeds import is_of_seeds, train_seeds_on
 
     if is_of_seeds(folder):
-        check_alone(f"{folder} has several runs, each for a process of its own")
+        _check_alone(f"{folder} has several runs, each for a process of its own")
         return _told(lambda: train_seeds_on(folder, words, on=on or "local"))
     _check_here(on)
     from ..training.session import train_on
@@ -145,12 +137,14 @@ def _resumed(folder: Path, words: list[str], on: str | None) -> int:
 
 
 def _told(trained: Callable[[], Trained | Comparison]) -> int:
-    """Train, and tell what came of it; what ended a run early was told where it was shown."""
+    """Train, and print the result on the first rank; what ended a run early was told already."""
     from ..training.seeds import SomeStopped
     from ..training.stopping import Stopped
 
     try:
-        print(trained().text())
+        text = trained().text()
+        if rank_and_world()[0] == 0:
+            print(text)
     except SomeStopped as stopped:
         print(stopped)
         return stopped.status
