@@ -299,6 +299,12 @@ def _unknown(text: str, name: str, known: list[str]) -> str:
             f"{text!r} is not an agent: there is no checkpoint in it; give the path of a "
             ".safetensors file or of a run's folder"
         )
+    path_before, _, parameters = text.rpartition(":")
+    if path_before and is_checkpoint(path_before):
+        return (
+            f"{text!r} is not an agent: parameters follow the path of a checkpoint after a comma, "
+            f"as in {path_before},{parameters}"
+        )
     if "/" in text or os.sep in text or name.endswith(_FILE_ENDINGS):
         return f"{text!r} is not an agent: there is no such file or folder"
     bare, comma, parameters = text.partition(",")

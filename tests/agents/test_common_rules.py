@@ -111,8 +111,10 @@ def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "nearby.py").write_text(
         "import numpy as np\n\nfive = 5\n\n\nclass Nap:\n    pass\n"
     )
+    trained(tmp_path / "mine", TINY)
     monkeypatch.chdir(tmp_path)
     for text, told in (
+        ("mine:endgame=network", "after a comma, as in mine,endgame=network"),
         ("champion,sample", "parameters follow a colon, as in champion:sample"),
         ("value,13", "as in value:13"),
         ("nearby", r"there is a file nearby\.py here, .* named as nearby:Class"),

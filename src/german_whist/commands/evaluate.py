@@ -1,8 +1,9 @@
 """Measure a player against others, every deal played twice with the seats exchanged.
 
 Players are named as `german-whist agents` lists them, with their parameters
-after a colon: threshold, value:13; or by a checkpoint's path. NAME=PATH says what
-one is called: mine=runs/quick-1. The same seed gives the same result on any
+after a colon: threshold, value:13; or by the path of a run or a checkpoint, with
+parameters after a comma: runs/quick-1,endgame=network. NAME=PATH says what one is
+called: mine=runs/quick-1. The same seed gives the same result on any
 number of workers, except for players with a time limit.
 """
 
