@@ -104,8 +104,34 @@ def write_card(path: Path, card: Card | JudgeCard) -> None:
 
 
 def checkpoints_in(folder: Path) -> list[Path]:
-    """The weights of all checkpoints in a folder that have their cards, oldest first."""
-    return sorted(path for path in folder.glob(f"*{WEIGHTS}") if path.with_suffix(CARD).exists())
+    """The weights of a run's checkpoints that have their cards, oldest first."""
+    files = _checkpoint_files(folder)
+    return [each for each in files if each.suffix == WEIGHTS and _twin(each) in files]
+
+
+def _lone_files(folder: Path) -> list[Path]:
+    """Weights without a card, and cards without weights, among a run's checkpoints."""
+    files = _checkpoint_files(folder)
+    return [each for each in files if _twin(each) not in files]
+
+
+def _checkpoint_files(folder: Path) -> list[Path]:
+    """The weights and cards of a run's checkpoints, oldest first.
+
+    A run names its checkpoints by their decisions; other files may lie beside them, as
+    a copy that is called `best`, and never stand for the newest.
+    """
+    files = (*folder.glob(f"*{WEIGHTS}"), *folder.glob(f"*{CARD}"))
+    return sorted((each for each in files if each.stem.isdecimal()), key=_decisions)
+
+
+def _decisions(path: Path) -> int:
+    return int(path.stem)
+
+
+def _twin(path: Path) -> Path:
+    """The card of some weights, and the weights of a card."""
+    return path.with_suffix(CARD if path.suffix == WEIGHTS else WEIGHTS)
 
 
 def is_checkpoint(text: str) -> bool:
@@ -128,31 +154,16 @@ def _run_folder(path: Path) -> Path | None:
     return None
 
 
-def _lone_files(folder: Path) -> list[Path]:
-    """Weights without a card, and cards without weights, among a run's checkpoints.
-
-    A run names its checkpoints by their decisions; other files may lie beside them.
-    """
-    files = {
-        path
-        for ending in (WEIGHTS, CARD)
-        for path in folder.glob(f"*{ending}")
-        if path.stem.isdecimal()
-    }
-    twin = {WEIGHTS: CARD, CARD: WEIGHTS}
-    return sorted(path for path in files if path.with_suffix(twin[path.suffix]) not in files)
-
-
 def _newest_in(folder: Path) -> Path:
     """The weights of a run's newest checkpoint; refused if it is not whole.
 
     An older one in its place would pass for the newest.
     """
     complete, lone = checkpoints_in(folder), _lone_files(folder)
-    if not lone or (complete and complete[-1].stem > lone[-1].stem):
+    if not lone or (complete and _decisions(complete[-1]) > _decisions(lone[-1])):
         return complete[-1]
     found = lone[-1]
-    missing = found.with_suffix(CARD if found.suffix == WEIGHTS else WEIGHTS).name
+    missing = _twin(found).name
     what = "card" if found.suffix == WEIGHTS else "file of weights"
     older = f"name an older one, as {complete[-1]}" if complete else "train anew"
     raise CheckpointError(

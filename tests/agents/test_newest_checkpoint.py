@@ -15,6 +15,7 @@ from german_whist.agents.shipped import FIRST_WEIGHTS
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.init import beginning_of
+from german_whist.training.measuring import past_of
 from german_whist.training.presets import load_settings
 
 OLD, NEW = "000000001500", "000000003000"
@@ -104,3 +105,18 @@ def test_a_run_whose_only_checkpoint_lost_its_card_says_so(run: Path) -> None:
     assert is_checkpoint(str(run))
     with pytest.raises(CheckpointError, match="or train anew"):
         find_checkpoint(run)
+
+
+def test_a_copy_beside_the_checkpoints_is_neither_the_newest_nor_the_past(run: Path) -> None:
+    for name in ("best", "99"):
+        for ending in (".safetensors", ".json"):
+            shutil.copy(run / "checkpoints" / (OLD + ending), run / "checkpoints" / (name + ending))
+    assert find_checkpoint(run) == newest(run, ".safetensors")
+    assert past_of(newest(run, ".safetensors")) == run / "checkpoints" / f"{OLD}.safetensors"
+
+
+def test_a_card_that_is_a_broken_link_lets_no_older_checkpoint_play(run: Path) -> None:
+    newest(run, ".json").unlink()
+    newest(run, ".json").symlink_to(run / "moved.json")
+    with pytest.raises(CheckpointError, match=f"{NEW}.json can not be read"):
+        load_agent(run)
