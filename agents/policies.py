@@ -96,9 +96,9 @@ class PolicyAgent(Agent):
     def _chosen(self, seen: Observed, rng: Array) -> Array:
         answer = self.policy(seen.observations, seen.masks)
         found = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
-        if found.shape == (len(rng),):
+        if found.shape == (len(rng),) and found.dtype.kind in "biuf":
             return self._whole(found)
-        if found.shape != seen.masks.shape:
+        if found.shape != seen.masks.shape or found.dtype.kind not in "biuf":
             raise ValueError(
                 f"{self.name} answered with {found.dtype} of shape {found.shape}: logits of shape "
                 f"{seen.masks.shape} are needed, or an action for each of {len(rng)} views"

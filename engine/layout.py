@@ -245,7 +245,7 @@ def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
 @jit
 def real_action(action: int, order: np.ndarray) -> int:
     """The action behind one that was chosen among relabelled suits."""
-    if action >= TAKE_HIDDEN:
+    if not 0 <= action < TAKE_HIDDEN:
         return action
     place = suit_of(action)
     return action + 13 * (np.int64(order[place]) - place)

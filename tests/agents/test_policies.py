@@ -108,10 +108,13 @@ def test_a_policy_draws_by_its_logits() -> None:
     assert set(drawn.tolist()) == {*cards}
 
 
-def test_a_policy_that_answers_something_else_is_told_what_is_wanted() -> None:
+@pytest.mark.parametrize(
+    "answer", [np.zeros((64, 3)), np.zeros((64, 52), complex), np.full(64, "2C"), None]
+)
+def test_a_policy_that_answers_something_else_is_told_what_is_wanted(answer: Any) -> None:
     views, _, _ = some_views("classic", "raw")
     with pytest.raises(ValueError, match=r"mine answered with .*logits of shape \(64, 52\)"):
-        acted(PolicyAgent("classic", lambda seen, masks: np.zeros((64, 3)), name="mine"), views)
+        acted(PolicyAgent("classic", lambda seen, masks: answer, name="mine"), views)
 
 
 def test_endings_are_exact_unless_the_policy_is_to_play_them() -> None:

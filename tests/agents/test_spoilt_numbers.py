@@ -81,6 +81,13 @@ def test_actions_that_are_no_whole_numbers_are_refused(value: float) -> None:
         acted(agent, some_views())
 
 
+@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("action", [-1, -53, 52, 10**12, -(10**12)])
+def test_actions_that_are_no_cards_stay_what_they_are(action: int, layout: str) -> None:
+    agent = PolicyAgent("classic", lambda _, masks: np.full(len(masks), action), layout=layout)
+    assert (acted(agent, some_views()) == action).all()
+
+
 def test_a_policy_of_nans_forfeits_every_hand_and_says_why() -> None:
     def nans(observations: Any, masks: Any) -> Any:
         return np.full(masks.shape, NAN)
