@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..engine.checking import converted
 from ..engine.layout import layout_of
 from ..engine.options import TRAINED_ON
@@ -26,8 +28,9 @@ class SB3Agent(PolicyAgent):
         self, rules: Any = "classic", path: str = "", *words: str, match: Match | None = None
     ) -> None:
         """`words` are `trusted`, what there is for a network, the layout, and `algorithm=NAME`."""
-        told = dict(word.split("=", 1) for word in words if word.startswith("algorithm="))
-        rest = tuple(word for word in words if word != TRUSTED and not word.startswith("algorithm"))
+        chosen = [word for word in words if word.startswith("algorithm=")]
+        told = dict(word.split("=", 1) for word in chosen)
+        rest = tuple(word for word in words if word not in (TRUSTED, *chosen))
         if not Path(path).is_file():
             raise ValueError(f"{path!r} is no file: name a zip, as in sb3:model.zip,trusted")
         if TRUSTED not in words:
@@ -36,6 +39,7 @@ class SB3Agent(PolicyAgent):
                 f"loaded: if you trust it, say so, as in sb3:{path},{TRUSTED}"
             )
         model = _model(path, told.get("algorithm", "MaskablePPO"))
+        _check_unchanged(path, model)
         trained = _trained_on(path, model)
         found = words_for(rest, f"sb3:{path},{TRUSTED}", trained)
 
@@ -79,6 +83,22 @@ def _observed(model: Any) -> Any:
 def _gets_masks(model: Any) -> bool:
     """Whether the mask is a part of a model's observations."""
     return isinstance(getattr(model.observation_space, "spaces", None), dict)
+
+
+def _check_unchanged(path: str, model: Any) -> None:
+    """Refuse a model that was shown other numbers than the environments' zeros and ones.
+
+    A wrapper such as VecNormalize keeps what it subtracts and divides by elsewhere, and the
+    space of observations does not show it; the last ones, which a file holds, do.
+    """
+    last = getattr(model, "_last_obs", None)
+    last = last["observation"] if isinstance(last, dict) else last
+    if last is not None and not np.isin(last, (0, 1)).all():
+        raise CannotPlay(
+            f"{path} was trained on observations that a wrapper changed, as VecNormalize does, and "
+            "does not tell how: train it without that wrapper, or play it from Python by a "
+            "PolicyAgent whose function changes them alike"
+        )
 
 
 def _trained_on(path: str, model: Any) -> TrainedOn | None:

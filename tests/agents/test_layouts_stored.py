@@ -74,6 +74,23 @@ def test_a_model_of_other_observations_is_refused(tmp_path: Path) -> None:
         make_agent(name)
 
 
+def test_a_model_behind_a_wrapper_that_changes_numbers_is_refused(tmp_path: Path) -> None:
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    env = GermanWhistVecEnv(2, "classic")
+    for kept, shown in (("plain", env), ("normalized", VecNormalize(env))):
+        model = sb3.MaskablePPO("MlpPolicy", shown, n_steps=2, batch_size=4, device="cpu")
+        model.learn(4).save(tmp_path / kept)
+    assert make_agent(f"sb3:{tmp_path}/plain.zip,trusted")
+    with pytest.raises(CannotPlay, match="a wrapper changed, as VecNormalize does"):
+        make_agent(f"sb3:{tmp_path}/normalized.zip,trusted")
+
+
+def test_a_word_that_only_begins_like_an_option_is_refused(model: str) -> None:
+    with pytest.raises(ValueError, match="'algorithms=PPO' is no option"):
+        make_agent(f"{model},algorithms=PPO")
+
+
 def test_what_a_space_carries_holds_no_code(model: str) -> None:
     """Plain values alone, so that any version of this package reads it."""
     told = observation_box(GermanWhistEnv("draft").options).german_whist  # type: ignore[attr-defined]
