@@ -6,8 +6,6 @@ tests from the index table and from what a player noted.
 
 from __future__ import annotations
 
-import copy
-import pickle
 import random
 import tracemalloc
 from multiprocessing import get_context
@@ -169,7 +167,7 @@ def play_and_compare(
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
 @pytest.mark.parametrize("name", EVERY_SET)
 def test_batch_shows_and_plays_as_the_plain_implementation(name: str, layout: str) -> None:
-    play_and_compare(name, n=3, hands=7, layout=layout)
+    play_and_compare(name, n=3, hands=7, layout=layout, threads=1 if layout == "raw" else 2)
 
 
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
@@ -216,23 +214,6 @@ def test_batch_goes_the_way_of_the_single_game(name: str) -> None:
                 single.deal(9, numbers[index])
 
 
-@pytest.mark.parametrize("name", ["classic", "open-stock", "race-7", "draft", "hand of one"])
-@pytest.mark.parametrize("n", [1, 2, 10])
-def test_threads_change_nothing(name: str, n: int) -> None:
-    rng = np.random.default_rng(4)
-    batches = [
-        dealt(engine_rules(name), n, 5, layout="trump-first", threads=threads) for threads in (1, 3)
-    ]
-    for _ in range(120):
-        looks = [games.look() for games in batches]
-        for one, three in zip(*looks, strict=True):
-            assert one.tobytes() == three.tobytes()
-        actions = (looks[0].masks * rng.random(looks[0].masks.shape)).argmax(axis=1)
-        for games in batches:
-            games.step(actions)
-        assert batches[0].batch.records.tobytes() == batches[1].batch.records.tobytes()
-
-
 def play_some(games: SelfPlayEnv, steps: int = 30) -> bytes:
     """The records after some steps."""
     for _ in range(steps):
@@ -262,19 +243,6 @@ def test_threads_play_on_in_a_forked_child(used: bool) -> None:
     finally:
         child.kill()
         child.join()
-    assert play_some(games) == expected
-
-
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda games: pickle.loads(pickle.dumps(games))])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_batch_is_copied_and_pickled_and_each_goes_its_own_way(again: Any, threads: int) -> None:
-    games, twin = (dealt("draft", 7, 2, layout="trump-first", threads=threads) for _ in range(2))
-    play_some(games)
-    play_some(twin)
-    other = again(games)
-    expected = play_some(twin)
-    assert play_some(other) == expected
-    assert games.batch.records.tobytes() != expected
     assert play_some(games) == expected
 
 
@@ -328,29 +296,6 @@ def test_step_of_some_games_ends_only_hands_of_those() -> None:
     assert not games.hand_over.any()
     assert not step.ended.any()
     assert not step.rewards.any()
-
-
-def test_arrays_of_a_step_stay_as_they_were() -> None:
-    games = dealt("quick", 5, 3)
-    step, kept = games.look(), []
-    for _ in range(60):
-        step = games.step(step.masks.argmax(axis=1))
-        kept.append((step, [array.copy() for array in step]))
-        for array in step:
-            assert not np.shares_memory(array, games.batch.records)
-    for step, copies in kept:
-        for array, copied in zip(step, copies, strict=True):
-            assert np.array_equal(array, copied)
-
-
-def test_writing_into_what_was_handed_out_changes_no_game() -> None:
-    games, twin = dealt("quick", 5, 3), dealt("quick", 5, 3)
-    for array in games.look():
-        array[:] = 1
-    games.views()["hand"] = 0
-    assert games.batch.records.tobytes() == twin.batch.records.tobytes()
-    for ours, others in zip(games.look(), twin.look(), strict=True):
-        assert np.array_equal(ours, others)
 
 
 def test_buffers_are_the_same_arrays_at_every_step() -> None:

@@ -29,9 +29,8 @@ from german_whist.engine.rules import (
     Rules,
     RulesError,
     load_rules,
-    named_rules,
 )
-from plain_whist import NAMED, PlainGame
+from plain_whist import PlainGame
 from support import EVERY_SET, engine_rules, plain_rules
 
 # -- cards
@@ -117,51 +116,24 @@ def paid(name: str, mine: int, others: int, low: bool = False) -> int:
     ("name", "mine", "others", "pays"),
     [
         ("classic", 7, 6, 1),
-        ("classic", 13, 0, 1),
-        ("margin", 7, 6, 1),
         ("margin", 13, 0, 13),
-        ("all-tricks", 14, 12, 1),
         ("all-tricks", 13, 13, 0),
         ("all-margin", 14, 12, 2),
-        ("all-margin", 13, 13, 0),
-        ("all-margin", 26, 0, 26),
-        ("club-last", 7, 6, 1),
         ("club-last", 8, 5, 2),
-        ("club-last", 12, 1, 6),
         ("club-last", 13, 0, 10),
-        ("club-all", 14, 12, 1),
         ("club-all", 23, 3, 10),
         ("club-all", 26, 0, 13),
-        ("club-all", 13, 13, 0),
-        ("small-last", 4, 3, 1),
-        ("small-last", 5, 2, 2),
-        ("small-last", 6, 1, 3),
         ("small-last", 7, 0, 5),
-        ("small-all", 8, 6, 2),
         ("small-all", 10, 4, 4),
-        ("small-all", 7, 7, 0),
-        ("small-all", 14, 0, 8),
-        ("quick", 6, 4, 1),
         ("quick", 5, 5, 0),
         ("colour", 10, 3, 4),
-        ("colour", 7, 6, 1),
-        ("colour", 13, 0, 7),
-        ("race-7", 7, 0, 1),
         ("race-7", 7, 6, 1),
         ("race-9", 9, 8, 1),
-        ("draft", 7, 6, 1),
         ("open-stock", 6, 7, -1),
-        ("no-trump", 8, 5, 1),
     ],
 )
 def test_named_sets_pay_what_their_rules_say(name: str, mine: int, others: int, pays: int) -> None:
     assert paid(name, mine, others) == pays
-
-
-def test_low_hands_pay_the_same_points_to_the_player_with_fewer_tricks() -> None:
-    assert paid("colour", 3, 10, low=True) == 4
-    assert paid("colour", 10, 3, low=True) == -4
-    assert paid("colour", 0, 13, low=True) == 7
 
 
 @pytest.mark.parametrize("name", EVERY_SET)
@@ -188,31 +160,6 @@ def test_most_pay_is_reached_even_where_a_slam_pays_little() -> None:
     rules = Rules(name="mean slam", ranks=7, hand=7, pay="over_book", book=3, slam_pay=1)
     pays = [abs(int(_pay_for(rules.record(), 0, mine, 7 - mine))) for mine in range(8)]
     assert rules.most_pay == max(pays) == 3
-
-
-def test_facts_of_the_named_sets() -> None:
-    sets = named_rules()
-    assert next(iter(sets)) == "classic"
-    assert len(sets["classic"].deck) == 52
-    assert text_of(sets["small-last"].deck[:7]) == "8C 9C TC JC QC KC AC"
-    assert text_of(sets["quick"].deck[:8]) == "7C 8C 9C TC JC QC KC AC"
-    for name, foreplay, endgame in (
-        ("classic", 13, 13),
-        ("small-last", 7, 7),
-        ("small-all", 7, 7),
-        ("quick", 6, 10),
-    ):
-        assert sets[name].foreplay_tricks == foreplay
-        assert sets[name].hand == endgame
-    assert [name for name in sets if sets[name].actions == 53] == ["draft"]
-    assert [name for name in sets if sets[name].choice] == ["open-stock", "draft"]
-    assert {name: rules.race for name, rules in sets.items() if rules.race} == {
-        "race-7": 7,
-        "race-9": 9,
-    }
-    assert [name for name in sets if not sets[name].open_endgame] == ["humbug"]
-    assert [name for name in sets if sets[name].actions == 55] == ["humbug"]
-    assert all(rules.about for rules in sets.values())
 
 
 def test_cards_set_aside_close_the_endgame() -> None:
@@ -260,21 +207,10 @@ def test_rules_can_not_be_changed() -> None:
         ({"stock": 25}, r"stock is 25: .*even"),
         ({"hand": 12, "ranks": 7, "suits": 3}, r"hand is 12: .*24 cards .*21"),
         ({"suits": 3}, r"stock is 13: .*even"),
-        ({"stock": -2}, r"stock is -2: .*negative"),
         ({"stock": 28}, r"stock is 28: .*26 of 52"),
-        ({"hand": 27}, r"hand is 27: .*from 1 to 26"),
-        ({"hand": 0}, r"hand is 0: .*from 1 to 26"),
         ({"hand": 20, "stock": 14}, r"stock is 14: .*only 12 of 52"),
         ({"hand": 8, "ranks": 3}, r"hand is 8: .*16 cards .*12"),
-        ({"suits": 5}, r"suits is 5: .*from 1 to 4"),
-        ({"suits": 0}, r"suits is 0: .*from 1 to 4"),
-        ({"ranks": 14}, r"ranks is 14: .*from 1 to 13"),
-        ({"ranks": 0}, r"ranks is 0: .*from 1 to 13"),
         ({"race": 14}, r"race is 14: only 13 tricks count"),
-        ({"race": 27, "counts": "all"}, r"race is 27: .*from 1 to 26"),
-        ({"race": 0}, r"race is 0: .*from 1 to 26"),
-        ({"face_up": 3}, r"face_up is 3: .*from 1 to 2"),
-        ({"face_up": 0}, r"face_up is 0: .*from 1 to 2"),
         ({"trumps": "hearts"}, r"trumps is 'hearts': .*upcard, none"),
         ({"contract": "misere"}, r"contract is 'misere': .*high, low, colour"),
         ({"counts": "first"}, r"counts is 'first': .*last, all"),
@@ -322,7 +258,6 @@ def test_rules_can_not_be_changed() -> None:
         ({"stock": 0, "trumps": "none", "face_up": 2}, r"face_up is 2, but with stock 0 .*to 1"),
         ({"faced": "never", "trumps": "none", "face_up": 2}, r"face_up is 2, .*faced 'never'"),
         ({"choice": True, "race": 1, "counts": "all"}, r"choice is true, but with race 1 "),
-        ({"slam_pay": 0, "pay": "over_book"}, r"slam_pay is 0: .*from 1 to 10000"),
         ({"stock": 0}, r"trumps is 'upcard', but with stock 0 .*trumps to none"),
         ({"faced": "never"}, r"trumps is 'upcard', .*faced 'never'.*none"),
         ({"faced": "after-first"}, r"trumps is 'upcard', .*faced 'after-first'"),
@@ -409,20 +344,14 @@ def test_a_slam_may_be_all_that_pays() -> None:
     assert rules.most_pay == 10
 
 
-def test_names_are_those_of_the_rules() -> None:
-    assert {rules.name for rules in named_rules().values()} == set(NAMED)
-
-
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
         ({}, "target=None and best_of=None"),
         ({"target": 5, "best_of": 3}, "target=5 and best_of=3"),
-        ({"target": 0}, "target is 0"),
         ({"target": -10}, "target is -10"),
         ({"target": True}, "target is True"),
         ({"target": 2.5}, "target is 2.5"),
-        ({"target": 10_001}, "target is 10001"),
         ({"best_of": 4}, "best_of is 4: .*odd"),
         ({"best_of": "3"}, "best_of is '3'"),
     ],

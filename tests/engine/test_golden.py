@@ -77,46 +77,6 @@ GOLDEN = [
         (-1, 1),
     ),
     (
-        "open-stock",
-        5,
-        5,
-        1,
-        "AH 8S 5C 5H KH 8H KC AC JH TH 3C 2H 3H 3S 2C KD 4S 4H 6H 5D TS 5S 9H AS 4D 9D "
-        "6D 6S AD QC 9C JC 7D 4C QS KS 9S 3D 2S 8C TC QD TD 7S 2D 8D QH 7H JD JS 7C 6C",
-        (6, 7),
-        (-1, 1),
-    ),
-    (
-        "no-trump",
-        9,
-        2,
-        1,
-        "TC TH 9D QC 2D AH KH 4H 3S AS 7C 8S AD KD TD QS 4C TS 9H 6C 3D 4S 9C 4D KC 7S "
-        "5S 5C 2H 6D 6H 5D QH KS JC 8C 7H 3C 9S 3H 6S 8D JS 2C 2S 5H JD 7D JH 8H AC QD",
-        (2, 11),
-        (-1, 1),
-    ),
-    (
-        "colour",
-        7,
-        3,
-        0,
-        "2C KS 2S 9C 8C 3D 4S KD TS 9H 6C 4D TD 3C 6S 2H JD QS QC AH 8D 8H JS 3H 7S KH "
-        "8S 4H 2D 4C 6H 5S AD JC AC 6D 5D 9S 3S 7C TH 5H QD 5C JH 7H 9D 7D QH TC KC AS",
-        (4, 9),
-        (3, -3),
-    ),
-    (
-        "race-9",
-        11,
-        4,
-        1,
-        "6S TH 2D 3H 6H 9C 4S JS 9S 9D 7C QH 5C 9H QD JD 2C TD 5D 6C 8S 8H 7S 8D AH 4D "
-        "JH AC 2H 8C KC JC 7H KD 3C 3D 4H AS 7D 3S 4C 6D QC QS TC TS KS 2S KH 5S AD 5H",
-        (3, 9),
-        (-1, 1),
-    ),
-    (
         "quick",
         12345678901234567890,
         6,

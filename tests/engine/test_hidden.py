@@ -171,16 +171,6 @@ def test_views_are_worth_keeping(name: str, seed: int, seat: int) -> None:
     assert view == game.view(seat)
 
 
-def test_a_view_tells_what_lies_open() -> None:
-    game = Game("classic", seed=4)
-    (upcard,) = game.upcards
-    assert f"upcard {upcard}" in repr(game.view(0))
-    assert "led" not in repr(game.view(0))
-    lead = game.legal()[0]
-    game.play(lead)
-    assert f"led {lead}" in repr(game.view(game.turn or 0))
-
-
 def test_views_of_other_rules_are_not_equal() -> None:
     classic, margin = Game("classic", 1).view(0), Game("margin", 1).view(0)
     assert classic.record.tobytes() == margin.record.tobytes()

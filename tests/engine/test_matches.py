@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from german_whist import Game, Match, Rules, RulesError
+from german_whist import Game, Match, Rules
 from plain_whist import PlainMatch
 from support import dealt
 
@@ -82,19 +82,3 @@ def test_without_a_match_every_hand_stands_alone() -> None:
     play_out(game, random.Random(1))
     assert game.match_over
     assert game.points == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("kind", "word"),
-    [
-        ({}, "either"),
-        ({"target": 10, "best_of": 3}, "either"),
-        ({"target": 0}, "target is 0"),
-        ({"target": "ten"}, "target is 'ten'"),
-        ({"best_of": 4}, "best_of is 4"),
-        ({"best_of": True}, "best_of is True"),
-    ],
-)
-def test_an_impossible_match_is_refused_with_a_sentence(kind: dict, word: str) -> None:
-    with pytest.raises(RulesError, match=word):
-        Match(**kind)
