@@ -15,6 +15,7 @@ from walks import OPTIONS, label, picks
 
 import german_whist
 from german_whist.engine.game import IllegalAction
+from german_whist.engine.state import GAME
 from german_whist.envs import GermanWhistVectorEnv
 
 ID = "german_whist/GermanWhist-v0"
@@ -31,6 +32,11 @@ class OnlyLegalVector(VectorActionWrapper[Any, Any, Any]):
         masks = self.env.unwrapped.action_masks()
         legal = [np.flatnonzero(mask) if mask.any() else np.zeros(1, int) for mask in masks]
         return np.array([each[a % len(each)] for each, a in zip(legal, actions, strict=True)])
+
+
+def records_of(vector: GermanWhistVectorEnv) -> Any:
+    """The games as they stand."""
+    return vector.state()["records"].view(GAME)
 
 
 def step_of(vector: Any, actions: Any, mode: AutoresetMode) -> list[Any]:
@@ -166,21 +172,21 @@ def test_disabled_waits_for_a_reset_of_the_games_that_are_over() -> None:
     for _ in range(5):
         _, _, _, _, info = vector.step(info["action_mask"].argmax(axis=1))
     # Only game 1 goes on to its next deal, in the middle of the other's.
-    before, untouched = info["action_mask"], vector._against.batch.records[0].tobytes()
+    before, untouched = info["action_mask"], records_of(vector)[0].tobytes()
     mask = np.array([False, True])
     seen, info = vector.reset(options={"reset_mask": mask})
     assert mask.tolist() == [False, True]
-    assert vector._against.batch.records["number"].tolist() == [0, 3]
-    assert vector._against.batch.records[0].tobytes() == untouched
+    assert records_of(vector)["number"].tolist() == [0, 3]
+    assert records_of(vector)[0].tobytes() == untouched
     np.testing.assert_array_equal(info["action_mask"][0], before[0])
     assert vector.observation_space.contains(seen)
     for _ in range(9):
         _, _, ended, _, info = vector.step(info["action_mask"].argmax(axis=1))
     assert ended.tolist() == [True, False]
-    kept = vector._against.batch.records.tobytes()
+    kept = vector.state()["records"].tobytes()
     with pytest.raises(IllegalAction, match=r"game 0 is over, .*reset_mask': terminations"):
         vector.step(info["action_mask"].argmax(axis=1))
-    assert vector._against.batch.records.tobytes() == kept
+    assert vector.state()["records"].tobytes() == kept
     _, info = vector.reset(options={"reset_mask": ended})
     vector.step(info["action_mask"].argmax(axis=1))
 
@@ -198,7 +204,7 @@ def test_disabled_waits_for_every_game_that_is_over() -> None:
     _, info = vector.reset(options={"reset_mask": np.arange(3) == 2})
     assert not vector.step(info["action_mask"].argmax(axis=1))[2].any()
     vector.reset(seed=3)
-    assert vector._against.batch.records["number"].tolist() == [0, 1, 2]
+    assert records_of(vector)["number"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from walks import NAMES, OPTIONS, label, picks
+from walks import NAMES, OPTIONS, label, picks, suits_shown
 
 from german_whist import Game, german_whist_v0, load_rules
 from german_whist.agents import Agent, agent_key, decision_streams, make_agent
@@ -89,12 +89,15 @@ class Walker:
         aec = self.aec
         while not aec.is_over and aec.agent_selection != self.learner:
             view = aec.view(aec.agent_selection)
-            number = int(aec._batch.records["number"][0])
-            action = answer(self.random, view.record.copy(), number)
+            action = answer(self.random, view.record.copy(), self.deal())
             if aec.options.layout == "trump-first":
                 action = shown(aec, action)
             aec.step(action)
             self.paid += aec.rewards[self.learner]
+
+    def deal(self) -> int:
+        """The number of the deal under way; a match has several."""
+        return self.aec.game().number if self.aec.options.match else self.number
 
     def compare(self, observation: Array, mask: Array) -> None:
         """What the vector shows is what the AEC and the single environment show."""
@@ -121,7 +124,7 @@ class Walker:
         assert self.paid == gym_reward == reward
         assert self.aec.is_over == over == ended
         if ended:
-            self.number = int(self.aec._batch.records["number"][0]) + self.n
+            self.number = self.deal() + self.n
         seen = self.aec.observe(self.learner)["observation"]
         np.testing.assert_array_equal(seen, self.gym_seen)
         return seen
@@ -131,7 +134,8 @@ def shown(aec: german_whist_v0.raw_env, action: int) -> int:
     """An action as the AEC environment's relabelled suits show it."""
     if action >= 52:
         return action
-    return int(np.flatnonzero(aec._batch.orders[0] == action // 13)[0]) * 13 + action % 13
+    order = suits_shown(aec, aec.agent_selection)
+    return int(np.flatnonzero(order == action // 13)[0]) * 13 + action % 13
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "no-trump"])

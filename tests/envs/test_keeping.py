@@ -221,7 +221,7 @@ def test_an_opponent_answers_in_parts_where_it_says_that_it_may(many_at_once: bo
     opponent.asked.clear()
     vector.reset(seed=1)
     # It leads where the learner deals, and then the learner is to follow.
-    leads = int((vector._against.batch.records["dealer"] == 1).sum())
+    leads = int((vector.state()["records"].view(GAME)["dealer"] == 1).sum())
     parts = [leads * (part + 1) // 3 - leads * part // 3 for part in range(3)]
     assert leads > 3
     assert sorted(opponent.asked) == (sorted(parts) if many_at_once else [leads])

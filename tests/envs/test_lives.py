@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import SubprocVecEnv
-from walks import NAMES, OPTIONS, label, pick, picks
+from walks import NAMES, OPTIONS, label, pick, picks, suits_shown
 
 from german_whist import Game, german_whist_v0
 from german_whist.agents import Agent
@@ -22,6 +22,7 @@ from german_whist.engine.endgame.opening import no_tables
 from german_whist.engine.game import IllegalAction
 from german_whist.engine.options import HORIZONS, OBSERVATIONS, REWARDS
 from german_whist.engine.rules import Match
+from german_whist.engine.state import GAME
 from german_whist.engine.view import View
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
@@ -117,6 +118,11 @@ KINDS: dict[str, Callable[..., Any]] = {
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
+def records_of(env: Any) -> Array:
+    """The games of an environment with a learner, as they stand."""
+    return env.state()["records"].view(GAME)
+
+
 def steps_are_refused(env: Any) -> None:
     """Whatever the action: some are legal in the deal that was played before."""
     n = getattr(env, "num_envs", None)
@@ -182,14 +188,14 @@ def test_options_of_sb3_are_for_all_games_alike() -> None:
     env.seed(4)
     env.set_options({"number": 6})
     env.reset()
-    assert env._against.batch.records["number"].tolist() == [6, 7, 8]
+    assert records_of(env)["number"].tolist() == [6, 7, 8]
     env.set_options([{"number": 6}, {}, {}])
     with pytest.raises(ValueError, match="one dictionary for all"):
         env.reset()
     with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
         env.step(np.zeros(3, int))
     env.reset()
-    assert env._against.batch.records["number"].tolist() == [9, 10, 11]
+    assert records_of(env)["number"].tolist() == [9, 10, 11]
 
 
 # -- copies, pickles, forks
@@ -230,7 +236,6 @@ def test_a_window_is_not_copied_with_its_environment() -> None:
     env.reset(seed=1)
     other = pickle.loads(pickle.dumps(env))
     other.step(int(other.action_masks().argmax()))
-    assert other._painter._window is not env._painter._window
     for each in (env, other):
         each.close()
 
@@ -292,18 +297,25 @@ def test_writing_into_what_was_handed_out_changes_nothing(kind: str, in_observat
 
 
 @every_kind
-def test_no_two_steps_hand_out_the_same_memory(kind: str) -> None:
-    walked = Walked(KINDS[kind]("small-last"))
+@pytest.mark.parametrize("in_observation", [False, True])
+def test_what_was_handed_out_stays_as_it_was(kind: str, in_observation: bool) -> None:
+    how: dict[str, Any] = {"mask_in_observation": in_observation}
+    if kind in ("raw_env", "env", "self-play"):
+        how = {"observation": OBSERVATIONS[in_observation]}
+    walked = Walked(KINDS[kind]("small-last", **how))
     walked.reset(seed=3)
     before = arrays_in(walked.handed_out)
+    kept: list[tuple[Array, Array]] = []
     for _ in range(32):
         walked.step()
         now = arrays_in(walked.handed_out)
+        kept += [(each, each.copy()) for each in now]
         for one, two in itertools.product(now, before):
             assert not np.shares_memory(one, two)
         for one, two in itertools.combinations(now, 2):
             assert not np.shares_memory(one, two)
         before = now
+    assert all((each == copied).all() for each, copied in kept)
 
 
 # -- the game behind an environment
@@ -323,9 +335,9 @@ def test_the_game_of_an_environment_is_a_game_in_every_way(options: dict[str, An
         same_games(given, twin)
         given.play(given.legal()[0])
         shown = pick(mask, rng)
-        order = env._batch.orders[0].tolist()
+        order = suits_shown(env, env.agent_selection).tolist()
         real = shown if shown >= 52 else 13 * order[shown // 13] + shown % 13
-        env.step(real if env.options.layout == "raw" else shown)
+        env.step(shown)
         twin.play(real)
         if twin.over and not env.is_over:
             same_points = env.game().points
@@ -403,19 +415,19 @@ def test_a_given_deal_keeps_the_number_that_it_stands_for() -> None:
     sb3.seed(1)
     sb3.set_options(wishes)
     sb3.reset()
-    batches = [aec._batch, single._against.batch, vector._against.batch, sb3._against.batch]
-    for batch in batches:
-        assert batch.records["deal"][0, :28].tolist() == cards
-        assert batch.records["number"].tolist() == [5]
+    for env in (single, vector, sb3):
+        assert records_of(env)["deal"][0, :28].tolist() == cards
+        assert records_of(env)["number"].tolist() == [5]
     while not aec.is_over:
         aec.step(int(aec.observe(aec.agent_selection)["action_mask"].argmax()))
     assert aec.infos["player_0"]["result"]["deal"] == 5
     for env in (aec, single, vector, sb3):
         env.reset()
-    for batch in batches:
-        assert batch.records["number"].tolist() == [6]
-        expected = Game("small-last", seed=1, number=6)
-        assert batch.records["deal"][0, :28].tolist() == expected.cards_dealt
+    expected = Game("small-last", seed=1, number=6).cards_dealt
+    assert (aec.game().number, aec.game().cards_dealt) == (6, expected)
+    for env in (single, vector, sb3):
+        assert records_of(env)["number"].tolist() == [6]
+        assert records_of(env)["deal"][0, :28].tolist() == expected
 
 
 def test_a_given_dealer_deals_the_seeds_cards() -> None:
@@ -476,13 +488,12 @@ def test_a_stateful_opponent_is_told_of_every_hand_and_of_nothing_else(
     assert opponent.resets[0] == 1
     walked.reset(seed=1)
     begun = opponent.resets.copy()
-    hands, batch = 0, walked.env._against.batch
-    before = batch.records["number"].copy()
+    hands, before = 0, records_of(walked.env)["number"]
     for _ in range(120):
         walked.step()
         # Each hand has a deal of its own.
-        hands += int((batch.records["number"] != before).sum())
-        before = batch.records["number"].copy()
+        hands += int((records_of(walked.env)["number"] != before).sum())
+        before = records_of(walked.env)["number"]
     assert hands > 5
     assert (opponent.resets - begun).sum() == hands
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.spaces import Discrete
-from walks import NAMES, OPTIONS, api_test, label, pick, seed_test
+from walks import OPTIONS, SHAPES, api_test, label, pick, seed_test
 
 from german_whist import LAYOUT, Game, german_whist_three_v0, german_whist_v0
 from german_whist.engine.game import IllegalAction
@@ -28,8 +27,8 @@ def raw(env: Any) -> Any:
 
 
 @dict_observation
-@pytest.mark.parametrize("rules", NAMES)
-def test_api_test_passes_on_every_rule_set(rules: str) -> None:
+@pytest.mark.parametrize("rules", SHAPES)
+def test_api_test_passes_on_rule_sets_of_every_shape(rules: str) -> None:
     api_test(german_whist_v0.env(rules=rules), num_cycles=120)
     seed_test(lambda: german_whist_v0.env(rules=rules), num_cycles=60)
 
@@ -49,16 +48,6 @@ def test_pettingzoo_makes_it_by_name() -> None:
     assert german_whist_v0.env().action_space("player_0") == Discrete(52)
     assert not made.metadata["is_parallelizable"]
     assert set(made.metadata["render_modes"]) == {"human", "ansi", "rgb_array", "svg"}
-
-
-def test_the_winner_of_a_trick_moves_twice_in_a_row() -> None:
-    env = german_whist_v0.raw_env()
-    env.reset(seed=4)
-    movers = []
-    for _ in range(26):
-        movers.append(env.agent_selection)
-        env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
-    assert any(first == second for first, second in zip(movers[1::2], movers[2::2], strict=False))
 
 
 def test_masks_are_zero_for_whoever_is_not_to_move_and_after_the_end() -> None:
@@ -109,30 +98,6 @@ def test_rewards_are_what_the_engine_pays(rules: str, reward: str) -> None:
             assert result["points"].tolist() == [0, 0]
             assert result["won"] == (won, -won)[seat]
             assert result["deal"] == 0
-
-
-def test_a_reward_per_trick_comes_with_the_trick() -> None:
-    env = german_whist_v0.raw_env(rules="all-tricks", reward="tricks")
-    env.reset(seed=2)
-    for step in range(1, 53):
-        env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
-        assert sorted(env.rewards.values()) == ([-1, 1] if step % 2 == 0 else [0, 0])
-
-
-@pytest.mark.parametrize("observation", ["vector", "history"])
-def test_arrays_kept_from_one_step_stay_as_they_were(observation: str) -> None:
-    env = german_whist_v0.env(observation=observation)
-    env.reset(seed=5)
-    kept = []
-    for agent in env.agent_iter():
-        seen, _, over, _, _ = env.last()
-        again = env.observe(agent)
-        for name in seen:
-            assert not np.shares_memory(seen[name], again[name])
-            np.testing.assert_array_equal(seen[name], again[name])
-            kept.append((seen[name], seen[name].copy()))
-        env.step(None if over else int(seen["action_mask"].argmax()))
-    assert all((array == copy).all() for array, copy in kept)
 
 
 # -- given deals and seeds
@@ -252,13 +217,6 @@ def test_what_is_no_action_gets_a_sentence(make: Any, action: Any, why: str) -> 
     env.step(int(env.last()[0]["action_mask"].argmax()))
 
 
-def test_actions_of_every_integer_type_are_taken() -> None:
-    env = german_whist_v0.raw_env()
-    for kind in (int, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.array):
-        env.reset(seed=3)
-        env.step(kind(int(env.observe(env.agent_selection)["action_mask"].argmax())))
-
-
 def test_steps_out_of_turn_get_a_sentence() -> None:
     inner = german_whist_v0.raw_env("small-last")
     with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
@@ -327,15 +285,6 @@ def test_resets_that_do_not_fit_get_a_sentence(seed: Any, options: Any, why: str
 
 
 # -- the rest
-
-
-def test_it_survives_pickling() -> None:
-    env = german_whist_v0.raw_env("small-last")
-    env.reset(seed=8)
-    twin = pickle.loads(pickle.dumps(env))
-    for each in (env, twin):
-        each.step(int(each.observe(each.agent_selection)["action_mask"].argmax()))
-    assert env.game().record.tobytes() == twin.game().record.tobytes()
 
 
 def test_the_documentation_holds_the_index_table() -> None:

@@ -243,27 +243,6 @@ def test_the_raw_environment_raises_a_sentence_and_goes_on() -> None:
         env.step(0)
 
 
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize(
-    ("action", "why"),
-    [
-        (52, "actions run from 0 to 51"),
-        (-1, "actions run from 0 to 51"),
-        (1.0, "a float: it has to be a whole number"),
-        (None, "NoneType"),
-        (True, "a bool"),
-        (np.array([1, 2]), "ndarray"),
-    ],
-)
-def test_what_is_no_action_gets_a_sentence(make: Any, action: Any, why: str) -> None:
-    env = make()
-    env.reset(seed=3)
-    with pytest.raises(IllegalAction, match=why):
-        env.step(action)
-    for kind in (int, np.int8, np.uint64, np.array):
-        env.step(kind(int(env.last()[0]["action_mask"].argmax())))
-
-
 def test_what_it_does_not_have_gets_a_sentence() -> None:
     with pytest.raises(TypeError, match="there is no option 'rules'"):
         german_whist_three_v0.raw_env(rules="classic")

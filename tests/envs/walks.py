@@ -8,7 +8,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from german_whist import named_rules
+from german_whist import named_rules, observe
+from german_whist.engine.history import histories, history_rows
 from support import ODD
 
 # PettingZoo's api_test imports an old name of PettingZoo's own connect four.
@@ -17,6 +18,8 @@ with warnings.catch_warnings():
     from pettingzoo.test import api_test, render_test, seed_test
 
 NAMES = list(named_rules())
+# Rule sets of 52, 53 and 55 actions; the last has a longer observation.
+SHAPES = ["classic", "draft", "humbug"]
 
 # Every value of every option, in few combinations, for rule sets that bring them out.
 OPTIONS: list[dict[str, Any]] = [
@@ -48,6 +51,15 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
+def suits_shown(env: Any, agent: str) -> np.ndarray[Any, Any]:
+    """Which suit stands in each place of what the AEC environment shows an agent."""
+    options, view = env.options, env.view(agent)
+    if options.observation == "vector":
+        return observe(view, layout=options.layout, match=options.match).orders[0]
+    record, rows = options.rules.record(options.match), history_rows(options.rules)
+    return histories(record, view.record, rows, options.layout == "trump-first")[1][0]
+
+
 def pick(mask: np.ndarray[Any, Any], rng: np.random.Generator) -> int:
     """Any legal action."""
     legal = np.flatnonzero(mask)
@@ -71,6 +83,7 @@ class OnlyLegal(gymnasium.Wrapper[Any, Any, Any, Any]):
 __all__ = [
     "NAMES",
     "OPTIONS",
+    "SHAPES",
     "OnlyLegal",
     "api_test",
     "label",
@@ -78,4 +91,5 @@ __all__ = [
     "picks",
     "render_test",
     "seed_test",
+    "suits_shown",
 ]
