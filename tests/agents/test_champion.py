@@ -89,7 +89,16 @@ def test_it_plays_without_torch() -> None:
     assert done.stdout.strip() == "20"
 
 
-@pytest.mark.parametrize("rules", rules_of_champion(), ids=lambda rules: rules.name)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        each
+        if each.name in ("classic", "draft", "humbug")
+        else pytest.param(each, marks=pytest.mark.thorough)
+        for each in rules_of_champion()
+    ],
+    ids=lambda rules: rules.name,
+)
 def test_it_plays_rule_sets_better_than_the_rules_of_thumb(rules: Rules) -> None:
     found = evaluate("champion", "threshold", rules, hands=400, seed=12, key=KEY).pairings[0]
     assert not found.forfeits

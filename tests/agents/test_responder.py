@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from german_whist import Game
-from german_whist.agents import agent_names, make_agent
+from german_whist import Game, card_set
+from german_whist.agents import Player, agent_names, make_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.models import MODELS, model_of
 from german_whist.agents.responder import WORLDS, ResponderAgent, _score, imagine, new_room
-from german_whist.agents.threshold import threshold_action
-from german_whist.engine.bits import ONE
 from german_whist.engine.deals import all_deals
-from german_whist.engine.play import legal, play, row, set_up
 from german_whist.engine.rules import load_rules
-from german_whist.engine.state import GAME, VIEW
-from german_whist.engine.view import first_hand, write_position
 from german_whist.training.arena import evaluate
 from german_whist.training.exploit import exploit
 from support import KEY
@@ -26,40 +21,27 @@ from support import KEY
 DECK = "2x4-h2"
 
 
-def _fitting(
-    rules: Any, deals: Any, dealer: int, view: Any, games: Any, views: Any, hands: Any
-) -> None:
-    """The hand of seat 1 in each deal that is in keeping with the first trick of a view, else 0."""
-    first, seen, game, look = row(rules, 0), row(view, 0), row(games, 0), row(views, 0)
-    for index in range(len(deals)):
-        for place in range(deals.shape[1]):
-            game.deal[place] = deals[index, place]
-        set_up(first, game, dealer)
-        fits = game.hand[0] == first_hand(seen)
-        for card in (np.int64(seen.led_cards[0]), np.int64(seen.followed_cards[0])):
-            if fits and game.turn == 1:
-                write_position(first, game, 1, look)
-                fits = threshold_action(first, look) == card
-            if fits:
-                fits = (legal(first, game) >> np.uint64(card)) & ONE == ONE
-            if fits:
-                play(first, game, card)
-        if fits:
-            write_position(first, game, 0, look)
-            fits = look.hand == seen.hand and look.upcards[0] == seen.upcards[0]
-            fits = fits and look.known == seen.known
-        hands[index] = game.hand[1] if fits else 0
-
-
-def hands_by_every_deal(view: Any, dealer: int) -> dict[int, float]:
-    """How likely each hand of seat 1 is, by every deal."""
-    rules = load_rules(DECK)
-    deals = all_deals(rules)
-    hands = np.zeros(len(deals), np.uint64)
-    record = rules.record()
-    _fitting(record, deals, dealer, view, np.zeros(1, GAME), np.zeros(1, VIEW), hands)
-    found, counts = np.unique(hands[hands > 0], return_counts=True)
-    return dict(zip(found.tolist(), (counts / counts.sum()).tolist(), strict=True))
+def hands_by_every_deal(game: Game) -> dict[int, float]:
+    """How likely each hand of seat 1 is, by every deal that seat 0 could have seen go like this."""
+    start = game.clone()
+    while start.actions:
+        start.undo()
+    deals = all_deals(game.rules).astype(np.int64)
+    own = (1 << deals[:, 1 - game.dealer : 4 : 2]).sum(axis=1) == card_set(start.hands[0])
+    other, counts = Player("threshold", DECK), Counter[int]()
+    for deal in deals[own].tolist():
+        twin = Game(DECK)
+        twin.deal_cards(deal, game.dealer)
+        for action in game.actions:
+            if action not in twin.legal() or (
+                twin.turn == 1 and other.choose(twin.view(1)) != action
+            ):
+                break
+            twin.play(action)
+        else:
+            if twin.view(0) == game.view(0):
+                counts[card_set(twin.hands[1])] += 1
+    return {hand: count / sum(counts.values()) for hand, count in counts.items()}
 
 
 @pytest.mark.parametrize("deal", range(3))
@@ -71,7 +53,7 @@ def test_worlds_come_as_often_as_the_play_of_the_other_makes_them_likely(deal: i
         views = np.array(game.view(seat).record)
         theirs = int(other.act(views, np.zeros(1, np.uint64))[0])
         game.play(theirs if seat == 1 else int(game.legal()[0]))
-    wanted = hands_by_every_deal(np.array(game.view(0).record), game.dealer)
+    wanted = hands_by_every_deal(game)
     agent = make_agent("responder:16,against=threshold", DECK)
     assert isinstance(agent, ResponderAgent)
     found = imagine(agent, game.view(0), 4000, seed=1)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_base import play_all, with_other_hidden_cards
+from test_base import play_all
 
 from german_whist import Game
-from german_whist.agents import Player, agent_key, decision_streams, make_agent
+from german_whist.agents import Player, make_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.beliefs import (
     INPUTS,
@@ -41,9 +41,6 @@ from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import load_rules
 from german_whist.engine.state import GAME, NO_TRUMP
 from german_whist.engine.view import View
-from support import dealt
-
-NAMES = ["thinker:20", "thinker:20,beliefs=voids"]
 
 
 def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Game:
@@ -358,35 +355,6 @@ def test_what_worth_sees_does_not_hang_on_the_names_of_suits() -> None:
 
 
 # -- a player like others
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> None:
-    agent = make_agent(name)
-    games = dealt("classic", 6, seed=2)
-    for step in range(26):
-        views = games.views()
-        rng = decision_streams(agent_key(2), games.batch.records["number"], views)
-        whole = agent.act(views, rng)
-        if step % 5 == 0:
-            backwards = agent.act(views[::-1].copy(), rng[::-1].copy())[::-1]
-            single = [agent.act(views[i : i + 1], rng[i : i + 1])[0] for i in range(6)]
-            np.testing.assert_array_equal(whole, backwards)
-            np.testing.assert_array_equal(whole, single)
-        games.step(whole)
-
-
-@pytest.mark.parametrize("name", [*NAMES, "champion"])
-def test_no_player_sees_what_is_hidden(name: str) -> None:
-    player = Player(make_agent(name), seed=9)
-    rng = np.random.default_rng(1)
-    game = Game("classic", seed=5)
-    while not game.view(0).endgame:
-        seat = game.turn or 0
-        other = with_other_hidden_cards(game, seat, rng)
-        action = player.choose(game.view(seat), deal=5)
-        assert player.choose(other.view(seat), deal=5) == action
-        game.play(action)
 
 
 def test_hands_are_played_to_the_end() -> None:
