@@ -19,6 +19,7 @@ pytest.importorskip("sb3_contrib")
 from sb3_callbacks import READY, Counting
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
+from small_runs import arrays_of, quiet, same
 from stable_baselines3.common.callbacks import (
     BaseCallback,
     CheckpointCallback,
@@ -29,7 +30,7 @@ from german_whist.agents.checkpoint import checkpoints_in
 from german_whist.cli import main
 from german_whist.envs import GermanWhistVecEnv
 from german_whist.training.callbacks import Callback, EarlyStopping, Watched
-from german_whist.training.checkpoint import Measured, load_state
+from german_whist.training.checkpoint import Measured
 from german_whist.training.display import Lines
 from german_whist.training.ppo_settings import SB3Settings
 from german_whist.training.presets import load_settings
@@ -145,7 +146,7 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     assert isinstance(run.trainer, SB3Trainer)
     assert run.trainer.callbacks.callbacks[0].events[-1] == "end"
     run = resume(folder)
-    run.go(Lines(io.StringIO()))
+    run.go(quiet())
     assert isinstance(run.trainer, SB3Trainer)
     assert run.trainer.callbacks.calls == [94]
 
@@ -227,7 +228,7 @@ def test_a_callback_is_told_of_a_run_from_its_start_to_its_end(
     trainer: str, tmp_path: Path
 ) -> None:
     telling = Telling()
-    start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(Lines(io.StringIO()))
+    start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(quiet())
     iterations = telling.events.count("iteration")
     assert iterations == 6
     assert telling.events == [
@@ -248,8 +249,7 @@ def test_a_callback_stops_a_run_with_a_last_checkpoint(trainer: str, tmp_path: P
 
 @pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_measured", "on_end"])
 def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_path: Path) -> None:
-    whole = start(tmp_path / "whole", wanted_of("ppo"))
-    whole.go(Lines(io.StringIO()))
+    start(tmp_path / "whole", wanted_of("ppo")).go(quiet())
 
     def raising(*_: object) -> None:
         raise KeyError("no such thing")
@@ -260,10 +260,9 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_p
     where = rf"\(test_callbacks.py:\d+\) in {event}; .*--resume"
     told = f"the callback Telling raised KeyError: 'no such thing' {where}"
     with pytest.raises(Stopped, match=told):
-        run.go(Lines(io.StringIO()))
-    resume(tmp_path / "run").go(Lines(io.StringIO()))
-    one, other = (load_state(tmp_path / name / "state.safetensors")[0] for name in ("whole", "run"))
-    assert all(np.array_equal(one[name], other[name]) for name in one)
+        run.go(quiet())
+    resume(tmp_path / "run").go(quiet())
+    assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
 
 
 def found(rate: float, decisions: int, opponent: str = "random") -> Measured:

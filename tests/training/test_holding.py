@@ -18,12 +18,13 @@ import pytest
 
 pytest.importorskip("torch")
 
+from small_runs import quiet
 
 from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
 from german_whist.training import run as runs
 from german_whist.training.claim import HOLDER, LOCK, Claim, claim_new, claim_numbered
-from german_whist.training.display import Lines, Pace
+from german_whist.training.display import Lines
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, resume, start
 from german_whist.training.settings import Settings
@@ -43,10 +44,6 @@ SMALL = [
 
 def settings(*words: str) -> Settings:
     return load_settings("tiny", [*SMALL, *words])
-
-
-def quiet() -> Lines:
-    return Lines(io.StringIO())
 
 
 # -- folders
@@ -262,18 +259,6 @@ def test_a_second_signal_ends_at_once_and_handlers_come_back() -> None:
 
 
 def test_the_time_that_is_left_is_not_told_by_the_iteration_that_compiles(tmp_path: Path) -> None:
-    pace = Pace(most=3)
-    pace.note(100.0, 1_000)
-    assert pace.left(9_000) == ""
-    pace.note(101.0, 2_000)
-    assert pace.left(9_000) == "0:07"
-    pace.note(105.0, 4_000)
-    assert pace.left(9_000) == "0:08"
-    # The last ones count.
-    pace.note(105.5, 6_000)
-    assert pace.left(9_000) == "0:03"
-    assert pace.left(5_000) == "0:00"
-
     class Telling(Lines):
         every = 0.0
 

@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from small_runs import quiet
 
 from german_whist.agents.checkpoint import checkpoints_in, read_card
 from german_whist.training import measuring
@@ -32,10 +33,6 @@ SMALL = [
 
 def settings(*words: str) -> Settings:
     return load_settings("tiny", [*SMALL, *words])
-
-
-def quiet() -> Lines:
-    return Lines(io.StringIO())
 
 
 class Watching(Callback):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from german_whist.training.display import Lines
+from small_runs import quiet, same
+
 from german_whist.training.init import beginning_of
 from german_whist.training.presets import load_settings, settings_from
 from german_whist.training.reading import read_words
@@ -33,10 +33,6 @@ def learnt(name: str, *words: str) -> dict[str, Any]:
     for _ in range(2):
         trainer.iterate()
     return trainer.player()
-
-
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return all(np.array_equal(one[name], other[name]) for name in one)
 
 
 @pytest.mark.parametrize("name", ["ppo", "mmd"])
@@ -94,7 +90,7 @@ def test_the_scale_stays_and_a_critic_of_another_does_not_come_along(tmp_path: P
     words = [*SMALL, "decisions=200", "measure_every=200", "final_hands=2", "measure_hands=2",
              "yardsticks=random", "minibatch=8", "measuring=here", "critic=shared"]  # fmt: skip
     folder = tmp_path / "run"
-    start(folder, load_settings("tiny", words)).go(Lines(io.StringIO()))
+    start(folder, load_settings("tiny", words)).go(quiet())
     with pytest.raises(SettingsError, match="reward_scale"):
         resume(folder, words=["reward_scale=9", "decisions=400"])
     for changed, kept in (([], True), (["reward_scale=9"], False)):

@@ -10,10 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +19,11 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from small_runs import arrays_of, quiet, same
 
 from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
-from german_whist.training import run as runs
-from german_whist.training.callbacks import Watched
+from german_whist.training.callbacks import Callback, Watched
 from german_whist.training.checkpoint import load_state
 from german_whist.training.display import Lines
 from german_whist.training.ppo import PPO
@@ -48,20 +46,6 @@ SMALL = [
 
 def settings(*words: str) -> Settings:
     return load_settings("tiny", [*SMALL, *words])
-
-
-def quiet() -> Lines:
-    return Lines(io.StringIO())
-
-
-def weights(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
-    return load_state(folder / "state.safetensors")[0]
-
-
-def same(one: dict[str, np.ndarray[Any, Any]], other: dict[str, np.ndarray[Any, Any]]) -> bool:
-    return one.keys() == other.keys() and all(
-        np.array_equal(one[name], other[name]) for name in one
-    )
 
 
 @pytest.fixture(scope="module")
@@ -98,39 +82,42 @@ def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -
 
 def test_the_same_settings_come_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
     start(tmp_path / "again", settings()).go(quiet())
-    assert same(weights(whole), weights(tmp_path / "again"))
+    assert same(arrays_of(whole), arrays_of(tmp_path / "again"))
     start(tmp_path / "other", settings("seed=4")).go(quiet())
-    assert not same(weights(whole), weights(tmp_path / "other"))
+    assert not same(arrays_of(whole), arrays_of(tmp_path / "other"))
 
 
-class Killed(BaseException):
-    """Stands for a process that is gone."""
+DEADLY = """
+import os
+from pathlib import Path
+from german_whist.training.callbacks import Callback
+
+class Once(Callback):
+    def on_iteration(self, run, told):
+        if run.trainer.decisions > 2500 and not Path("died").exists():
+            Path("died").touch()
+            os.kill(os.getpid(), 9)
+"""
 
 
-@pytest.mark.parametrize("iteration", [1, 4, 6])
-def test_a_killed_run_comes_to_the_same_weights(
-    iteration: int, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_process_that_is_killed_comes_to_the_same_weights(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = 0
-    follow = PPO._follow
-
-    def killed(self: PPO) -> None:
-        nonlocal count
-        count += 1
-        if count == 4 * iteration + 3:
-            raise Killed
-        follow(self)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(PPO, "_follow", killed)
-        with pytest.raises(Killed):
-            start(tmp_path / "run", settings()).go(quiet())
-    run = resume(tmp_path / "run")
-    assert run.trainer.decisions < 4000
-    run.go(quiet())
-    assert same(weights(whole), weights(tmp_path / "run"))
-    for name in ("settings.yaml", "measured.csv"):
-        assert (whole / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
+    (tmp_path / "deadly_once.py").write_text(DEADLY, encoding="utf-8")
+    words = ["train", "tiny", *SMALL, "callbacks=deadly_once:Once", "--run", "run"]
+    killed = subprocess.run(
+        [sys.executable, "-m", "german_whist", *words],
+        cwd=tmp_path, capture_output=True, check=False,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    folder = tmp_path / "run"
+    assert 0 < load_state(folder / "state.safetensors")[1].trainer["decisions"] < 2500
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert main(["train", "--resume", "run"]) == 0
+    assert same(arrays_of(whole), arrays_of(folder))
+    assert (whole / "measured.csv").read_bytes() == (folder / "measured.csv").read_bytes()
 
 
 def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
@@ -147,40 +134,46 @@ def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_
     run = resume(folder)
     assert len(run.rows) == 3
     run.go(quiet())
-    assert same(weights(whole), weights(folder))
+    assert same(arrays_of(whole), arrays_of(folder))
 
 
-@pytest.mark.parametrize("before", [True, False])
 def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
-    before: bool, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Path, tmp_path: Path
 ) -> None:
-    learn = PPO._learn
-
-    def spoilt(self: PPO, steps: int, done: float) -> dict[str, float]:
-        late = self.decisions > 2000
-        if late and before:
-            with torch.no_grad():
-                self.network.policy.weight[0, 0] = float("nan")
-        told = learn(self, steps, done)
-        if late and not before:
-            # As by the last step of an iteration, whose figures are those of before.
-            with torch.no_grad():
-                self.network.value.weight[0, 0] = float("inf")
-        return told
+    class Spoiling(Callback):
+        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+            if run.trainer.decisions > 2400:
+                with torch.no_grad():
+                    run.trainer.network.policy.weight[0, 0] = float("nan")
 
     folder = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        patch.setattr(PPO, "_learn", spoilt)
-        told = r"bec[ao]me n.* last good checkpoint is .*\.safetensors, .* --resume"
-        with pytest.raises(Stopped, match=told):
-            start(folder, settings("save_every=1")).go(quiet())
+    told = r"became n.* last good checkpoint is .*\.safetensors, .* --resume"
+    with pytest.raises(Stopped, match=told):
+        start(folder, settings()).go(quiet(), Spoiling())
     for path in checkpoints_in(folder / "checkpoints"):
         read_checkpoint(path)
-    for name, array in weights(folder).items():
-        assert np.isfinite(array).all(), name
     # What was saved goes on to where it would have come to.
-    resume(folder, ["save_every=1000"]).go(quiet())
-    assert same(weights(whole), weights(folder))
+    resume(folder).go(quiet())
+    assert same(arrays_of(whole), arrays_of(folder))
+
+
+def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) -> None:
+    """The figures of an iteration are those of before its last step."""
+    one_step = "epochs=1", "minibatch=512", "pull=0"
+    run = start(tmp_path / "run", settings("save_every=1", *one_step))
+    assert isinstance(run.trainer, PPO)
+    weight, step = run.trainer.network.value.weight, run.trainer.optimizer.step
+
+    def spoilt() -> None:
+        step()
+        if run.trainer.decisions > 2000:
+            with torch.no_grad():
+                weight[0, 0] = float("inf")
+
+    run.trainer.optimizer.step = spoilt
+    with pytest.raises(Stopped, match=r"weights of value\.weight became none"):
+        run.go(quiet())
+    assert all(np.isfinite(each).all() for each in arrays_of(tmp_path / "run").values())
 
 
 def test_a_full_disk_costs_no_earlier_checkpoint(
@@ -213,10 +206,15 @@ def test_a_folder_with_a_run_is_not_written_over(whole: Path) -> None:
         start(whole, settings())
 
 
-def test_a_run_goes_on_with_changed_settings_and_its_card_tells(tmp_path: Path) -> None:
+def test_a_run_goes_on_with_changed_settings_and_its_card_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "run"
     words = [*SMALL, "decisions=1000"]
     assert main(["train", "tiny", *words, "--run", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "against random" in told
+    assert str(folder / "report.html") in told
     assert main(["train", "--resume", str(folder), "decisions=2000", "entropy=0.02"]) == 0
     path = checkpoints_in(folder / "checkpoints")[-1]
     card = read_checkpoint(path).card
@@ -265,47 +263,16 @@ def test_a_resumed_run_refuses_what_would_train_and_measure_nothing(
 
 
 def test_a_finished_run_is_measured_anew_where_that_alone_is_asked_for(finished: Path) -> None:
-    before = weights(finished)
+    before = arrays_of(finished)
     resume(finished, ["final_hands=120", "final_yardsticks=threshold"]).go(quiet())
     card = read_checkpoint(checkpoints_in(finished / "checkpoints")[-1]).card
     assert {(each.opponent, each.hands) for each in card.measured} >= {
         ("random", 120),
         ("threshold", 120),
     }
-    assert same(before, weights(finished))
+    assert same(before, arrays_of(finished))
 
 
 def test_what_is_no_run_is_not_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no settings\.yaml"):
         resume(tmp_path)
-
-
-def test_the_command_trains_and_measures(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "run"
-    words = [*SMALL, "decisions=1000"]
-    assert main(["train", "tiny", *words, "--run", str(folder)]) == 0
-    told = capsys.readouterr().out
-    assert "against random" in told
-    assert str(folder / "report.html") in told
-    assert main(["train", "--resume", str(folder)]) == 0
-    rules = tmp_path / "tiny.yaml"
-    rules.write_text("{name: tiny, suits: 2, ranks: 4, hand: 2}\n")
-    arguments = ["--against", "random", "--hands", "200", "--rules", str(rules)]
-    assert main(["evaluate", f"{folder},sample", *arguments]) == 0
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_a_process_that_is_killed_can_be_resumed(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    words = [*SMALL, "decisions=400000", "save_every=500"]
-    command = [sys.executable, "-m", "german_whist", "train", "tiny", *words, "--run", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        until = time.monotonic() + 120
-        while not (folder / "progress.csv").exists() and time.monotonic() < until:
-            time.sleep(0.05)
-        process.kill()
-    run = resume(folder)
-    assert run.trainer.decisions > 0
-    assert runs.STATE in {each.name for each in folder.iterdir()}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +13,16 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 import torch
+from small_runs import arrays_of, quiet, same
 from stable_baselines3.common.callbacks import BaseCallback
 
 from german_whist.agents.network import NetworkAgent
 from german_whist.agents.registry import make_agent
-from german_whist.training.checkpoint import load_state
-from german_whist.training.display import Lines
+from german_whist.training.callbacks import Callback, Watched
 from german_whist.training.players import player_of
 from german_whist.training.ppo import Diverged
 from german_whist.training.ppo_settings import SB3Settings
-from german_whist.training.presets import load_settings
-from german_whist.training.run import resume, start
+from german_whist.training.run import Stopped, resume, start
 from german_whist.training.sb3 import SB3Trainer
 from german_whist.training.settings import Settings
 from german_whist.training.whole_views import Tree, best_response, strategy, value
@@ -55,33 +54,20 @@ def settings(**changes: object) -> Settings:
     return SB3Settings(**{**SMALL, **changes})  # type: ignore[arg-type]
 
 
-def test_a_stopped_run_comes_to_the_same_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    quiet = Lines(io.StringIO())
-    start(tmp_path / "whole", settings()).go(quiet)
+def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
+    start(tmp_path / "whole", settings()).go(quiet())
 
-    class Killed(BaseException):
-        pass
+    class Failing(Callback):
+        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+            if run.trainer.decisions > 1000:
+                raise RuntimeError("stop here")
 
-    iterate = SB3Trainer.iterate
-
-    def killed(self: SB3Trainer) -> dict[str, float]:
-        if self.decisions > 1000:
-            raise Killed
-        return iterate(self)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(SB3Trainer, "iterate", killed)
-        with pytest.raises(Killed):
-            start(tmp_path / "run", settings()).go(quiet)
+    with pytest.raises(Stopped, match="stop here"):
+        start(tmp_path / "run", settings()).go(quiet(), Failing())
     run = resume(tmp_path / "run")
     assert 0 < run.trainer.decisions < 1500
-    run.go(quiet)
-    one, other = (load_state(tmp_path / name / "state.safetensors")[0] for name in ("whole", "run"))
-    assert one.keys() == other.keys()
-    for name, array in one.items():
-        assert np.array_equal(array, other[name]), name
+    run.go(quiet())
+    assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
     zips = list((tmp_path / "run" / "checkpoints").glob("*.zip"))
     assert zips
     agent = make_agent(str(tmp_path / "run"), TINY)
@@ -105,10 +91,6 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
     best = best_response(tree, 0, other), best_response(tree, 1, other)
     found = value(tree, plays, other), -value(tree, other, plays)
     assert np.mean(best) / 2 - np.mean(found) / 2 < 0.02
-
-
-def test_the_preset_is_for_it() -> None:
-    assert isinstance(load_settings("sb3"), SB3Settings)
 
 
 def test_its_settings_are_those_of_the_model() -> None:

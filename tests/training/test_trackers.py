@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from german_whist.training.display import Lines
+from small_runs import quiet
+
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
 
@@ -30,7 +30,7 @@ def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     folder = tmp_path / "run"
     words = [*SMALL, *MEASURED, "callbacks=mlflow"]
     run = start(folder, load_settings("tiny", words))
-    run.go(Lines(io.StringIO()))
+    run.go(quiet())
     client = mlflow.MlflowClient(store)
     place = client.get_experiment_by_name("german-whist").experiment_id
     (kept,) = client.search_runs([place])
@@ -42,7 +42,7 @@ def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     assert [each.value for each in rates] == pytest.approx(
         [each.win_rate for each in run.measured if each.opponent == "random"]
     )
-    resume(folder, words=["decisions=2048"]).go(Lines(io.StringIO()))
+    resume(folder, words=["decisions=2048"]).go(quiet())
     (kept,) = client.search_runs([place])
     assert kept.data.metrics["train/entropy"] is not None
     points = client.get_metric_history(kept.info.run_id, "train/entropy")
@@ -73,14 +73,14 @@ def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
     monkeypatch.setitem(sys.modules, "wandb", fake)
     folder = tmp_path / "run"
     run = start(folder, load_settings("tiny", [*SMALL, *MEASURED, "callbacks=wandb"]))
-    run.go(Lines(io.StringIO()))
+    run.go(quiet())
     assert fake.begun[0]["config"] == run.settings.as_mapping()
     entropies = [each["train/entropy"] for each in fake.told if "train/entropy" in each]
     assert entropies == pytest.approx([row["entropy"] for row in run.rows], rel=1e-4)
     rates = {each["decisions"]: each["eval/random"] for each in fake.told if "eval/random" in each}
     assert rates == {each.decisions: each.win_rate for each in run.measured
                      if each.opponent == "random"}  # fmt: skip
-    resume(folder, words=["decisions=1536"]).go(Lines(io.StringIO()))
+    resume(folder, words=["decisions=1536"]).go(quiet())
     assert fake.begun[0]["id"] == fake.begun[1]["id"]
     assert fake.finished == 2
 
@@ -103,7 +103,7 @@ def test_a_service_that_refuses_a_run_is_heard(
     monkeypatch.setitem(sys.modules, name, service)
     run = start(tmp_path / "run", load_settings("tiny", [*SMALL, f"callbacks={name}"]))
     with pytest.raises(Refused, match="log in first"):
-        run.go(Lines(io.StringIO()))
+        run.go(quiet())
 
 
 @pytest.mark.parametrize("name", ["mlflow", "wandb"])

@@ -1,0 +1,29 @@
+"""What tests of runs share: a display that nobody sees, and what a run came to."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from german_whist.training.checkpoint import load_state
+from german_whist.training.display import Lines
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def quiet() -> Lines:
+    return Lines(io.StringIO())
+
+
+def arrays_of(folder: Path) -> Arrays:
+    """Everything that a run's state holds in arrays: weights, moments, games."""
+    return load_state(folder / "state.safetensors")[0]
+
+
+def same(one: Arrays, other: Arrays) -> bool:
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name]) for name in one
+    )
