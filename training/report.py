@@ -55,15 +55,19 @@ def write_report(
         file.write(pictures.page(name, parts))
 
 
+def endgame_player(settings: Settings) -> str:
+    """Who plays the endings of a run's checkpoints where they are measured."""
+    solved = [EndgamePlayer.solves(each.rules) for each in settings.all_options]
+    if len(set(solved)) > 1:
+        return f"{EXACT_SOLVER} in rules whose endings are solved, else {OWN_POLICY}"
+    return EXACT_SOLVER if all(solved) else OWN_POLICY
+
+
 def _measured_as(settings: Settings) -> str:
     """Which files the measurements are of, and who played their endings."""
-    solved = [EndgamePlayer.solves(each.rules) for each in settings.all_options]
-    who = EXACT_SOLVER if all(solved) else OWN_POLICY
-    if len(set(solved)) > 1:
-        who = f"{EXACT_SOLVER} in rules whose endings are solved, else {OWN_POLICY}"
     return (
         f"Each row is of the checkpoint {FOLDER}/DECISIONS{WEIGHTS}, its decisions written with "
-        f"twelve digits. Endgame: {who}."
+        f"twelve digits. Endgame: {endgame_player(settings)}."
     )
 
 

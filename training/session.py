@@ -20,6 +20,7 @@ from .measuring import strength_table
 from .presets import load_settings, settings_from
 from .ranks import ranks_here
 from .reading import words_of
+from .report import endgame_player
 from .run import LOG, STATE, Run, Stopped, begun, resume, settings_of, start
 from .settings import Settings
 from .tables import REPORT
@@ -45,7 +46,8 @@ class Trained(Told, frozen=True, kw_only=True):
     def text(self) -> str:
         """How strong the player is, and where all is, in lines."""
         table = strength_table(self.checkpoint)
-        return f"{table}\n{self.checkpoint}\n{self.folder / REPORT}"
+        endgame = endgame_player(settings_of(self.folder))
+        return f"{table}\nendgame: {endgame}\n{self.checkpoint}\n{self.folder / REPORT}"
 
 
 Wanted = Settings | Mapping[str, Any] | str | Path
