@@ -49,7 +49,7 @@ class TensorBoard(Tracker):
 
         done = run.trainer.decisions
         folder = str(run.folder / BOARD)
-        self._writer = SummaryWriter(folder, purge_step=done + 1 if done else None)
+        self._writer = SummaryWriter(folder, purge_step=done + 1)
         if hasattr(run.trainer, "watch"):
             run.trainer.watch(self._writer)  # type: ignore[attr-defined]
         indented = run.settings.as_yaml().replace("\n", "\n    ")
