@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine.compiled import jit
+from ..engine.history import histories, history_rows
 from ..engine.layout import (
     encode,
     keep_suits,
@@ -24,6 +25,7 @@ from ..engine.layout import (
     trump_first,
     write_mask,
 )
+from ..engine.options import OBSERVATIONS, one_of
 from ..engine.play import row
 from ..engine.rules import Match, load_rules
 from ..engine.state import VIEW
@@ -31,11 +33,11 @@ from ..engine.view import View, legal_in_view
 
 
 @jit
-def observe_all(
+def _encode_all(
     rules: np.ndarray, views: np.ndarray, trumps_first: bool, observations: np.ndarray,
-    masks: np.ndarray, orders: np.ndarray,
+    orders: np.ndarray,
 ) -> None:  # fmt: skip
-    """Write what each view shows, and the order of its suits."""
+    """Write the vector of each view, and the order of its suits."""
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
@@ -45,7 +47,15 @@ def observe_all(
         else:
             keep_suits(order)
         encode(first, view, order, observations[index])
-        write_mask(masks[index], relabelled(legal_in_view(first, view), order))
+
+
+@jit
+def _mask_all(rules: np.ndarray, views: np.ndarray, orders: np.ndarray, masks: np.ndarray) -> None:
+    """Write the legal actions of each view, its suits in the given order."""
+    first = row(rules, 0)
+    for index in range(len(views)):
+        legal = legal_in_view(first, row(views, index))
+        write_mask(masks[index], relabelled(legal, orders[index]))
 
 
 @jit
@@ -59,7 +69,7 @@ class Observed:
     """What the players of some views are shown."""
 
     observations: npt.NDArray[np.int8]
-    """`(n, size of the layout)` zeros and ones, as the environments give them."""
+    """`(n, size of the layout)` zeros and ones, or `(n, rows, 4)` of histories."""
     masks: npt.NDArray[np.int8]
     """`(n, actions)`, 1 for what is legal as it is shown."""
     orders: npt.NDArray[np.uint8]
@@ -83,9 +93,10 @@ def observe(
     rules: Any = "classic",
     *,
     layout: str = "raw",
+    observation: str = "vector",
     match: Match | None = None,
 ) -> Observed:
-    """What the environments would show the players of these views, in this layout.
+    """What the environments would show the players of these views, with these options.
 
     `views` are an array of `VIEW` records, as an agent's `act` gets them, or one `View`.
     """
@@ -95,12 +106,13 @@ def observe(
     if views.dtype != VIEW:
         raise ValueError(f"views are {views.dtype}: give VIEW records, as agents get them")
     loaded, count = load_rules(rules), len(views)
-    seen = Observed(
-        np.zeros((count, layout_of(loaded).size), np.int8),
-        np.zeros((count, loaded.actions), np.int8),
-        np.zeros((count, 4), np.uint8),
-    )
-    observe_all(
-        loaded.record(match), views, trumps_first, seen.observations, seen.masks, seen.orders
-    )
-    return seen
+    record = loaded.record(match)
+    if one_of("observation", observation, OBSERVATIONS) == "history":
+        observations, orders = histories(record, views, history_rows(loaded), trumps_first)
+    else:
+        observations = np.zeros((count, layout_of(loaded).size), np.int8)
+        orders = np.zeros((count, 4), np.uint8)
+        _encode_all(record, views, trumps_first, observations, orders)
+    masks = np.zeros((count, loaded.actions), np.int8)
+    _mask_all(record, views, orders, masks)
+    return Observed(observations, masks, orders)

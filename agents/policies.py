@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from ..engine.checking import converted, read_json
 from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE, layout_number
+from ..engine.options import OBSERVATIONS, one_of
 from ..engine.rules import Match, Rules, rules_from_mapping
 from .base import Agent, Array, CannotPlay, ModelFile, checked_answer
 from .endgame import EndgamePlayer
@@ -34,7 +35,6 @@ class PolicyAgent(Agent):
     >>> agent = PolicyAgent("classic", policy, layout="trump-first", name="mine")
     """
 
-    reads_tricks = False
     endgame_switch: str
     checkpoints: tuple[ModelFile, ...]
 
@@ -44,12 +44,13 @@ class PolicyAgent(Agent):
         policy: Policy,
         *,
         layout: str = "raw",
+        observation: str = "vector",
         sample: bool = False,
         exact: bool = True,
         name: str | None = None,
         match: Match | None = None,
     ) -> None:
-        """`policy` may be a module of torch as well.
+        """`policy` may be a module of torch as well; `layout` and `observation` as in training.
 
         With `sample` an action is drawn by its logits, otherwise the likeliest is played;
         without `exact` the policy plays endings too.
@@ -58,6 +59,8 @@ class PolicyAgent(Agent):
         layout_number(layout)
         self.policy: Policy = _of_arrays(policy)
         self.layout: str = layout
+        self.observation: str = one_of("observation", observation, OBSERVATIONS)
+        self.reads_tricks = observation == "history"
         self.sample: bool = sample
         self.name: str = name or getattr(policy, "__name__", type(policy).__name__)
         self._endgame = EndgamePlayer(self.rules) if exact else None
@@ -87,7 +90,8 @@ class PolicyAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""
-        seen = observe(views, self.rules, layout=self.layout, match=self.match)
+        shown = {"layout": self.layout, "observation": self.observation}
+        seen = observe(views, self.rules, **shown, match=self.match)
         actions = seen.real(self._chosen(seen, rng))
         if self._endgame is not None:
             self._endgame.improve(views, actions)

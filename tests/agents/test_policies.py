@@ -22,9 +22,11 @@ from german_whist.training.arena import evaluate
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def some_views(rules: str, layout: str, steps: int = 9) -> tuple[Any, Any, SelfPlayEnv]:
+def some_views(
+    rules: str, layout: str, steps: int = 9, **options: Any
+) -> tuple[Any, Any, SelfPlayEnv]:
     """The views of some games under way, what the environment shows of them, and itself."""
-    env = SelfPlayEnv(64, rules, layout=layout)
+    env = SelfPlayEnv(64, rules, layout=layout, **options)
     now = env.reset(seed=3)
     chance = np.random.default_rng(1)
     for _ in range(steps):
@@ -33,10 +35,13 @@ def some_views(rules: str, layout: str, steps: int = 9) -> tuple[Any, Any, SelfP
 
 
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("observation", ["vector", "history"])
 @pytest.mark.parametrize("rules", ["classic", "draft", "no-trump"])
-def test_views_are_shown_as_the_environments_show_them(rules: str, layout: str) -> None:
-    views, now, env = some_views(rules, layout)
-    seen = observe(views, rules, layout=layout)
+def test_views_are_shown_as_the_environments_show_them(
+    rules: str, layout: str, observation: str
+) -> None:
+    views, now, env = some_views(rules, layout, observation=observation)
+    seen = observe(views, rules, layout=layout, observation=observation)
     assert np.array_equal(seen.observations, now.observations)
     assert np.array_equal(seen.masks, now.masks)
     # The way back: what is chosen as it is shown is the card that the environment plays.
@@ -63,6 +68,7 @@ def test_one_view_is_observed_as_well() -> None:
     ("wrong", "told"),
     [
         (lambda views: observe(views, layout="trumps"), "layout is 'trumps'"),
+        (lambda views: observe(views, observation="rows"), "observation is 'rows'"),
         (lambda views: observe(views["hand"]), "views are uint64: give VIEW records"),
         (lambda views: observe(views).real([1, 2]), "one whole number for each of 64 views"),
         (lambda views: observe(views).real(np.zeros(64)), "actions are float64"),
@@ -77,6 +83,23 @@ def test_what_can_not_be_observed_is_refused(wrong: Any, told: str) -> None:
 def acted(agent: Any, views: Any) -> Any:
     key = agent_key(5)
     return agent.act(views, decision_streams(key, np.arange(len(views)).astype(np.uint64), views))
+
+
+def test_a_policy_of_histories_is_given_whole_histories() -> None:
+    given: list[Any] = []
+
+    def policy(observations: Any, masks: Any) -> Any:
+        given.append(observations)
+        return masks
+
+    options = {"layout": "trump-first", "observation": "history"}
+    agent = PolicyAgent("classic", policy, **options)  # type: ignore[arg-type]
+    evaluate(agent, "random", hands=4, seed=1)
+    tricks_led = [(each[..., 0] == 4).sum(1).max() for each in given]
+    assert max(tricks_led) > 10, "the tricks that are over are left out"
+    views, now, _ = some_views("classic", **options)
+    acted(agent, views)
+    assert np.array_equal(given[-1], now.observations)
 
 
 def lowest(observations: Any, masks: Any) -> Any:
