@@ -16,8 +16,11 @@ from german_whist.envs import SelfPlayEnv
 from support import dealt
 
 
-def all_of(game: Game) -> tuple[Any, ...]:
-    """Everything there is to a game."""
+def all_of(game: Game | SelfPlayEnv) -> tuple[Any, ...]:
+    """Everything there is to a game, or to a batch."""
+    if isinstance(game, SelfPlayEnv):
+        records, seed = game.batch.records.tobytes(), int(game.state()["seed"][0])
+        return records, seed, *(array.tobytes() for array in game.look())
     return (
         game.record.tobytes(),
         tuple(game.actions),
@@ -30,16 +33,8 @@ def all_of(game: Game) -> tuple[Any, ...]:
     )
 
 
-def all_of_batch(games: SelfPlayEnv) -> tuple[Any, ...]:
-    return (
-        games.batch.records.tobytes(),
-        tuple(array.tobytes() for array in games.look()),
-        int(games.state()["seed"][0]),
-    )
-
-
 def refused(
-    game: Game, deed: Callable[[], object], sentence: str, error: type[Exception] = IllegalAction
+    game: Any, deed: Callable[[], object], sentence: str, error: type[Exception] = IllegalAction
 ) -> None:
     """The deed is refused with this sentence, and the game is as before."""
     before = all_of(game)
@@ -50,30 +45,17 @@ def refused(
 
 def started(name: str = "classic", plays: int = 0) -> Game:
     game = Game(name, 1)
-    for _ in range(plays):
+    while not game.over and len(game.actions) < plays:
         game.play(game.legal()[0])
     return game
-
-
-def seeded(seed: int) -> Game:
-    return Game("classic", seed)
 
 
 def test_cards_that_are_not_held_are_refused() -> None:
     game = started()
     missing = next(card for card in CARDS if card not in game.hands[game.turn or 0])
     for action in (missing, int(missing), str(missing), missing.symbol, np.int64(missing)):
-        refused(
-            game,
-            lambda action=action: game.play(action),
-            rf"{missing} is not in the hand of seat {game.turn}, which holds .*",
-        )
-
-
-@pytest.mark.parametrize("action", [0, 51])
-def test_the_first_and_the_last_card_are_cards(action: int) -> None:
-    game = next(game for game in map(seeded, range(9)) if action not in game.hands[game.turn or 0])
-    refused(game, lambda: game.play(action), rf"^{CARDS[action]} is not in the hand")
+        why = rf"{missing} is not in the hand of seat {game.turn}, which holds .*"
+        refused(game, lambda action=action: game.play(action), why)
 
 
 def test_cards_that_do_not_follow_suit_are_refused() -> None:
@@ -84,47 +66,41 @@ def test_cards_that_do_not_follow_suit_are_refused() -> None:
     refused(game, lambda: game.play("5D"), "5D does not follow suit: clubs were led, play .*3C")
 
 
-@pytest.mark.parametrize("plays", [0, 1])
-@pytest.mark.parametrize("action", [-1, 53, 54, 255, -(2**63), 2**63, 2**64, 2**70])
-def test_numbers_that_are_no_action_are_refused(action: int, plays: int) -> None:
-    game = started(plays=plays)
-    refused(game, lambda: game.play(action), rf"{action} is not an action: .*from 0 to 51")
-    draft = started("draft", plays)
-    refused(draft, lambda: draft.play(action), rf"{action} is not an action: .*from 0 to 52")
-
-
-def test_the_hidden_choice_is_refused_where_there_is_none() -> None:
-    game = started()
-    refused(game, lambda: game.play(52), "52 is not an action")
-    draft = started("draft")
-    refused(
-        draft,
-        lambda: draft.play(52),
-        "52 .*hidden card.* is not to be chosen now: seat 1 is to lead",
-    )
-    draft = started("draft", 2)
-    assert draft.phase == "choose"
-    upcard = draft.upcards[0]
-    hidden = draft.stock[1]
-    refused(draft, lambda: draft.play(hidden), f"chooses {upcard} or 52")
-    refused(draft, lambda: draft.play(60), "60 is not an action: .*from 0 to 52")
-
-
-def test_what_is_no_exchange_is_refused_before_it_is_done() -> None:
-    game = started("humbug")
-    for action, shown in ((0, "2C"), (52, "52 .the hidden card.")):
-        why = rf"{shown} can not be played yet: seat 1 is to exchange, 53 .*keep.* or 54 .*take"
-        refused(game, lambda action=action: game.play(action), why)
-    refused(game, lambda: game.play(55), "55 is not an action: .*from 0 to 54")
-
-
 @pytest.mark.parametrize(
-    "action", [True, None, 1.0, 1.5, [1], b"TD", (3,), np.array([3, 4]), "TDX", ""]
-)
-def test_what_is_no_action_at_all_is_refused(action: Any) -> None:
-    game = started()
-    shown = re.escape(repr(action))
-    refused(game, lambda: game.play(action), shown, ValueError)
+    ("rules", "plays", "action", "why"),
+    [
+        *(
+            (rules, plays, action, rf"{action} is not an action: .*from 0 to {most}")
+            for rules, most in (("classic", 51), ("draft", 52))
+            for plays in (0, 1)
+            for action in (-1, 53, 255, -(2**63), 2**63, 2**64, 2**70)
+        ),
+        ("classic", 0, 52, "52 is not an action"),
+        ("draft", 0, 52, "52 .*hidden card.* is not to be chosen now: seat 1 is to lead"),
+        ("draft", 2, 60, "60 is not an action: .*from 0 to 52"),
+        ("humbug", 0, 55, "55 is not an action: .*from 0 to 54"),
+        *(
+            ("humbug", 0, action, rf"{shown} can not be played yet: seat 1 is to exchange, 53 ")
+            for action, shown in ((0, "2C"), (52, "52 .the hidden card."))
+        ),
+        ("classic", 52, 0, "2C can not be played: the hand is over"),
+        ("classic", 52, 52, "can not be played: the hand is over"),
+        *(
+            ("classic", 0, action, re.escape(repr(action)))
+            for action in (True, None, 1.0, 1.5, [1], b"TD", (3,), np.array([3, 4]), "TDX", "")
+        ),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_played_is_refused(rules: str, plays: int, action: Any, why: str) -> None:
+    game = started(rules, plays)
+    refused(game, lambda: game.play(action), why, ValueError)
+
+
+def test_of_the_cards_of_the_stock_only_the_two_on_top_can_be_chosen() -> None:
+    draft = started("draft", 2)
+    upcard, hidden = draft.upcards[0], draft.stock[1]
+    assert draft.phase == "choose"
+    refused(draft, lambda: draft.play(hidden), f"chooses {upcard} or 52")
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.int64, np.uint64, int])
@@ -137,36 +113,15 @@ def test_numbers_of_any_kind_are_actions(kind: Any) -> None:
     assert all(isinstance(action, int) for action in game.actions)
 
 
-def test_a_game_says_in_a_line_how_it_stands() -> None:
+def test_a_game_and_an_action_say_in_a_line_what_they_are() -> None:
     game = started("small-last")
     said = rf"^Game\(small-last, seat {game.turn} to lead, hands {game.hands[0][0]}.*; .*\)$"
     assert re.match(said, repr(game))
-    while not game.over:
-        game.play(game.legal()[0])
+    game = started("small-last", 28)
     assert repr(game) == f"Game(small-last, over, pays {game.pays})"
-
-
-def test_an_action_is_told_by_its_number_and_by_what_it_is() -> None:
     found = [action_text(each) for each in (0, 51, 52, 53, -1)]
-    assert found == [
-        "0 (2C)",
-        f"51 ({CARDS[51]})",
-        "52 (the hidden card)",
-        "53 (keep the hand)",
-        "-1",
-    ]
-
-
-def test_a_move_after_the_end_is_refused() -> None:
-    game = started()
-    card = game.legal()[0]
-    while not game.over:
-        card = game.legal()[0]
-        game.play(card)
-    refused(game, lambda: game.play(card), f"{card} can not be played: the hand is over")
-    refused(game, lambda: game.play(52), "can not be played: the hand is over")
-    assert game.legal() == []
-    assert game.turn is None
+    named = ["0 (2C)", f"51 ({CARDS[51]})", "52 (the hidden card)", "53 (keep the hand)", "-1"]
+    assert found == named
 
 
 def test_taking_back_nothing_and_asking_too_early_is_refused() -> None:
@@ -186,18 +141,13 @@ def test_a_view_is_of_the_seat_to_move_if_none_is_named() -> None:
     assert not game.view(0).to_move
 
 
-@pytest.mark.parametrize("seat", [-1, 2, 3, None, "0", 0.5, True, 1.0])
+@pytest.mark.parametrize("seat", [-1, 2, None, "0", 0.5, True, 1.0])
 def test_seats_that_are_none_are_refused(seat: Any) -> None:
-    game = started()
+    game, shown = started(), re.escape(repr(seat))
     if seat is not None:  # which is the seat to move
-        refused(game, lambda: game.view(seat), f"seat is {re.escape(repr(seat))}", ValueError)
+        refused(game, lambda: game.view(seat), f"seat is {shown}", ValueError)
     deal = game.cards_dealt
-    refused(
-        game,
-        lambda: game.deal_cards(deal, seat),
-        f"dealer is {re.escape(repr(seat))}",
-        ValueError,
-    )
+    refused(game, lambda: game.deal_cards(deal, seat), f"dealer is {shown}", ValueError)
 
 
 @pytest.mark.parametrize(
@@ -219,11 +169,10 @@ def test_seeds_that_are_none_are_refused(seed: Any, number: Any, sentence: str) 
     with pytest.raises(ValueError, match=sentence):
         Game("classic", seed, number)
     if number == 0 and seed is not None:  # a batch without a seed goes on to the next deals
-        games = dealt("classic", 3, 1)
-        before = games.batch.records.tobytes()
+        games = batch()
         with pytest.raises(ValueError, match=sentence):
             games.reset(seed)
-        assert games.batch.records.tobytes() == before
+        assert games.batch.records.tobytes() == batch().batch.records.tobytes()
 
 
 def test_deals_that_are_none_are_refused() -> None:
@@ -239,9 +188,8 @@ def test_deals_that_are_none_are_refused() -> None:
         ([*deal[:-1], 52], "52 is not a card id"),
         (" ".join(deal[:-2]), "has 28 cards, this one has 26"),
     ):
-        refused(
-            game, lambda wrong=wrong: game.deal_cards(wrong, 0), re.escape(sentence), ValueError
-        )
+        why = re.escape(sentence)
+        refused(game, lambda wrong=wrong: game.deal_cards(wrong, 0), why, ValueError)
 
 
 def test_cards_set_aside_may_be_left_out_of_a_deal_all_or_none() -> None:
@@ -254,61 +202,61 @@ def test_cards_set_aside_may_be_left_out_of_a_deal_all_or_none() -> None:
     assert short.hands == full.hands
     assert short.stock == full.stock
     assert sorted(short.cards_dealt[20:]) == sorted(full.cards_dealt[20:])
-    refused(
-        game,
-        lambda: game.deal_cards(deal[:22], 0),
-        "aside has 20 cards, this one has 22",
-        ValueError,
-    )
+    why = "aside has 20 cards, this one has 22"
+    refused(game, lambda: game.deal_cards(deal[:22], 0), why, ValueError)
+
+
+def test_illegal_actions_leave_a_match_as_it_is() -> None:
+    game = Game("small-last", 2, match=Match(best_of=3))
+    while not game.over:
+        game.play(game.legal()[0])
+    refused(game, lambda: game.play(0), "the hand is over")
+    assert sum(game.hands_won) == 1
 
 
 # -- the batch
 
 
-def batch() -> SelfPlayEnv:
-    games = dealt("classic", 4, 3)
+def batch(**options: Any) -> SelfPlayEnv:
+    games = dealt("classic", 4, 3, **options)
     step = games.look()
     for _ in range(5):
         step = games.step(step.masks.argmax(axis=1))
     return games
 
 
-def refused_by_batch(
-    games: SelfPlayEnv,
-    deed: Callable[[], object],
-    sentence: str,
-    error: type[Exception] = IllegalAction,
-) -> None:
-    before = all_of_batch(games)
-    with pytest.raises(error, match=sentence):
-        deed()
-    assert all_of_batch(games) == before
+def with_action(legal: np.ndarray, index: int, action: int, kind: Any = np.int64) -> np.ndarray:
+    found = legal.astype(kind)
+    found[index] = action
+    return found
 
 
-def test_a_wrong_number_of_actions_is_refused() -> None:
-    games = batch()
+NOT_ACTIONS: list[tuple[Callable[[np.ndarray], Any], str]] = [
+    (lambda legal: legal[:3], r"\(3,\).*4 games"),
+    (lambda legal: np.append(legal, 0), r"\(5,\).*4 games"),
+    (lambda legal: legal[:, None], r"\(4, 1\).*4 games"),
+    (lambda legal: legal[0], r"\(\).*4 games"),
+    (lambda legal: np.array([], int), r"\(0,\).*4 games"),
+    (lambda legal: legal.astype(np.float64), "actions are float64: .*whole"),
+    (lambda legal: legal.astype(bool), "actions are bool: .*whole"),
+    (lambda legal: legal.astype(object), "actions are object: .*whole"),
+    (lambda legal: legal.astype("U2"), "actions are <U2: .*whole"),
+    *(
+        (lambda legal, action=action: with_action(legal, 2, action),
+         f"action {action} is not legal in game 2: actions run from 0 to 51")
+        for action in (-1, 52, 53, 64, 255, -(2**63), 2**62)
+    ),
+    (lambda legal: with_action(legal, 1, 2**64 - 1, np.uint64),
+     f"action {2**64 - 1} is not legal in game 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("wrong", "sentence"), NOT_ACTIONS)
+def test_actions_that_are_none_are_refused(wrong: Any, sentence: str, threads: int) -> None:
+    games = batch(threads=threads)
     legal = games.look().masks.argmax(axis=1)
-    for wrong, shape in (
-        (legal[:3], "(3,)"),
-        (np.append(legal, 0), "(5,)"),
-        (legal[:, None], "(4, 1)"),
-        (legal[0], "()"),
-        (np.array([], int), "(0,)"),
-    ):
-        refused_by_batch(
-            games, lambda wrong=wrong: games.step(wrong), re.escape(shape) + ".*4 games"
-        )
-    refused_by_batch(
-        games, lambda: games.step(legal, np.array([0, 1])), re.escape("(4,)") + ".*2 games"
-    )
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64, bool, object, "U2"])
-def test_actions_of_a_wrong_kind_are_refused(kind: Any) -> None:
-    games = batch()
-    legal = games.look().masks.argmax(axis=1)
-    name = np.dtype(kind).name if kind != "U2" else "<U2"
-    refused_by_batch(games, lambda: games.step(legal.astype(kind)), f"actions are {name}: .*whole")
+    refused(games, lambda: games.step(wrong(legal)), sentence)
 
 
 @pytest.mark.parametrize(
@@ -322,26 +270,6 @@ def test_actions_of_any_whole_kind_are_played(kind: Any) -> None:
     assert games.batch.records.tobytes() == twin.batch.records.tobytes()
 
 
-@pytest.mark.parametrize("action", [-1, 52, 53, 64, 65, 255, -(2**63), 2**62])
-def test_actions_out_of_range_are_refused(action: int) -> None:
-    for threads in (1, 2):
-        games = dealt("classic", 4, 3, threads=threads)
-        legal = games.look().masks.argmax(axis=1)
-        legal[2] = action
-        refused_by_batch(
-            games,
-            lambda games=games, legal=legal: games.step(legal),
-            f"action {action} is not legal in game 2: actions run from 0 to 51",
-        )
-
-
-def test_actions_too_great_for_the_batch_are_named_as_they_are() -> None:
-    games = batch()
-    legal = games.look().masks.argmax(axis=1).astype(np.uint64)
-    legal[1] = 2**64 - 1
-    refused_by_batch(games, lambda: games.step(legal), f"action {2**64 - 1} is not legal in game 1")
-
-
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
 def test_one_illegal_action_keeps_every_game_where_it_is(layout: str) -> None:
     games = dealt("classic", 4, 3, layout=layout)
@@ -350,16 +278,10 @@ def test_one_illegal_action_keeps_every_game_where_it_is(layout: str) -> None:
         actions = masks.argmax(axis=1)
         wrong = int(np.flatnonzero(masks[index] == 0)[-1])
         actions[index] = wrong
-        legal = np.flatnonzero(masks[index])
         names = str if layout == "trump-first" else action_text
-        allowed = ", ".join(names(int(each)) for each in legal)
-        refused_by_batch(
-            games,
-            lambda actions=actions: games.step(actions),
-            re.escape(
-                f"action {names(wrong)} is not legal in game {index}: its mask allows {allowed}"
-            ),
-        )
+        allowed = ", ".join(names(int(each)) for each in np.flatnonzero(masks[index]))
+        why = f"action {names(wrong)} is not legal in game {index}: its mask allows {allowed}"
+        refused(games, lambda actions=actions: games.step(actions), re.escape(why))
 
 
 @pytest.mark.parametrize(
@@ -374,21 +296,18 @@ def test_one_illegal_action_keeps_every_game_where_it_is(layout: str) -> None:
     ],
 )
 def test_indices_that_are_none_are_refused(indices: Any, sentence: str) -> None:
-    games = batch()
-    where = np.array(indices)
+    games, where = batch(), np.array(indices)
     actions = np.zeros(where.shape, int)
-    for deed in (
-        lambda: games.step(actions, where),
-        lambda: games.views(0, where),
-    ):
-        refused_by_batch(games, deed, sentence, ValueError)
+    refused(games, lambda: games.step(actions, where), sentence, ValueError)
+    refused(games, lambda: games.views(0, where), sentence, ValueError)
+    legal = games.look().masks.argmax(axis=1)
+    refused(games, lambda: games.step(legal, np.array([0, 1])), r"\(4,\).*2 games")
 
 
 def test_views_of_seats_that_are_none_are_refused() -> None:
     games = batch()
     for seats in (2, -1, np.array([0, 1, 2, 0])):
-        sentence = "seats are 0 and 1"
-        refused_by_batch(games, lambda seats=seats: games.views(seats), sentence, ValueError)
+        refused(games, lambda seats=seats: games.views(seats), "seats are 0 and 1", ValueError)
 
 
 @pytest.mark.parametrize(
@@ -407,14 +326,3 @@ def test_views_of_seats_that_are_none_are_refused() -> None:
 def test_batches_that_are_none_are_refused(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         dealt("classic", **{"n": 2, **values})
-
-
-def test_illegal_actions_leave_a_match_as_it_is() -> None:
-    game = Game("small-last", 2, match=Match(best_of=3))
-    while not game.over:
-        game.play(game.legal()[0])
-    before = all_of(game)
-    with pytest.raises(IllegalAction):
-        game.play(0)
-    assert all_of(game) == before
-    assert sum(game.hands_won) == 1

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -167,18 +166,6 @@ def test_a_folder_that_is_used_again_is_new_again(
     monkeypatch.setattr(compiled, "_folders", {})
     assert machine_code_folder("agents") == folder
     assert time.time() - folder.stat().st_mtime < 600
-
-
-def test_the_room_of_a_function_is_that_of_its_module_in_this_package() -> None:
-    for module, room in {
-        "german_whist.engine.play": "engine",
-        "german_whist.training.arena.kernels": "training",
-        "german_whist.elsewhere.play": None,
-        "german_whist": None,
-        "somebody.engine.play": None,
-        "engine.play": None,
-    }.items():
-        assert compiled._room_of(SimpleNamespace(__module__=module)) == room
 
 
 def test_a_first_use_is_told_once_and_a_later_one_is_silent(

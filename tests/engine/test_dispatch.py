@@ -1,4 +1,4 @@
-"""How far functions are compiled: those that only compiled code calls stop before machine code."""
+"""Functions of the package call each other: they agree with Python, and free what they made."""
 
 from __future__ import annotations
 
@@ -55,47 +55,11 @@ def entrance(x: int) -> int:
     return _around(x) + _large(0) + _large(x)
 
 
-def dispatcher(function: Any) -> Any:
-    """The same without the type that the decorator leaves it."""
-    return function
-
-
-def attributes(function: Any) -> bytes:
-    """What LLVM is told about a function that compiled code calls."""
-    (made,) = dispatcher(function)._part.overloads.values()
-    return b" ".join(made.library.get_function(made.fndesc.mangled_name).attributes)
-
-
 def plainly(x: int) -> int:
     def inner(n: int) -> int:
         return sum(i * i % 7 for i in range(n))
 
     return inner(x) + 1 + inner(1) + inner(x + 1)
-
-
-def test_only_what_python_calls_becomes_machine_code() -> None:
-    assert entrance(9) == plainly(9)
-    assert len(dispatcher(entrance).overloads) == 1
-    assert not dispatcher(entrance)._part.overloads
-    for function in map(dispatcher, (_inner, _around, _large)):
-        assert not function.overloads
-        (made,) = function._part.overloads.values()
-        assert not hasattr(made.library, "_compiled_object")
-        with pytest.raises(NameError):
-            made.library.get_function(made.fndesc.llvm_cpython_wrapper_name)
-
-
-def test_being_pasted_is_not_handed_down_to_what_is_called() -> None:
-    entrance(9)
-    assert b"alwaysinline" in attributes(_around)
-    assert b"alwaysinline" not in attributes(_inner)
-    assert b"noinline" in attributes(_large)
-    assert b"noinline" not in attributes(_inner)
-
-
-def test_a_constant_among_the_arguments_makes_no_version_of_its_own() -> None:
-    entrance(9)
-    assert [*dispatcher(_large)._part.overloads] == [(numba.int64,)]
 
 
 def test_a_function_serves_python_compiled_code_and_other_peoples_compiled_code() -> None:
@@ -109,20 +73,6 @@ def test_a_function_serves_python_compiled_code_and_other_peoples_compiled_code(
 
 
 # -- counting references
-
-
-@jit
-def _row_sum(rows: np.ndarray, index: int) -> int:
-    total = 0
-    for each in rows[index, 1:]:
-        total += each
-    return total
-
-
-@jit
-def all_sums(rows: np.ndarray, out: np.ndarray) -> None:
-    for index in range(len(rows)):
-        out[index] = _row_sum(rows, index)
 
 
 @jit
@@ -149,17 +99,6 @@ def sum_of_listed(numbers: np.ndarray) -> int:
 def sum_of_made(n: int) -> int:
     numbers = np.arange(n)
     return later_part(numbers, 2).sum()
-
-
-def test_what_makes_no_array_counts_no_references() -> None:
-    rows, out = np.arange(12).reshape(3, 4), np.zeros(3, np.int64)
-    all_sums(rows, out)
-    assert out.tolist() == [6, 18, 30]
-    (machine,) = dispatcher(all_sums).inspect_llvm().values()
-    assert "NRT_incref" not in machine
-    sum_of_made(5)
-    (machine,) = dispatcher(sum_of_made).inspect_llvm().values()
-    assert "NRT_decref" in machine
 
 
 def test_a_part_that_is_handed_back_outlives_the_array() -> None:

@@ -6,9 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from german_whist.engine import compiled
@@ -122,26 +120,3 @@ print(sum(each != place for place, each in enumerate(handed_over)), last(count)[
 def test_a_generator_of_a_user_reads_no_freed_memory(tmp_path: Path) -> None:
     done = python(USERS, tmp_path)
     assert (done.returncode, done.stdout) == (0, "0 1999998\n"), done.stderr
-
-
-@needs_linking
-def test_a_generator_of_the_package_counts_its_references_too() -> None:
-    def values(numbers):  # type: ignore[no-untyped-def]
-        for index in range(len(numbers)):
-            yield numbers[index]
-
-    def total(numbers):  # type: ignore[no-untyped-def]
-        found = 0
-        for each in values(numbers):
-            found += each
-        return found
-
-    linking: Any = compiled._linking()
-    values = linking(values, targetoptions=compiled._OPTIONS)
-    total = linking(total, targetoptions=compiled._OPTIONS)
-    assert total(np.arange(4)) == 6
-    assert list(values(np.arange(4))) == [0, 1, 2, 3]
-    functions: Any = (values, total)
-    for function in functions:
-        (machine,) = function.inspect_llvm().values()
-        assert "NRT_" in machine

@@ -64,28 +64,6 @@ def test_undo_restores_every_byte_at_any_point(name: str, seed: int, match: Matc
         assert state(game) == states[len(game.actions)]
 
 
-@pytest.mark.parametrize("name", ["draft", "open-stock", "two up, late, choice"])
-def test_undo_takes_back_choices(name: str) -> None:
-    rng = random.Random(name)
-    game = Game(engine_rules(name), 8)
-    chosen = 0
-    while not game.over:
-        if game.phase == "choose":
-            before = state(game)
-            results = set()
-            for action in game.legal():
-                game.play(action)
-                assert game.phase == "lead"
-                results.add(game.record.tobytes())
-                game.undo()
-                assert state(game) == before
-                assert game.phase == "choose"
-            assert len(results) == 2
-            chosen += 1
-        game.play(rng.choice(game.legal()))
-    assert chosen > 5
-
-
 @settings(max_examples=100)
 @given(name=st.sampled_from(EVERY_SET), seed=st.integers(0, 2**32))
 def test_copies_go_their_own_way(name: str, seed: int) -> None:
@@ -171,18 +149,3 @@ def test_copies_of_every_kind_are_independent(copied: Any) -> None:
         other.play(other.legal()[0])
     assert state(game) == before
     assert other.record is not game.record
-
-
-def test_undo_stops_at_the_deal() -> None:
-    match = Match(target=3)
-    game = Game("small-last", 4, match=match)
-    while not game.over:
-        game.play(game.legal()[0])
-    points = game.points
-    assert max(points) > 0
-    game.deal_next()
-    start = state(game)
-    game.play(game.legal()[0])
-    game.undo()
-    assert state(game) == start
-    assert game.points == points
