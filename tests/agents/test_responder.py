@@ -11,7 +11,7 @@ from german_whist import Game, card_set
 from german_whist.agents import Player, agent_names, make_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.models import MODELS, model_of
-from german_whist.agents.responder import WORLDS, ResponderAgent, _score, imagine, new_room
+from german_whist.agents.responder import ResponderAgent, imagine
 from german_whist.engine.deals import all_deals
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena import evaluate
@@ -98,15 +98,3 @@ def test_what_can_not_be_answered_is_refused_in_a_sentence(
 def test_nobody_is_offered_it_without_a_player_to_answer() -> None:
     assert agent_names()["responder"].needs_more
     assert not agent_names()["thinker"].needs_more
-
-
-def test_a_card_that_its_network_likes_gains_a_little_by_that() -> None:
-    agent = make_agent("responder:1,against=champion", "classic")
-    assert isinstance(agent, ResponderAgent)
-    room, [liked, other] = new_room(agent.minds), [5, 40]
-    room.own_desk.logits[[liked, other]] = 3.0, 0.0
-    room.state[WORLDS] = 100
-    for gap, better in ((0.74, True), (0.76, False)):
-        room.totals[[liked, other]] = 10.0, 10.0 + gap
-        first, second = (_score(agent.minds, room, card) for card in (liked, other))
-        assert (first > second) == better

@@ -505,9 +505,8 @@ def test_a_stateful_opponent_is_told_of_every_hand_and_of_nothing_else(
 @pytest.mark.parametrize("reward", REWARDS)
 def test_rewards_add_up_to_the_result(reward: str, horizon: str) -> None:
     rng = np.random.default_rng(1)
-    for rules, layout, observation in itertools.product(
-        ("small-last", "small-all", "colour"), ("raw", "trump-first"), OBSERVATIONS
-    ):
+    sets = ["small-last", "small-all", "colour", "club-last", *["race-9"] * (horizon == "hand")]
+    for rules, layout, observation in itertools.product(sets, ("raw", "trump-first"), OBSERVATIONS):
         env = german_whist_v0.raw_env(
             rules, reward=reward, layout=layout, horizon=horizon, observation=observation,
             match=3 if horizon == "match" else None,
@@ -523,18 +522,18 @@ def test_rewards_add_up_to_the_result(reward: str, horizon: str) -> None:
         for seat in (0, 1):
             result = env.infos[f"player_{seat}"]["result"]
             mine, others = result["tricks"].tolist()
-            assert mine + others == record.counting_tricks
+            reached = record.race is None or max(mine, others) >= record.race
+            assert record.race or mine + others == record.counting_tricks
             assert result["points"].tolist() == points[[seat, 1 - seat]].tolist()
             if horizon == "match":
                 worth = {"points": points[seat] - points[1 - seat], "win": result["won"]}
                 assert result["won"] == np.sign(points[seat] - points[1 - seat])
             else:
                 margin = (others - mine) if low else (mine - others)
-                assert result["won"] == np.sign(margin)
-                worth = {"margin": margin, "tricks": margin, "win": result["won"]}
-                if rules == "small-all":
-                    paid = max(mine, others) - 6 if mine != others else 0
-                    worth["points"] = paid * np.sign(margin)
+                assert result["won"] == np.sign(margin) * reached
+                worth = {"margin": margin * reached, "tricks": margin, "win": result["won"]}
+                if horizon == "hand":
+                    worth["points"] = env.game().pays[seat]
             if reward in worth:
                 assert total[seat] == worth[reward]
         assert (total >= -env.worst).all()

@@ -150,29 +150,6 @@ def test_a_polygon_is_filled_and_what_comes_later_lies_on_top() -> None:
     assert not found[(rows < 9) | (columns < 9) | (rows + columns > 62)].any()
 
 
-def inked(found: np.ndarray[Any, Any]) -> tuple[float, float, float, float]:
-    """Left, right, top and bottom of what is not black."""
-    rows, columns = np.nonzero(found.any(axis=2))
-    return columns.min(), columns.max() + 1, rows.min(), rows.max() + 1
-
-
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("bold", [False, True])
-def test_words_stand_where_their_anchor_is(bold: bool, turned: bool) -> None:
-    size, at, red = 20, (45, 30), colour_of(RED)
-    if not turned:
-        left = inked(image(Text(*at, "HH", size, red, "start", bold)))
-        right = inked(image(Text(*at, "HH", size, red, "end", bold)))
-        assert left[0] == pytest.approx(45, abs=2.5)
-        assert right[1] == pytest.approx(45, abs=2.5)
-    middle = image(Text(*at, "H", size, red, "middle", bold, turned))
-    box = inked(middle)
-    assert (box[0] + box[1]) / 2 == pytest.approx(45, abs=1)
-    assert (box[2] + box[3]) / 2 == pytest.approx(30, abs=2)
-    assert 0.6 * size < box[3] - box[2] < 0.95 * size
-    assert (middle.reshape(-1, 3).max(axis=0) == RED).all()
-
-
 def test_a_window_opens_and_closes_cleanly() -> None:
     env = german_whist_v0.env(render_mode="human", render_view=1)
     env.reset(seed=1)

@@ -13,7 +13,7 @@ from walks import render_test
 
 from german_whist import german_whist_three_v0
 from german_whist.engine.cards import CARDS
-from german_whist.engine.three import DUMMY, ThreeGame
+from german_whist.engine.three import ThreeGame
 from german_whist.envs import GermanWhistThreeEnv
 from german_whist.envs.pictures.shapes import Box, Shape, Text
 from german_whist.envs.pictures.three import scene_of_three, text_of_three
@@ -51,7 +51,7 @@ def test_render_test_passes() -> None:
     render_test(make, custom_tests={"svg": is_svg})
 
 
-@pytest.mark.parametrize("cards", range(0, 53, 2))
+@pytest.mark.parametrize("cards", [0, 2, 17, 24, 25, 40, 52])
 def test_a_seat_is_shown_its_own_cards_and_those_that_it_knows(cards: int) -> None:
     for seed in range(3):
         game = at(seed, cards)
@@ -103,24 +103,6 @@ def test_the_picture_says_what_a_player_asks() -> None:
         names = ("player_0", "player_1", "player_2", "dummy")
         counted = zip(names, game.counting_tricks, strict=True)
         assert tricks == ", ".join(f"{name} {count}" for name, count in counted)
-
-
-def test_the_seats_go_round_the_table_clockwise() -> None:
-    """Below, left, above, right, the dummy fourth; who is to play is marked."""
-    game = at(2, 24)
-    for seat in range(3):
-        scene = scene_of_three(game.view(seat))
-        told = [item for item in scene.items if isinstance(item, Text)]
-        places = {item.text: (item.x, item.y) for item in told if item.bold}
-        names = [
-            "dummy" if (seat + k) % 4 == DUMMY else f"player_{(seat + k) % 4}" for k in range(4)
-        ]
-        below, left, above, right = (places[name] for name in names)
-        assert below[1] > left[1] > above[1]
-        assert left[0] < above[0] < right[0]
-        marked = [item.text for item in told if item.fill == "#f2c14e"]
-        assert marked == [f"player_{game.turn}"]
-        assert f"> player_{game.turn}" in text_of_three(game.view(seat))
 
 
 def test_environments_show_one_seat_or_all() -> None:
