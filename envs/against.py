@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from ..agents.asking import tell_of_hands
@@ -30,13 +31,15 @@ from ..engine.batch import (
 from ..engine.compiled import warm_up
 from ..engine.episodes import ENDED, GOES_ON
 from ..engine.game import IllegalAction
-from ..engine.options import Options, options_from
+from ..engine.options import GameOptions, Options, RulesLike, options_from
 from ..engine.results import results_seen
+from ..engine.rules import Rules
 from ..engine.seeds import checked_seat
 from ..engine.state import NO_CARD, OVER, VIEW
 from .kernels import draw_seats, find_waiting, write_legal, write_paid, write_waiting
 from .opponents import legal_answer
-from .pictures.painter import Painter
+from .pictures.painter import OPEN, SEAT, Painter, painter_for
+from .spaces import action_space, observation_space
 
 RANDOM_SEAT = "random"
 
@@ -225,12 +228,6 @@ class Against:
             "itself: call reset(options={'reset_mask': terminations}) first"
         )
 
-    def paint(self, index: int, painter: Painter, *, open_hands: bool) -> Any:
-        """A picture of one table from the learner's seat."""
-        names = ("learner", self.opponent.name)
-        seat = int(self.seats[index])
-        return painter.paint(self.batch.game(index), seat, names, open_hands=open_hands)
-
     def legal_masks(self) -> Array:
         """The legal actions of every game as booleans, as the learner was shown them."""
         masks = np.empty((self.n, self.options.rules.actions), np.bool_)
@@ -270,9 +267,27 @@ class Against:
 class Opposed:
     """What every environment with an opponent has, whatever steps it."""
 
+    options: Options
+    rules: Rules
+    render_mode: str | None
     _against: Against
     # Gymnasium closes an environment that could not be made, too.
     _painter: Painter | None = None
+
+    def _sit_down(
+        self, num_envs: int, rules: RulesLike, options: GameOptions, opponent: object,
+        seat: int | str, mask_in_observation: bool, render_mode: str | None, render_view: str,
+        **how: Any,
+    ) -> tuple[spaces.Space[Any], spaces.Discrete]:  # fmt: skip
+        """Seat learner and opponent; the spaces of one observation and one action."""
+        self.options = options_from(rules, **options)
+        self.rules = self.options.rules
+        self._against = Against(self.options, num_envs, opponent, seat, **how)
+        self.render_mode = render_mode
+        self._painter = painter_for(render_mode)
+        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
+        self._mask_in_observation = mask_in_observation
+        return observation_space(self.options, mask_in_observation), action_space(self.options)
 
     @property
     def opponent(self) -> Agent:
@@ -286,6 +301,20 @@ class Opposed:
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays; what an opponent remembers is not among it."""
         return self._against.state()
+
+    def _shown(self, observations: Array, masks: Array) -> Any:
+        """Observations as the learner gets them."""
+        if self._mask_in_observation:
+            return {"observation": observations, "action_mask": masks}
+        return observations
+
+    def _picture(self, index: int) -> Any:
+        """A picture of one table from the learner's seat; None without a render mode."""
+        if self._painter is None:
+            return None
+        names, seat = ("learner", self.opponent.name), int(self._against.seats[index])
+        game, opened = self._against.batch.game(index), self._render_view == OPEN
+        return self._painter.paint(game, seat, names, open_hands=opened)
 
     def _close_window(self) -> None:
         if self._painter is not None:

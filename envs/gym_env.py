@@ -19,18 +19,13 @@ from gymnasium.vector.utils import batch_space
 from ..engine.batch import VECTOR_RESET_OPTIONS, Array, checked_action
 from ..engine.options import (
     GameOptions,
-    Options,
     RulesLike,
     named_options,
-    options_from,
 )
 from ..engine.results import result_seen
-from ..engine.rules import Rules
-from ..engine.seeds import checked_seat
 from ..engine.view import View
-from .against import RANDOM_SEAT, Against, Opposed, Outcome
-from .pictures.painter import OPEN, RENDER_MODES, SEAT, painter_for, warn_without_render_mode
-from .spaces import action_space, observation_space
+from .against import RANDOM_SEAT, Opposed, Outcome
+from .pictures.painter import RENDER_MODES, SEAT, warn_without_render_mode
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -100,19 +95,12 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
         render_view: str = SEAT,
         **options: Unpack[GameOptions],
     ) -> None:
-        self.options: Options = options_from(rules, **options)
-        self.rules: Rules = self.options.rules
-        self._against = Against(self.options, 1, opponent, seat, autoreset=AutoresetMode.DISABLED)
-        self._mask_in_observation = mask_in_observation
-        self.observation_space: spaces.Space[Any] = observation_space(
-            self.options, mask_in_observation
-        )
-        self.action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
-            action_space(self.options)
-        )
-        self.render_mode: str | None = render_mode
-        self._painter = painter_for(render_mode, self.metadata["render_fps"])
-        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
+        shown, actions = self._sit_down(
+            1, rules, options, opponent, seat, mask_in_observation, render_mode, render_view,
+            autoreset=AutoresetMode.DISABLED,
+        )  # fmt: skip
+        self.observation_space: spaces.Space[Any] = shown
+        self.action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -157,8 +145,7 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
         """The table in the environment's render mode; nothing without one."""
         if self._painter is None:
             warn_without_render_mode()
-            return None
-        return self._against.paint(0, self._painter, open_hands=self._render_view == OPEN)
+        return self._picture(0)
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -169,10 +156,7 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
             self.render()
 
     def _observation(self) -> Any:
-        seen = self._against.observations[0].copy()
-        if self._mask_in_observation:
-            return {"observation": seen, "action_mask": self._against.masks[0].copy()}
-        return seen
+        return self._shown(self._against.observations[0].copy(), self._against.masks[0].copy())
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": self._against.masks[0].copy(), "seat": int(self._against.seats[0])}
@@ -230,25 +214,16 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
         render_view: str = SEAT,
         **options: Unpack[GameOptions],
     ) -> None:
-        self.options: Options = options_from(rules, **options)
-        self.rules: Rules = self.options.rules
         mode = _checked_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": mode}
         self._copy = copy
-        self._against = Against(
-            self.options, num_envs, opponent, seat, copy=copy, threads=threads, autoreset=mode
-        )
+        shown, actions = self._sit_down(
+            num_envs, rules, options, opponent, seat, mask_in_observation, render_mode,
+            render_view, copy=copy, threads=threads, autoreset=mode,
+        )  # fmt: skip
+        self.single_observation_space: spaces.Space[Any] = shown
+        self.single_action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
         self.num_envs: int = self._against.n
-        self.render_mode: str | None = render_mode
-        self._painter = painter_for(render_mode, self.metadata["render_fps"])
-        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
-        self._mask_in_observation = mask_in_observation
-        self.single_observation_space: spaces.Space[Any] = observation_space(
-            self.options, mask_in_observation
-        )
-        self.single_action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
-            action_space(self.options)
-        )
         self.observation_space: spaces.Space[Any] = batch_space(
             self.single_observation_space, self.num_envs
         )
@@ -292,9 +267,8 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
         if self._painter is None:
             warn_without_render_mode()
             return None
-        opened = self._render_view == OPEN
         where = range(1 if self.render_mode == "human" else self.num_envs)
-        pictures = [self._against.paint(i, self._painter, open_hands=opened) for i in where]
+        pictures = [self._picture(index) for index in where]
         return None if self.render_mode == "human" else tuple(pictures)
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -302,11 +276,8 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
         self._close_window()
 
     def _observations(self) -> Any:
-        if self._mask_in_observation:
-            against = self._against
-            masks = against.masks.copy() if self._copy else against.masks
-            return {"observation": against.observations, "action_mask": masks}
-        return self._against.observations
+        masks = self._against.masks
+        return self._shown(self._against.observations, masks.copy() if self._copy else masks)
 
     def _info(self) -> dict[str, Any]:
         everywhere = np.ones(self.num_envs, np.bool_)
@@ -331,10 +302,7 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
         no_actions = np.zeros((self.num_envs, self.rules.actions), np.int8)
         last = np.full(self.num_envs, None, object)
         for index, seen in zip(outcome.ended_indices, outcome.final_observations, strict=True):
-            if self._mask_in_observation:
-                last[index] = {"observation": seen, "action_mask": no_actions[index].copy()}
-            else:
-                last[index] = seen
+            last[index] = self._shown(seen, no_actions[index].copy())
         ended = outcome.ended
         info["final_obs"], info["_final_obs"] = last, ended.copy()
         info["final_info"] = {

@@ -16,18 +16,13 @@ import numpy.typing as npt
 from ..engine.batch import Array, kept
 from ..engine.options import (
     GameOptions,
-    Options,
     RulesLike,
     named_options,
-    options_from,
 )
 from ..engine.results import each_result
-from ..engine.rules import Rules
-from ..engine.seeds import checked_seat
 from ..engine.words import not_installed
-from .against import RANDOM_SEAT, Against, Opposed, Outcome
-from .pictures.painter import OPEN, SEAT, painter_for
-from .spaces import action_space, observation_space
+from .against import RANDOM_SEAT, Opposed, Outcome
+from .pictures.painter import SEAT
 
 try:
     from stable_baselines3.common.monitor import Monitor
@@ -80,16 +75,12 @@ class GermanWhistVecEnv(Opposed, VecEnv):
         **options: Unpack[GameOptions],
     ) -> None:
         """The options are those of `GermanWhistEnv`, and `threads` to play the games on."""
-        self.options: Options = options_from(rules, **options)
-        self.rules: Rules = self.options.rules
         self.spec: None = None
-        self.render_mode: str | None = render_mode
-        self._painter = painter_for(render_mode)
-        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
-        self._mask_in_observation = mask_in_observation
-        self._against = Against(self.options, n_envs, opponent, seat, threads=threads)
-        space = observation_space(self.options, mask_in_observation)
-        super().__init__(self._against.n, space, action_space(self.options))
+        spaces = self._sit_down(
+            n_envs, rules, options, opponent, seat, mask_in_observation, render_mode, render_view,
+            threads=threads,
+        )  # fmt: skip
+        super().__init__(self._against.n, *spaces)
         self._actions: Any = None
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, np.int64)
@@ -148,27 +139,20 @@ class GermanWhistVecEnv(Opposed, VecEnv):
         where = outcome.ended_indices
         returns = self._returns[where].round(6).tolist()
         lengths = self._lengths[where].tolist()
-        results = each_result(outcome.results)
+        results, last = each_result(outcome.results), outcome.final_observations
+        no_actions = np.zeros(self.rules.actions, np.int8)
         for place, index in enumerate(where.tolist()):
             infos[index] = {
                 "episode": {"r": returns[place], "l": lengths[place], "t": elapsed},
-                "terminal_observation": self._last(outcome.final_observations[place]),
+                "terminal_observation": self._shown(last[place], no_actions.copy()),
                 "result": results[place],
                 "TimeLimit.truncated": False,
             }
         self._returns[where] = 0
         self._lengths[where] = 0
 
-    def _last(self, seen: Any) -> Any:
-        if not self._mask_in_observation:
-            return seen
-        return {"observation": seen, "action_mask": np.zeros(self.rules.actions, np.int8)}
-
     def _observations(self) -> Any:
-        against = self._against
-        if self._mask_in_observation:
-            return {"observation": against.observations, "action_mask": against.masks.copy()}
-        return against.observations
+        return self._shown(self._against.observations, self._against.masks.copy())
 
     # -- keeping
 
@@ -232,12 +216,6 @@ class GermanWhistVecEnv(Opposed, VecEnv):
     def get_images(self) -> Sequence[np.ndarray | None]:
         """A picture of each table."""
         return [self._picture(index) for index in range(self.num_envs)]
-
-    def _picture(self, index: int) -> Any:
-        if self._painter is None:
-            return None
-        opened = self._render_view == OPEN
-        return self._against.paint(index, self._painter, open_hands=opened)
 
     def close(self) -> None:
         """Close the window, if there is one."""
