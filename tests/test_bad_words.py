@@ -81,6 +81,7 @@ WRONG = {
         *("", "''", "missing", "human", "random --hands 0", "random --hands x", "random --seed -1"),
         *("random --worlds 0", "random --decisions -1", "random --rules missing.yaml"),
         *("threshold --model human --decisions 0 --out r", "threshold --out file"),
+        *(f"random --decisions {10**30}", f"random --hands {10**30}", "random --hands 11"),
     ),
     "solve": (
         *("", "missing", "classic", "draft", "2x4-h2 --target 0", "2x4-h2 --target nan"),

@@ -23,7 +23,6 @@ from german_whist.training.arena import kernels as k
 from german_whist.training.arena import ladder as ladder_in_secret
 from german_whist.training.arena.play import Setting, Tally, play_chunk
 from german_whist.training.arena.run import ArenaOptions
-from german_whist.training.arena.workers import Bench
 from support import KEY
 
 PLAYERS = "arena_players:"
@@ -54,9 +53,7 @@ def told(result: Result) -> dict[str, Any]:
 # -- endings
 
 
-@pytest.mark.parametrize(
-    "rules", ["classic", "all-margin", "club-last", "colour", "no-trump", "draft", "small-all"]
-)
+@pytest.mark.parametrize("rules", ["all-margin", "colour", "draft", "small-all"])
 def test_exact_values_are_what_perfect_play_comes_to(rules: str) -> None:
     players = ("threshold", "random-exact")
     exact = tally_of(players, load_rules(rules))
@@ -67,7 +64,7 @@ def test_exact_values_are_what_perfect_play_comes_to(rules: str) -> None:
     assert np.array_equal(exact.moments, played.moments)
 
 
-@pytest.mark.parametrize("rules", ["classic", "all-margin", "colour", "small-all"])
+@pytest.mark.parametrize("rules", ["classic", "colour"])
 def test_a_trial_of_those_who_are_perfect_changes_no_figure(rules: str) -> None:
     players = ("threshold", "random-exact")
     exact = tally_of(players, load_rules(rules))
@@ -105,16 +102,6 @@ def test_who_fails_in_endings_is_believed_no_more_and_its_opponent_still_is(seco
     assert [each.perfect for each in found.pairings[0].stages] == [second, not second]
     notes = [note for note in found.notes if "says that it plays endings perfectly" in note]
     assert [note.split(" says")[0] for note in notes] == [f"{PLAYERS}Fainting"]
-
-
-def test_records_of_one_that_only_says_so_are_written_once() -> None:
-    written: list[list[str]] = []
-    for player in (f"{PLAYERS}Boaster", "random"):
-        lines: list[str] = []
-        evaluate(player, "random-exact", hands=100, records=lines.append)
-        written.append([line.replace(f"{PLAYERS}Boaster", "random") for line in lines])
-    assert len(written[0]) == 100
-    assert written[0] == written[1]
 
 
 def test_who_is_caught_late_leaves_each_record_once() -> None:
@@ -207,24 +194,18 @@ def test_tricks_thrown_away_are_those_of_the_moves_themselves(tmp_path: Path) ->
 # -- the same result, however it is played
 
 
-def test_workers_change_nothing() -> None:
-    options: dict[str, Any] = {"hands": 1_000, "seed": 3}
-    alone = evaluate("threshold", ["random", "random-exact"], **options)
-    several = evaluate("threshold", ["random", "random-exact"], **options, workers=3)
-    assert several.workers == 3
-    assert told(alone) == told(several)
-
-
 @pytest.mark.usefixtures("forked_workers")
-def test_workers_do_not_change_the_order_of_records() -> None:
-    written: list[list[str]] = []
-    for workers in (1, 2):
-        lines: list[str] = []
+def test_workers_change_neither_results_nor_the_order_of_records() -> None:
+    written: list[list[str]] = [[], []]
+    results = [
         evaluate(
             "threshold", ["random", "random-exact"], hands=200, workers=workers,
             records=lines.append,
-        )  # fmt: skip
-        written.append(lines)
+        )
+        for workers, lines in zip((1, 2), written, strict=True)
+    ]  # fmt: skip
+    assert results[1].workers == 2
+    assert told(results[0]) == told(results[1])
     assert written[0] == written[1]
     assert len(written[0]) == 400
 
@@ -274,11 +255,6 @@ def plain(pairing: Any) -> dict[str, float]:
     return figures
 
 
-def test_the_seed_makes_the_deals() -> None:
-    one, other = (evaluate("threshold", "random", hands=200, seed=seed) for seed in (1, 2))
-    assert told(one) != told(other)
-
-
 def test_seed_and_key_make_the_same_result_again_and_another_key_another() -> None:
     options: dict[str, Any] = {"hands": 200, "seed": 1}
     secret = evaluate_in_secret("random", "random-exact", **options)
@@ -304,11 +280,6 @@ def test_matches_are_played_to_their_end(match: Match) -> None:
     assert found.match == str(match)
 
 
-def test_a_match_against_itself_is_even() -> None:
-    found = evaluate("random", "random", hands=40, match=Match(target=10), seed=2).pairings[0]
-    assert found.win_rate.value == found.hand_win_rate.value == 0.5
-
-
 ALL_EIGHT = frozenset(range(8))
 
 
@@ -328,19 +299,6 @@ def test_who_remembers_is_told_of_new_hands_before_each_half() -> None:
         assert frozenset().union(*(indices for _, indices in half)) == ALL_EIGHT
 
 
-def test_named_players_are_made_anew_for_each_pairing_half_side_and_attempt() -> None:
-    setting = Setting(load_rules("classic"))
-    bench = Bench((("random", "random"), ("random", "threshold")), setting)
-    made = [
-        agent
-        for pairing, attempt in ((0, 0), (1, 0), (0, 1))
-        for half in bench.halves(pairing, attempt)
-        for agent in half
-    ]
-    assert len({id(each) for each in made}) == len(made) == 12
-    assert bench.halves(0, 1)[0][0] is made[8]
-
-
 def test_who_remembers_is_told_of_every_new_hand() -> None:
     found = evaluate(f"{PLAYERS}Counter", "random", hands=20, match=Match(best_of=3)).pairings[0]
     assert not found.forfeits
@@ -355,8 +313,9 @@ def test_one_who_remembers_can_not_sit_on_both_sides() -> None:
 # -- records
 
 
-@pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "race-7", "colour"])
-@pytest.mark.parametrize("match", [None, Match(best_of=3)])
+@pytest.mark.parametrize(
+    ("rules", "match"), [("draft", None), ("race-7", Match(best_of=3)), ("colour", None)]
+)
 def test_records_replay_to_the_same_results(
     rules: str, match: Match | None, tmp_path: Path
 ) -> None:
@@ -419,15 +378,6 @@ def test_one_whose_reset_raises_forfeits_those_hands_only(match: Match | None) -
     assert found.complete
 
 
-def test_an_error_keeps_its_traceback_for_those_who_want_it() -> None:
-    found = evaluate(f"{PLAYERS}Raiser", "random", hands=20, seed=1)
-    trace = found.pairings[0].forfeits[0].trace
-    assert trace.startswith("Traceback")
-    assert "arena_players.py" in trace
-    assert "play.py" not in trace
-    assert "Traceback" not in found.text()
-
-
 def test_a_wrong_number_of_answers_counts_as_an_error() -> None:
     found = evaluate(f"{PLAYERS}Silent", "random", hands=20).pairings[0]
     assert found.win_rate.value == 0
@@ -444,11 +394,6 @@ def test_a_player_without_act_is_told_so() -> None:
 def test_people_are_not_measured() -> None:
     with pytest.raises(ValueError, match="human can not be measured"):
         evaluate("random", "human")
-
-
-def test_an_unknown_player_gets_the_closest_names() -> None:
-    with pytest.raises(ValueError, match="did you mean 'threshold'"):
-        evaluate("treshold", "random")
 
 
 @pytest.mark.parametrize(
@@ -520,11 +465,6 @@ def test_a_ladder_ranks_everybody_against_everybody() -> None:
     assert found.ladder.ranked()[-1][1].value == 1000
     assert len(found.pairings) == 3
     assert all(pairing.win_rate.value > 0.5 for pairing in found.pairings)
-
-
-def test_a_ladder_has_each_player_once() -> None:
-    with pytest.raises(ValueError, match="stands twice"):
-        ladder(["random", "random"])
 
 
 def test_the_options_of_evaluate_and_ladder_are_those_of_the_arena() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import shutil
 from pathlib import Path
@@ -26,9 +24,6 @@ from german_whist.engine.rules import load_rules
 from german_whist.training.arena.page import as_html
 from german_whist.training.arena.report import as_csv, as_markdown, as_text
 from german_whist.training.arena.results import Result
-from german_whist.training.checkpoint import Measured
-from german_whist.training.presets import load_settings
-from german_whist.training.report import write_report
 
 
 def lowest(observations: Any, masks: Any) -> Any:
@@ -96,14 +91,6 @@ def test_every_report_names_the_checkpoint_and_who_plays_endings(run: Path, kind
     assert details["random"] == {
         "name": "random", "endgame": OWN_POLICY, "endgame_switch": "", "checkpoints": [],
     }  # fmt: skip
-
-
-def test_the_command_reports_them_too(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", str(run), "--against", "champion-1", "--hands", "2"]) == 0
-    told = capsys.readouterr().out
-    assert f"{run}/checkpoints/000003000000.safetensors, 3,000,000 decisions" in told
-    assert "champion-1.safetensors, 215,015,424 decisions" in told
-    assert "exact solver (endgame=network: own policy)" in told
 
 
 def test_the_exact_solver_of_a_report_is_worth_what_it_says(run: Path) -> None:
@@ -198,23 +185,6 @@ def test_rules_whose_endings_nobody_solves_have_no_switch(run: Path, tmp_path: P
     aside = load_rules({"name": "aside", "stock": 24})
     agent = PolicyAgent(aside, lowest)
     assert (agent.endgame, agent.endgame_switch) == (OWN_POLICY, "")
-
-
-def test_csv_of_a_checkpoint_is_one_line(run: Path) -> None:
-    rows = [*csv.DictReader(io.StringIO(as_csv(evaluate(str(run), "random", hands=4))))]
-    assert rows[0]["endgame"].startswith(EXACT_SOLVER)
-    assert rows[0]["opponent_endgame"] == OWN_POLICY
-    assert str(run) in rows[0]["checkpoints"]
-
-
-def test_the_page_of_a_run_says_which_checkpoints_were_measured(tmp_path: Path) -> None:
-    measured = Measured(
-        opponent="random", win_rate=0.9, half_width=0.01, margin=3.0, hands=100, decisions=1500
-    )
-    write_report(tmp_path / "report.html", load_settings("quick"), [], [measured])
-    told = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "checkpoints/DECISIONS.safetensors" in told
-    assert "Endgame: exact solver." in told
 
 
 def test_what_answers_a_player_is_measured_with_the_same_details(tmp_path: Path) -> None:

@@ -32,13 +32,6 @@ def estimates(x: np.ndarray, h: np.ndarray | None = None) -> tuple[float, float]
     return ratio(len(x), x.sum(), h.sum(), (x * x).sum(), (x * h).sum(), (h * h).sum())
 
 
-def test_the_error_of_a_mean_is_that_of_the_pairs() -> None:
-    x = np.random.default_rng(1).integers(0, 5, 200)
-    value, error = estimates(x)
-    assert value == pytest.approx(x.mean() / 4)
-    assert error == pytest.approx(x.std(ddof=1) / 4 / np.sqrt(200))
-
-
 @pytest.mark.parametrize(("chance", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
 def test_intervals_of_shares_cover_the_truth(chance: float, pairs: int) -> None:
     generator = np.random.default_rng(pairs)
@@ -189,23 +182,6 @@ def test_an_interval_is_wider_where_a_handful_of_deals_decides() -> None:
     assert widths[1] / widths[0] == pytest.approx(
         stats.t.ppf(0.975, 8) / stats.t.ppf(0.975, 99), rel=1e-3
     )
-
-
-def test_separate_deals_give_the_interval_of_independent_games() -> None:
-    generator = np.random.default_rng(11)
-    met, deals = [(0, 1), (0, 2), (1, 2)], 30_000
-    games, scores = all_met(3, 2 * deals), np.zeros((3, 3))
-    won = [generator.binomial(2, chance, deals) for chance in (0.64, 0.75, 0.63)]
-    for (i, j), of_deals in zip(met, won, strict=True):
-        scores[i, j] = of_deals.sum()
-        scores[j, i] = 2 * deals - scores[i, j]
-    # No deal is played by two pairings.
-    residuals = np.hstack([
-        residuals_of_deals(3, [pair], [of_deals]) for pair, of_deals in zip(met, won, strict=True)
-    ])  # fmt: skip
-    found = fit_ratings(games, scores, residuals).elo
-    for one, other in zip(found, fit_ratings(games, scores).elo, strict=True):
-        assert one.half_width == pytest.approx(other.half_width, rel=0.02)
 
 
 def test_who_wins_everything_is_rated_by_half_a_tie() -> None:

@@ -100,8 +100,7 @@ def mean(values: list[float]) -> float:
 @pytest.mark.parametrize(
     ("rules", "match"),
     [
-        *((name, None) for name in ("classic", "all-margin", "small-last", "colour", "race-9")),
-        *((name, None) for name in ("draft", "no-trump", "club-last")),
+        *((name, None) for name in ("all-margin", "small-last", "colour", "race-9", "draft")),
         ("small-all", Match(target=6)),
         ("quick", Match(best_of=3)),
         ("colour", Match(target=3)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_what_a_player_gets_is_its_own_and_a_part_of_nothing() -> None:
         info = env.step(info["action_mask"].argmax(axis=1))[4]
 
 
-@pytest.mark.parametrize("rules", ["classic", "no-trump", "open-stock", "draft", "race-9"])
+@pytest.mark.parametrize("rules", ["classic", "open-stock", "draft"])
 def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> None:
     chance = np.random.default_rng(2)
     game = Game(rules, seed=6)
@@ -141,7 +142,7 @@ QUICK = {
     "network": f"network:{CLASSIC_WEIGHTS}",
 }
 VARIANTS = ["champion:sample", "flat-mc:3,voids", "flat-mc:3,playout=counting"]
-RULES = ["classic", "no-trump", "open-stock", "draft", "race-9", "colour"]
+RULES = ["classic", "open-stock", "draft", "2x4-h2"]
 PLAYERS = [QUICK.get(name, name) for name in agent_names() if name != "human"]
 
 
@@ -172,14 +173,25 @@ def with_path(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], 
 
 
 @pytest.mark.parametrize("name", [*PLAYERS, *VARIANTS])
-@pytest.mark.parametrize("rules", RULES)
 def test_no_player_plays_otherwise_when_hidden_cards_are_others(
-    rules: str, name: str, with_path: Callable[[str, str], str]
+    name: str, with_path: Callable[[str, str], str]
 ) -> None:
-    try:
-        agent = make_agent(with_path(name, rules), rules)
-    except CannotPlay:
-        pytest.skip(f"{name} does not play {rules}")
+    played = 0
+    for rules in RULES:
+        try:
+            agent = make_agent(with_path(name, rules), rules)
+        except CannotPlay:
+            continue
+        views, others = views_and_twins(rules)
+        rng = decision_streams(agent_key(5), np.arange(len(views)), views)
+        assert agent.act(views, rng.copy()).tolist() == agent.act(others, rng.copy()).tolist()
+        played += 1
+    assert played
+
+
+@cache
+def views_and_twins(rules: str) -> tuple[np.ndarray, np.ndarray]:
+    """What is seen in two hands, and seen as well where the hidden cards are others."""
     chance = np.random.default_rng(1)
     seen, twins = [], []
     for number in range(2):
@@ -189,6 +201,4 @@ def test_no_player_plays_otherwise_when_hidden_cards_are_others(
             seen.append(game.view(seat).record)
             twins.append(with_other_hidden_cards(game, seat, chance).view(seat).record)
             game.play(int(chance.choice(game.legal())))
-    views, others = np.concatenate(seen), np.concatenate(twins)
-    rng = decision_streams(agent_key(5), np.arange(len(views)), views)
-    assert agent.act(views, rng.copy()).tolist() == agent.act(others, rng.copy()).tolist()
+    return np.concatenate(seen), np.concatenate(twins)

@@ -80,20 +80,6 @@ def test_runs_that_were_never_measured_stand_beside_others(tmp_path: Path) -> No
     assert "<svg" in found.page()
 
 
-def test_the_page_lays_curves_over_each_other(two: Comparison) -> None:
-    page = two.page()
-    picture = page.partition("Wins against the yardsticks")[2].partition("</svg>")[0]
-    assert len(re.findall(r'<polyline [^>]*class="curve line\d"', picture)) == 2
-    assert len(re.findall(r'<polygon [^>]*class="band line\d"', picture)) == 2
-    assert ">decisions</text>" in picture
-    assert ">hands won, in %</text>" in picture
-    found = re.findall(r'text-anchor="end" class="axis">([\d.]+)<', picture)
-    ticks = [float(each) for each in found]
-    assert ticks
-    assert all(tick % 5 == 0 for tick in ticks)
-    assert "second</figcaption>" in page
-
-
 def test_intervals_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
     for seed, rate in ((1, 0.5), (2, 0.6), (10, 0.7)):
         a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}", rates=(0.5, rate), entropy=seed)

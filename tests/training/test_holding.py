@@ -193,8 +193,7 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_what_a_process_has_learnt(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_saves_what_a_process_has_learnt(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = [*SMALL, "decisions=400_000_000", "save_every=400_000_000", "--run", str(folder)]
     command = [sys.executable, "-m", "german_whist", "train", "tiny", *words]
@@ -207,9 +206,9 @@ def test_a_signal_saves_what_a_process_has_learnt(number: signal.Signals, tmp_pa
                 break
         with pytest.raises(ValueError, match=f"is being trained by process {process.pid} "):
             resume(folder)
-        process.send_signal(number)
+        process.terminate()
         rest = process.stdout.read()
-    assert process.returncode == 128 + number
+    assert process.returncode == 128 + signal.SIGTERM
     found = re.search(r"stopped after ([\d,]+) decisions; go on with: .* --resume (\S+)", rest)
     assert found is not None
     run = resume(folder)

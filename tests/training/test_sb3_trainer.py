@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -186,19 +184,3 @@ def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
     assert trainer.adopt(Broken())
     with pytest.raises(ValueError, match=r"^mine$"):
         trainer.iterate()
-
-
-@pytest.mark.parametrize(("preset", "package"), [("sb3", "sb3_contrib"), ("tiny", "torch")])
-def test_without_what_trains_a_sentence_says_so(preset: str, package: str, tmp_path: Path) -> None:
-    code = (
-        f"import sys; sys.modules[{package!r}] = None\n"
-        "from german_whist.cli import main\n"
-        f"sys.exit(main(['train', {preset!r}, '--run', 'here']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
-    assert done.returncode == 2
-    assert f"training needs {package}, which is not installed: pip install" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not list(tmp_path.iterdir())
