@@ -16,7 +16,6 @@ to bottom: `_walk` is the algorithm, on the engine's own games.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -38,7 +37,7 @@ from ..engine.results import RESULT
 from ..engine.state import GAME, VIEW
 from ..engine.streams import fraction
 from ..engine.view import write_view
-from .settings import Count, Idle, Settings, SettingsError, says
+from .settings import Count, Settings, SettingsError, says
 from .trainer import Arrays, Trainer
 
 Array = np.ndarray[Any, Any]
@@ -77,17 +76,11 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
                 f"horizon is {self.horizon!r}: cfr takes endings for what they are worth; leave it "
                 "out"
             )
-
-    def idle(self) -> Iterator[Idle]:
-        """What is for networks."""
-        yield from super().idle()
-        yield Idle(
-            ("init", "layout", "precision"),
-            "cfr learns a table, which begins with nothing; leave it out",
-        )
-        # Threads are given to every trainer where several runs share the cores.
-        if self.device == "cuda":
-            yield Idle(("device",), "cfr walks on the processor; leave it out")
+        if self.init:
+            raise SettingsError(
+                f"init is {self.init!r}: cfr learns a table, which begins with nothing; leave it "
+                "out"
+            )
 
 
 # -- one hand

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from ..agents.card import Critic, Ranks
@@ -11,7 +10,6 @@ from .settings import (
     AboveNothing,
     AtLeastNothing,
     Count,
-    Idle,
     Names,
     Settings,
     SettingsError,
@@ -123,36 +121,6 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
             )
         self._check_pool()
 
-    def idle(self) -> Iterator[Idle]:
-        """What has no effect beside the other settings."""
-        yield from super().idle()
-        if self.epochs == 1 and self.minibatch >= self.iteration:
-            # There is one step, in which neither a probability nor the policy has moved yet.
-            yield Idle(
-                ("clip",) if self.average else ("clip", "pull"),
-                f"with epochs {self.epochs} and a minibatch of {self.minibatch} decisions there "
-                "is one step an iteration; give more epochs, or leave it out",
-            )
-        if self.critic == "shared":
-            yield Idle(
-                ("critic_first", "critic_rate"),
-                "critic is 'shared', so policy and critic learn together; give it layers of its "
-                "own, or leave it out",
-            )
-        if not self.pool_games:
-            yield Idle(
-                ("opponents", "pool_size", "pool_every"),
-                "pool_games is 0; give the share of games that are played against others, as in "
-                "pool_games=0.2, or leave it out",
-            )
-        else:
-            yield from _idle_in_pool(self)
-
-    def in_vain(self) -> Iterator[Idle]:
-        """What comes to nothing though a preset may hold it."""
-        yield from super().in_vain()
-        yield from _too_large(self)
-
     @property
     def iteration(self) -> int:
         """The decisions of an iteration, at most."""
@@ -165,6 +133,11 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
     def _check_pool(self) -> None:
         if not self.pool_games:
+            if self.opponents:
+                raise SettingsError(
+                    f"opponents are {', '.join(self.opponents)}, and pool_games is 0: give the "
+                    "share of games that are played against others, as in pool_games=0.2"
+                )
             return
         if int(self.pool_games * self.games) < 1:
             raise SettingsError(
@@ -186,10 +159,15 @@ class MMDSettings(PPOSettings, frozen=True, kw_only=True):
     entropy: _Entropy = 0.05
     entropy_end: Annotated[AtLeastNothing, says("The bonus at the end.")] = 0.005
 
-    def idle(self) -> Iterator[Idle]:
-        """What has no effect beside the other settings."""
-        yield from super().idle()
-        yield Idle(("clip", "pull"), "mmd is held by stride and entropy; leave it out")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        usual = PPOSettings()
+        for name in ("clip", "pull"):
+            if getattr(self, name) != getattr(usual, name):
+                raise SettingsError(
+                    f"{name} is {getattr(self, name)}: mmd is held by stride and entropy; leave it "
+                    "out"
+                )
 
 
 class NFSPSettings(Settings, frozen=True, kw_only=True):
@@ -259,19 +237,6 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
             raise SettingsError(f"precision is {self.precision!r}: SB3 learns in float32 alone")
         _check_somebody_joins(self, "opponents is empty")
 
-    def idle(self) -> Iterator[Idle]:
-        """What has no effect beside the other settings."""
-        yield from super().idle()
-        yield from _idle_in_pool(self)
-        if len(self.opponents) == 1 and (not self.pool_size or self.pool_every >= self.decisions):
-            why = f"the opponent is {self.opponents[0]!r} all the time; leave it out"
-            yield Idle(("swap_every",), why)
-
-    def in_vain(self) -> Iterator[Idle]:
-        """What comes to nothing though a preset may hold it."""
-        yield from super().in_vain()
-        yield from _too_large(self)
-
     @property
     def iteration(self) -> int:
         """The decisions of an iteration."""
@@ -283,23 +248,6 @@ def _episode(options: Options) -> int:
     foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
     exchange = 2 if rules.exchange else 0
     return foreplay if options.horizon == "foreplay" else exchange + foreplay + 2 * rules.hand
-
-
-def _too_large(settings: PPOSettings | SB3Settings) -> Iterator[Idle]:
-    """A minibatch that no iteration fills."""
-    if settings.minibatch > settings.iteration:
-        yield Idle(
-            ("minibatch",),
-            f"an iteration has {settings.iteration:,} decisions at most; give no more than that",
-        )
-
-
-def _idle_in_pool(settings: PPOSettings | SB3Settings) -> Iterator[Idle]:
-    """What has no effect in a pool that no earlier self joins."""
-    if not settings.pool_size:
-        yield Idle(("pool_every",), "pool_size is 0; leave it out")
-    elif settings.pool_every >= settings.decisions:
-        yield Idle(("pool_size",), "pool_every is not below decisions, so nobody joins")
 
 
 def _check_somebody_joins(settings: PPOSettings | SB3Settings, what: str) -> None:

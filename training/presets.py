@@ -31,7 +31,7 @@ def load_settings(wanted: str | Path | None, words: Iterable[str] = ()) -> Setti
     Without one the words go over the trainer's own defaults.
     """
     if wanted is None:
-        return _with_words({}, words, "settings")
+        return made_with_words(settings_from, {}, words, "settings")
     if Path(wanted).suffix == ".py":
         raise SettingsError(
             f"{str(wanted)!r} is no preset: a trainer of your own is named by its module and its "
@@ -40,14 +40,14 @@ def load_settings(wanted: str | Path | None, words: Iterable[str] = ()) -> Setti
     values, source = PRESETS.values(wanted)
     typed = [*words]
     try:
-        return _with_words(values, typed, source)
+        return made_with_words(settings_from, values, typed, source)
     except SettingsError as error:
         usual = values.get("trainer", _USUAL)
         other = read_words(typed).get("trainer", usual)
         if other == usual:
             raise
         try:
-            _with_words({}, typed, "")
+            made_with_words(settings_from, {}, typed, "")
         except SettingsError:
             raise error from None
         raise SettingsError(
@@ -56,20 +56,12 @@ def load_settings(wanted: str | Path | None, words: Iterable[str] = ()) -> Setti
         ) from None
 
 
-def _with_words(values: Mapping[str, Any], words: Iterable[str], source: str) -> Settings:
-    """Settings with `key=value` words over them, of which each has to come to something."""
-    typed = [*words]
-    settings = made_with_words(settings_from, values, typed, source)
-    settings.refuse_in_vain(read_words(typed))
-    return settings
-
-
 def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
     """Settings of a run under way with `key=value` words over them.
 
     What shapes the network, its memory of the games or what is seen is refused.
     """
-    changed = _with_words(settings.as_mapping(), words, "the run")
+    changed = made_with_words(settings_from, settings.as_mapping(), words, "the run")
     before, after = settings.as_mapping(), changed.as_mapping()
     for name in settings.fixed:
         if before.get(name) != after.get(name):

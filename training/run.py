@@ -40,7 +40,6 @@ from .asked import (
     iterated,
     player_of,
     rehearse,
-    state_of,
 )
 from .callbacks import Callback, EarlyStopping, named_callback
 from .checkpoint import Measured, RunState, load_state, save_state, write_player
@@ -256,7 +255,7 @@ class Run:
 
     def save_state(self) -> None:
         """Keep the whole state."""
-        arrays, plain = state_of(self.trainer)
+        arrays, plain = asked(self.trainer, "state")
         if not self.ranks.leads:
             return
         state = RunState(
@@ -302,7 +301,7 @@ class Run:
 
     def _write_player(self) -> Path:
         self.due = True
-        weights, network = player_of(self.trainer, self.settings)
+        weights, network = player_of(self.trainer)
         path = write_player(
             self.folder / FOLDER / f"{self.trainer.decisions:012d}",
             weights,

@@ -8,9 +8,9 @@ here; a trainer adds its own fields in a structure of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 import yaml
@@ -62,13 +62,6 @@ class Checked(Struct, frozen=True, kw_only=True, dict=True):
     def as_yaml(self) -> str:
         """The resolved settings as a file."""
         return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
-
-
-class Idle(NamedTuple):
-    """Settings that have no effect, and why."""
-
-    names: tuple[str, ...]
-    why: str
 
 
 class Settings(Checked, frozen=True, kw_only=True):
@@ -163,39 +156,6 @@ class Settings(Checked, frozen=True, kw_only=True):
             _ = self.all_options
         except ValueError as error:
             raise SettingsError(str(error)) from None
-        usual = {each.name: each.default for each in msgspec.structs.fields(self)}
-        given = [name for name, value in usual.items() if getattr(self, name) != value]
-        self._refuse(self.idle(), given)
-
-    def idle(self) -> Iterator[Idle]:
-        """Settings without effect beside the others, wherever they come from."""
-        yield from ()
-
-    def in_vain(self) -> Iterator[Idle]:
-        """Settings that never come to anything, which a preset may hold and nobody should type."""
-        measured = (self.decisions - 1) // self.measure_every
-        if self.patience and measured <= self.patience:
-            yield Idle(
-                ("patience",),
-                f"of {self.decisions:,} decisions and a measurement every {self.measure_every:,} "
-                f"there are {measured} on the way, and it takes {self.patience + 1} to end the "
-                "run; give a smaller measure_every, or more decisions",
-            )
-
-    def refuse_in_vain(self, typed: Collection[str]) -> None:
-        """Refuse what somebody typed that comes to nothing."""
-        self._refuse(self.in_vain(), typed)
-
-    def _refuse(self, found: Iterable[Idle], given: Collection[str]) -> None:
-        told = []
-        for each in found:
-            names = [name for name in each.names if name in given]
-            values = [f"{name} is {_plain(getattr(self, name))!r}" for name in names]
-            if names:
-                has = " and has" if len(names) == 1 else ", which have"
-                told.append(f"{', '.join(values)}{has} no effect: {each.why}")
-        if told:
-            raise SettingsError("; and ".join(told))
 
     @property
     def options(self) -> Options:

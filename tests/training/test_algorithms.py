@@ -53,7 +53,7 @@ def test_it_goes_on_to_the_same_weights(trainer: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["trainer=mmd", "clip=0.3"], "clip is 0.3 and has no effect: mmd is held by stride"),
+        (["trainer=mmd", "clip=0.3"], "clip is 0.3: mmd is held by stride"),
         (["trainer=mmd", "stride=0"], "stride is 0.0: it has to be a number of more than 0"),
         (["trainer=nfsp", "anticipation=0"], "no best response plays, so nothing is learnt"),
         (["trainer=nfsp", "precision=mixed"], "nfsp learns in float32 alone"),

@@ -64,20 +64,20 @@ ITERATE = "def iterate(self):"
         (f"{ITERATE}\n    1 / 0", "own:Own raised ZeroDivisionError: division by zero (own.py:27)"),
         (f"{ITERATE} return [0.5]", "iterate of the trainer own:Own returned a list: it has to be"),
         (f"{ITERATE} pass", "iterate of the trainer own:Own returned None: it has to be a"),
-        (f"{ITERATE} return {{'paid': 'x'}}", "returned a str as 'paid': it has to be a mapping"),
+        (f"{ITERATE} return {{'paid': 'x'}}", "iterate of the trainer own:Own returned a dict: it"),
         (f"{ITERATE} return {{'paid': 0.5}}", "own:Own left self.decisions at 0 for 1000 times:"),
         (f"{MAKE}    raise KeyError('x')", "raised KeyError: 'x' (own.py:27) in __init__"),
-        (f"{MAKE}    pass", "own:Own counts no decisions: its __init__ has to call super()"),
+        (f"{MAKE}    pass", "it has to be one that calls super().__init__(settings)"),
         (f"{CARD} dict(kind='mlp')", "network_card of the trainer own:Own returned a dict: it"),
         (f"{CARD} NetworkCard(kind='mlp', inputs=(0, 1), layers=(8,))",
-         "player() and network_card() of the trainer own:Own differ: hidden.0.weight is missing "
-         "in the one, and (8, 2) by the other; hidden.0.bias"),
+         "player of the trainer own:Own returned a dict: it has to be NumPy arrays of floats with "
+         "the names and shapes of network_card: {'hidden.0.weight': (8, 2)"),
         ("def player(self): return {'policy.weight': [1.0]}",
-         "player of the trainer own:Own returned a list as 'policy.weight': it has to be NumPy"),
+         "player of the trainer own:Own returned a dict: it has to be NumPy arrays of floats"),
         ("def state(self): return {}", "state of the trainer own:Own returned a dict: it has to"),
         ("def state(self): return {}, {'self': self}",
-         "returned an Own as 'self', which JSON does not hold: it has to be arrays by name"),
-        ("import abc\n@abc.abstractmethod\ndef begin(self): ...", "trainer: own:Own lacks begin:"),
+         "state of the trainer own:Own returned a tuple: it has to be NumPy arrays by name, and a"),
+        ("import abc\n@abc.abstractmethod\ndef begin(self): ...", "raised TypeError: "),
     ],
 )  # fmt: skip
 def test_a_fault_names_the_trainer_the_method_and_what_is_wanted(

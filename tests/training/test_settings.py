@@ -110,13 +110,10 @@ def test_what_does_not_fit_is_refused(word: str, told: str) -> None:
         load_settings("quick", word.split(" "))
 
 
-OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
-
-
 @pytest.mark.parametrize(
     ("preset", "words", "told"),
     [
-        *(("quick", (word,), "has no effect: pool_games is 0; give") for word in OF_A_POOL),
+        ("quick", ("opponents=[threshold]",), "opponents are threshold, and pool_games is 0"),
         ("quick", ("pool_games=0.0001",), "of 4096 games that is none; give at least 0.00024"),
         ("quick", ("pool_games=0.5", "pool_size=0"), "pool_size is 0: name opponents"),
         (
@@ -124,39 +121,9 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
             ("pool_games=0.5", "decisions=500_000"),
             "pool_games is 0.5 and has no effect: earlier selves join the pool every 1,000,000",
         ),
-        (
-            "quick",
-            ("pool_games=0.5", "opponents=random", "pool_size=0", "pool_every=5"),
-            "pool_every is 5 and has no effect: pool_size is 0",
-        ),
-        (
-            "quick",
-            ("pool_games=0.5", "opponents=random", "pool_size=3", "pool_every=10**9"),
-            "a whole number",
-        ),
-        (
-            "quick",
-            ("pool_games=0.5", "opponents=random", "pool_size=3", "pool_every=1e9"),
-            "pool_size is 3 and has no effect",
-        ),
-        ("sb3", ("pool_size=0", "pool_every=5"), "pool_every is 5 and has no effect"),
+        ("quick", ("pool_every=10**9",), "a whole number"),
         ("sb3", ("opponents=[]", "pool_size=0"), "opponents is empty, and pool_size is 0"),
         ("sb3", ("opponents=[]", "pool_every=1e9"), "opponents is empty: earlier selves join"),
-        ("sb3", ("pool_every=1e9", "pool_size=3"), "pool_size is 3 and has no effect"),
-        (
-            "sb3",
-            ("opponents=random", "pool_every=1e9", "swap_every=7"),
-            "swap_every is 7 and has no effect: the opponent is 'random' all the time",
-        ),
-        (
-            "quick",
-            ("pool_size=5", "pool_every=5", "critic=shared", "critic_rate=2"),
-            "^critic_rate is 2.0 and has no effect: .*; and pool_size is 5, pool_every is 5, "
-            "which have no effect: pool_games is 0",
-        ),
-        ("quick", ("patience=5",), "patience is 5 and has no effect: .* there are 5 on the way"),
-        ("quick", ("minibatch=200_000",), "minibatch is 200000 .*: an iteration has 106,496"),
-        ("sb3", ("minibatch=100_000",), "minibatch is 100000 .*: an iteration has 13,312"),
         ("quick", ("learning_rate=0",), "nothing is learnt"),
         ("sb3", ("learning_rate=0",), "nothing would be learnt"),
         *(
@@ -176,16 +143,6 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
         ("sb3", ("games=1", "steps=1"), "one decision alone can not be learnt from"),
         ("sb3", ("precision=mixed",), "float32 alone"),
         ("quick", ("average=1.0",), "less than 1"),
-        (
-            "tiny",
-            ("epochs=1", "minibatch=1_000_000", "average=0", "pull=0.5"),
-            "pull is 0.5 and has no effect: .* there is one step",
-        ),
-        (
-            "tiny",
-            ("epochs=1", "minibatch=1_000_000", "clip=0.1"),
-            "clip is 0.1 and has no effect: .* there is one step",
-        ),
         ("quick", ("seed=9223372036854775808",), "seed is 9223372036854775808: .* at most"),
         ("quick", ("discount=0",), "discount is 0"),
     ],
@@ -193,17 +150,6 @@ OF_A_POOL = "opponents=[threshold]", "pool_size=3", "pool_every=50_000"
 def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
         load_settings(preset, words)
-
-
-def test_what_a_preset_says_in_vain_beside_the_words_is_taken(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text("preset: quick\npatience: 3\nminibatch: 8192\n")
-    with pytest.raises(SettingsError, match="patience is 3"):
-        load_settings(path, ["decisions=300_000", "games=64", "patience=3"])
-    assert load_settings(path, ["decisions=300_000", "games=64"])
-    for preset in PRESETS.names():
-        load_settings(preset, ["decisions=300_000"])
-        load_settings(preset, ["games=32"])
 
 
 @pytest.mark.parametrize(
@@ -214,8 +160,6 @@ def test_what_a_preset_says_in_vain_beside_the_words_is_taken(tmp_path: Path) ->
         ("quick", ("learning_rate=0", "learning_rate_end=1e-3")),
         ("sb3", ("opponents=random", "pool_size=0")),
         ("sb3", ("opponents=[]",)),
-        ("quick", ("patience=4",)),
-        ("quick", ("minibatch=106_496",)),
     ],
 )
 def test_what_has_its_effect_is_taken(preset: str, words: tuple[str, ...]) -> None:
@@ -262,7 +206,7 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
         (["--resume", "here", "folder=there"], "write --run there"),
         (["quick", "seeds="], "seeds is empty: give whole numbers, as in seeds=1,2,3"),
         (["quick", "seeds=a"], "seeds is a: give whole numbers"),
-        (["quick", "decisions=2e6", "pool_size=3"], "train: pool_size is 3 and has"),
+        (["quick", "decisions=2e6", "opponents=random"], "train: opponents are random, and pool"),
     ],
 )
 def test_the_command_refuses_what_it_would_not_do(
