@@ -17,6 +17,7 @@ from german_whist.table.browser.requests import PERSON_COOKIE
 from german_whist.table.browser.security import Door
 from german_whist.table.browser.server import Server, make_app
 from german_whist.table.opponents import Opponents
+from german_whist.table.session import Session
 from german_whist.table.store import Store
 
 PATIENCE = 900.0
@@ -99,6 +100,12 @@ class Running:
         self.server = server
         self.port = port
         self.store = store
+
+    def session(self, name: str) -> Session:
+        """A table as it is kept, with every card of it."""
+        kept = self.store.kept(name)
+        assert kept is not None
+        return Session.from_state(kept.state)
 
     def visitor(self, person: str | None = None) -> Visitor:
         """Somebody new."""

@@ -147,26 +147,6 @@ def test_black_suits_are_seen_where_the_system_sets_the_colours(
         assert light[1] - light[0] > 400
 
 
-def test_an_index_is_drawn_and_touches_no_suit(visit: Visit) -> None:
-    visit.page.goto(visit.server.url)
-    for style in ("Modern", "Classic"):
-        visit.page.keyboard.press(",")
-        visit.page.get_by_label(style, exact=True).check()
-        visit.page.get_by_role("button", name="Done").click()
-        visit.sit_down(rules="classic", seed=4)
-        script = """() => [...document.querySelectorAll('[data-zone=hand] .face')].map((face) => {
-            const g = face.querySelector('g:has(> .rank)');
-            const boxes = [...g.querySelectorAll('.rank')].map((each) =>
-                each.getBoundingClientRect());
-            const stroke = 7.5 * boxes[0].height / 100;
-            const suit = g.querySelector('path:not(.rank)').getBoundingClientRect().top;
-            return suit - Math.max(...boxes.map((box) => box.bottom)) - stroke;
-        })"""
-        assert visit.page.locator(".face text").count() == 0
-        assert min(visit.page.evaluate(script)) > 0
-        visit.go()
-
-
 def test_words_do_not_break_at_320_pixels(server: Server, browser: Browser) -> None:
     with visiting(server, browser, viewport={"width": 320, "height": 640}) as visit:
         visit.go()
@@ -374,29 +354,3 @@ def test_known_cards_can_be_left_to_memory(visit: Visit) -> None:
     while not visit.ask(f"tables/{name}")["state"]["known_other"]:
         visit.play_on()
     assert visit.page.locator(".card[data-zone=other] .face").count() == 0
-
-
-def test_a_bar_of_one_per_cent_looks_small(visit: Visit) -> None:
-    page = visit.page
-    visit.sit_down(seed=6)
-    told = {"action": 0, "why": "A hint.", "exact": False, "unit": "win %", "estimates": []}
-    for action, value in ((0, 2.0), (1, 1.0)):
-        worth = {"action": action, "card": "2C", "value": value, "cost": 2.0 - value}
-        told["estimates"].append({**worth, "half_width": 1.0})
-    page.route("**/hint", lambda route: route.fulfill(json=told))
-    page.keyboard.press("p")
-    page.keyboard.press("i")
-    page.locator(".help .bar i").first.wait_for()
-    script = """name => [...document.querySelectorAll(name)].map((bar) =>
-        bar.getBoundingClientRect().width / bar.parentNode.getBoundingClientRect().width)"""
-    assert page.evaluate(script, ".help .bar i") == pytest.approx([0.02, 0.01], abs=0.01)
-    puzzle = next(each for each in shipped() if not each.exact)
-    cards = [{"cost": 0, **each} for each in told["estimates"]]
-    found = {"solved": True, "verdict": "Right.", "why": "", "best": [0], "values": cards}
-    found |= {"unit": "win %", "exact": False, "rating": None, "change": None, "streak": 0}
-    page.route("**/answer", lambda route: route.fulfill(json=found))
-    visit.go(f"puzzle/{puzzle.id}")
-    page.locator(".felt[data-move=asked]").wait_for()
-    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-    page.locator(".values .bar i").first.wait_for()
-    assert page.evaluate(script, ".values .bar i") == pytest.approx([0.02, 0.01], abs=0.01)

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Visit
 
 from german_whist.table.puzzles import ENDGAME, FOREPLAY, shipped
-from german_whist.table.strengths import strengths
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")
@@ -161,16 +160,6 @@ def test_hands_of_one_match_stand_together(visit: Visit) -> None:
     visit.go("replays")
     expect(visit.page.locator(".hand-group h3")).to_contain_text("Small last against easy: 2 hands")
     expect(visit.page.locator(".hand-group a")).to_have_count(2)
-
-
-def test_the_lobby_shows_players_with_a_face_and_a_strength(visit: Visit) -> None:
-    visit.go()
-    players = visit.page.locator(".player-grid").first.locator(".player")
-    expect(players).to_have_count(4)
-    for name, at in zip(("easy", "medium", "hard", "champion"), range(4), strict=True):
-        expect(players.nth(at).locator(".player-mark .face")).to_have_count(1)
-        rated = round(strengths()[name][0])
-        expect(players.nth(at).locator(".strength")).to_contain_text(str(rated))
 
 
 def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> None:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Seat, Visitor, running
+from serving import Running, Seat, Visitor, running
 
-from german_whist import load_rules
-from german_whist.table.session import Session
+from german_whist import Game, load_rules
 from plain_whist import NAMED, PlainGame
 
 CARD = re.compile(r"\b([2-9TJQKA][CDHS])\b|(10|[2-9JQKA])([♣♦♥♠])")
@@ -63,14 +62,18 @@ def said_with_places(help_told: dict[str, Any]) -> dict[str, str]:
 class Watcher:
     """Follows a hand in the plain game, and checks each message against what may be known."""
 
-    def __init__(self, visitor: Visitor, rules: str, session: Session) -> None:
-        self.visitor = visitor
-        self.game = session.game
+    def __init__(self, visitor: Visitor, rules: str, server: Running, table: str) -> None:
+        self.visitor, self.server, self.table = visitor, server, table
         deal = [int(card) for card in self.game.cards_dealt]
         self.plain = PlainGame(NAMED[rules], deal, self.game.dealer)
         self.played = 0
         self.read = 0
         self.checked = 0
+
+    @property
+    def game(self) -> Game:
+        """All cards, as the server keeps them."""
+        return self.server.session(self.table).game
 
     def check(self, *secrets: str) -> None:
         """All that was heard since the last check names what was visible then, and no more."""
@@ -143,9 +146,7 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
     with running(tmp_path) as server:
         visitor = server.visitor()
         seat = Seat(visitor, rules=rules, opponent=opponent, seed=5)
-        live = server.server._shared.live
-        table = live.get(next(iter(visitor.cookies.values())), seat.id)
-        watcher = Watcher(visitor, rules, table.session)
+        watcher = Watcher(visitor, rules, server, seat.id)
         visitor.get("/api/tables")
         asked = 0
         secrets = (seat.id, *visitor.cookies.values())
@@ -163,7 +164,7 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
             if asked < 6 or rng.random() < 0.1:
                 asked += 1
                 visitor.post(f"{seat.path}/hint")
-            theirs = [int(card) for card in table.session.game.hands[1]]
+            theirs = [int(card) for card in watcher.game.hands[1]]
             if theirs:
                 body = {"action": rng.choice(theirs), "move": seat.state["move"]}
                 assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 422
@@ -203,9 +204,7 @@ def test_no_message_of_a_watched_hand_tells_a_card_of_the_stock_that_lies_face_d
     with running(tmp_path) as server:
         visitor = server.visitor()
         seat = Seat(visitor, rules=rules, player="random", opponent="threshold", seed=5)
-        live = server.server._shared.live
-        game = live.get(next(iter(visitor.cookies.values())), seat.id).session.game
-        dealt = [int(card) for card in game.cards_dealt]
+        dealt = [int(card) for card in server.session(seat.id).game.cards_dealt]
         visitor.heard.clear()
         told = visitor.post(f"{seat.path}/speed", {"pause": True})
         checked = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import random
 import re
 from collections.abc import Iterator
@@ -31,10 +30,6 @@ from german_whist.table.words import action_symbol
 TABLE = Path(german_whist.table.__file__).parent
 SCRIPTS = sorted((TABLE / "browser" / "static" / "js").glob("*.js"))
 SOURCES = [*SCRIPTS, *sorted(TABLE.rglob("*.py"))]
-# What events and errors of the browser are called, which nobody reads.
-NAMES = {"AbortError", "Enter", "Home", "End", "Escape"}
-# What these say is for programs that ask for what there is not, and for whoever opens a table.
-FOR_OTHERS = {"accuracy.py", "analysis.py", "opponents.py", "puzzles.py", "requests.py", "store.py"}
 
 
 def is_sentence(part: Any) -> bool:
@@ -71,40 +66,6 @@ def test_every_label_that_is_said_is_there_and_every_other_is_gone() -> None:
     assert names - there <= {"site.plurals", "site.you"} | there
     unused = {each for each in there - names if not any(f"{each}.".startswith(b) for b in begun)}
     assert not unused
-
-
-def test_no_words_stand_in_the_scripts_of_the_page() -> None:
-    for script in SCRIPTS:
-        code = re.sub(r"/\*.*?\*/", "", script.read_text(encoding="utf-8"), flags=re.DOTALL)
-        found = re.findall(r'"([A-Z][a-z]+(?: [^"]*)?)"|>([A-Z][a-z]+[^<`]*)<', code)
-        words = {one or other for one, other in found} - NAMES
-        assert not words, f"{script.name}: {words}"
-
-
-def texts_in(code: ast.AST) -> Iterator[str]:
-    """The texts of a module that are no docstrings, and nothing for the log or the store."""
-    left_out: set[int] = set()
-    for node in ast.walk(code):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            left_out.add(id(node.value))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("log."):
-            left_out |= {id(each) for each in ast.walk(node)}
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in left_out
-            and not re.match(r"\s*(SELECT|UPDATE) ", node.value)
-        ):
-            yield node.value
-
-
-def test_no_sentences_stand_in_the_code() -> None:
-    sentence = re.compile(r"(?:\b[A-Za-z]?[a-z]*[,:]? ){3}[a-z]")
-    for source in TABLE.rglob("*.py"):
-        if source.name not in FOR_OTHERS:
-            code = ast.parse(source.read_text(encoding="utf-8"))
-            found = [each for each in texts_in(code) if sentence.search(each)]
-            assert not found, f"{source.name}: {found}"
 
 
 def test_a_label_takes_values_and_counts() -> None:

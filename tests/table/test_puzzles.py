@@ -6,11 +6,11 @@ import json
 import re
 from argparse import Namespace
 from collections.abc import Iterator
-from itertools import cycle
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from plain_endgame import PlainEnding
@@ -20,9 +20,7 @@ from test_hidden_cards import cards_in
 from german_whist import load_rules
 from german_whist.cli import main
 from german_whist.commands import puzzles as command
-from german_whist.commands.puzzles import _write
 from german_whist.engine.endgame import moves_of
-from german_whist.table import puzzles
 from german_whist.table.puzzles import (
     ENDGAME,
     FOREPLAY,
@@ -61,17 +59,6 @@ def test_puzzles_are_graded_by_todays_players_and_their_ladder() -> None:
     anew = "german-whist puzzles grade --out table/puzzles.jsonl grades them anew"
     for puzzle in shipped()[::15]:
         assert graded(puzzle) == puzzle, anew
-
-
-def test_of_several_positions_the_one_is_kept_whose_rating_is_the_rarest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ending = shipped()[0]
-    ratings = [550.0] * 14 + [950.0] + [1250.0] * 5
-    found = [puzzles._Found(ending.position(), ending.told(), rating) for rating in ratings]
-    monkeypatch.setattr(puzzles, "_positions", lambda *_: cycle(found))
-    made = [each.rating for each in make_puzzles(SMALL, 1, 30, 0)]
-    assert min(made.count(rating) for rating in set(ratings)) >= 8
 
 
 def test_an_ending_has_one_card_that_wins_or_saves_the_hand() -> None:
@@ -120,13 +107,11 @@ def test_puzzles_are_made_anew_from_a_seed() -> None:
     assert made(1) == made(1) != made(2)
     for puzzle in made(1):
         assert puzzle.position().turn is not None
-        assert read_puzzles(json.dumps(_as_json(puzzle))) == [puzzle]
+        assert read_puzzles(line_of(puzzle)) == [puzzle]
 
 
-def _as_json(puzzle: Puzzle) -> Any:
-    import msgspec
-
-    return msgspec.to_builtins(puzzle)
+def line_of(puzzle: Puzzle) -> bytes:
+    return msgspec.json.encode(puzzle) + b"\n"
 
 
 def test_the_command_adds_to_a_file_and_the_table_shows_it(
@@ -142,7 +127,7 @@ def test_the_command_adds_to_a_file_and_the_table_shows_it(
         each.id for each in (*shipped(), *read_puzzles(out.read_bytes()))
     }
     found = read_puzzles(out.read_bytes())
-    _write(out, [replace(each, rating=0.0) for each in found])
+    out.write_bytes(b"".join(line_of(replace(each, rating=0.0)) for each in found))
     assert main(["puzzles", "grade", "--out", str(out)]) == 0
     assert "4 puzzles graded" in capsys.readouterr().out
     assert read_puzzles(out.read_bytes()) == found
@@ -295,9 +280,9 @@ def test_mistakes_come_back_as_exercises_without_their_answers(tmp_path: Path) -
         assert {each["decision"] for each in listed} == {each["n"] for each in own}
         assert own
         assert not any(cards_in(json.dumps({**each, "id": ""})) for each in listed)
-        game = server.server._shared.finished.record(
-            next(iter(visitor.cookies.values())), seat.id, 1
-        ).start()
+        game = server.session(seat.id).game
+        while game.actions:
+            game.undo()
         actions = [step["action"] for step in visitor.get(f"/api/replays/{seat.id}/1")["steps"]]
         for each in listed:
             path = f"/api/exercises/{seat.id}/1/{each['decision']}"
@@ -408,8 +393,7 @@ def test_a_claim_is_checked_exactly_and_played_out(tmp_path: Path) -> None:
         assert "open endgame" in visitor.ask("POST", f"{seat.path}/claim", body)[1]["error"]
         while seat.state["stock_left"] or seat.state["turn"] != 0:
             seat.play(seat.state["legal"][0])
-        live = server.server._shared.live
-        view = live.get(next(iter(visitor.cookies.values())), seat.id).session.view(0)
+        view = server.session(seat.id).view(0)
         sure, mine = max(moves_of(view).values()), view.counting_tricks[0]
         if sure < len(view.hand):
             body = {"tricks": sure + 1, "move": seat.state["move"]}

@@ -56,6 +56,7 @@ def refused(status: int, answer: tuple[int, Any]) -> str:
         ({"seed": "x"}, "seed is 'x'"),
         ({"name": 4}, "name is 4"),
         ({"oponent": "easy"}, "'oponent' is not known"),
+        ({"x" * 9999: 1}, "the body: 'xxxx"),
     ],
     ids=lambda value: str(value)[:30],
 )

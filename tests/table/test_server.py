@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from serving import PATIENCE, Seat, running
 
-from german_whist import GameRecord, named_rules
+from german_whist import GameRecord, load_rules, named_rules
 from german_whist.agents import make_agent, register_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
 from german_whist.table import opponents
-from german_whist.table.browser.live_table import LiveTable
-from german_whist.table.browser.requests import PERSON_COOKIE
+from german_whist.table.session import Session, Settings
+from german_whist.table.store import Store, new_id
 
 
-@pytest.mark.parametrize("rules", named_rules())
-def test_every_rule_set_is_played_to_its_end(rules: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])
+def test_every_kind_of_rule_set_is_played_to_its_end(rules: str, tmp_path: Path) -> None:
     rng = random.Random(rules)
     with running(tmp_path) as server:
         visitor = server.visitor()
@@ -137,51 +137,17 @@ def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path: Path) -> None:
+    store, session = Store(tmp_path), Session(Settings(load_rules("classic"), "easy", seed=4))
+    while not session.agent_to_move:
+        session.play(session.view(0).legal()[0])
+    name, person, moves = new_id(), store.owner(), session.moves
+    store.keep(name, person, session)
+    store.close()
     with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, opponent="flat-mc")
-        live = server.server._shared.live
-        live._thinkers.shutdown()
-        live.apart = lambda think: None
-        seat.play_on(min, 1) if seat.state["turn"] == 0 else None
-        if seat.state["turn"] == 0:
-            pytest.skip("the person won the trick as well as the lead")
-    with running(tmp_path) as server:
-        visitor.port = server.port
-        seat.take(visitor.get(seat.path))
-        while seat.state["turn"] == 1:
-            seat.wait()
-        assert seat.state["turn"] == 0
-
-
-def test_a_table_that_is_loaded_or_busy_holds_up_no_other(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        slow, busy, other = (Seat(visitor, rules="quick", opponent="easy") for _ in range(3))
-        live = server.server._shared.live
-        person = visitor.cookies[PERSON_COOKIE]
-        held = live.get(person, busy.id)
-        loading, go_on, loaded = threading.Event(), threading.Event(), live._loaded
-
-        def slowly(name: str) -> LiveTable | None:
-            loading.set()
-            assert go_on.wait(60)
-            return loaded(name)
-
-        live._recent.pop(slow.id)
-        live._alive.pop(slow.id, None)
-        live._loaded = slowly
-        with ThreadPoolExecutor(3) as pool:
-            both = [pool.submit(live.get, person, slow.id) for _ in range(2)]
-            assert loading.wait(60)
-            with held._lock:
-                waits = pool.submit(live.get, person, busy.id)
-                other.play_on(min)
-                assert other.state["phase"] == "over"
-                assert not waits.done()
-            go_on.set()
-            assert both[0].result(60) is both[1].result(60)
-            assert waits.result(60) is held
+        for told in server.visitor(person).listen(f"/api/tables/{name}/events?after=0"):
+            if told["state"]["turn"] == 0:
+                break
+        assert told["state"]["move"] > moves
 
 
 def test_a_table_belongs_to_one_person(tmp_path: Path) -> None:
