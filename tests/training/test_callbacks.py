@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
-from sb3_callbacks import READY, Counting
+from sb3_callbacks import Counting
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from small_runs import arrays_of, quiet, same
@@ -81,12 +81,6 @@ def test_callbacks_begin_once_count_on_and_end_once(tmp_path: Path) -> None:
         assert each.events == ["start of 1500", "end"]
         assert each.n_calls == trainer.decisions // 16
         assert each.num_timesteps == trainer.decisions
-
-
-def test_a_ready_object_may_be_named(tmp_path: Path) -> None:
-    before = READY.n_calls
-    trained(tmp_path / "run", callbacks=(f"{HERE}:READY",), decisions=256)
-    assert READY.n_calls == before + 16
 
 
 def test_a_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:

@@ -210,26 +210,6 @@ def test_a_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
             make_agent(str(path), DECK)
 
 
-def test_a_table_of_any_floats_plays_the_same(tmp_path: Path) -> None:
-    train(tmp_path / "run", "decisions=1_000")
-    found = read_checkpoint(tmp_path / "run")
-    cells = np.round(found.weights["cells"] * 1000) / 1000
-    told = []
-    for kind, most in ((np.float32, 1), (np.float16, 1000), (np.float64, 1e308)):
-        held = {"cells": np.rint(cells * 1000).astype(kind) * kind(most / 1000)}
-        path = write_checkpoint(tmp_path / np.dtype(kind).name, held, found.card)
-        told.append(exploitability(str(path)))
-    assert told == pytest.approx(told[:1] * 3, abs=1e-3)
-
-
-def test_a_table_has_one_rule_set(tmp_path: Path) -> None:
-    train(tmp_path / "run", "decisions=1_000")
-    found = read_checkpoint(tmp_path / "run")
-    two = (*found.card.rules, load_rules("2x5-h3").as_mapping())
-    with pytest.raises(ValueError, match="a table plays one rule set, and 2 are listed"):
-        msgspec.structs.replace(found.card, rules=two).__post_init__()
-
-
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [

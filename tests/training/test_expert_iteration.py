@@ -572,13 +572,3 @@ def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(
         errors = [float(each) for each in re.findall(r"-?[\d.]+|nan", told.split("errors")[1])]
         wanted = about_it.errors(fit.average, np.load(files[-1]))
         assert errors == pytest.approx(wanted, abs=0.00051, nan_ok=True)
-
-
-def test_a_course_whose_hands_are_all_learnt_from_says_that_its_errors_are_training_errors(
-    tmp_path: Path,
-) -> None:
-    words = ["hands=16", "advised=16", "worth_layers=[4]", "belief_layers=[4]"]
-    lines: list[str] = []
-    study(tmp_path, load_course("quick", words), lines.append)
-    for name in ("worth", "beliefs", "policy"):
-        assert f"{name}: all hands are in one file, so its errors are training errors" in lines

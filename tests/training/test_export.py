@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from german_whist.agents.shipped import CLASSIC_WEIGHTS, FAMILY_WEIGHTS
 from german_whist.cli import main
 from german_whist.engine.layout import real_action
 from german_whist.training.checkpoint import write_player
-from german_whist.training.export import export_half, export_onnx
+from german_whist.training.export import export_half
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
 from support import dealt
@@ -140,15 +139,6 @@ def test_what_is_too_large_for_half_precision_is_refused(tmp_path: Path) -> None
     path = write_player(tmp_path / "1", weights, settings, trainer.network_card())
     with pytest.raises(ValueError, match=r"policy\.bias holds numbers that are too large"):
         export_half(path, tmp_path / "half.safetensors")
-
-
-@pytest.mark.parametrize(("package", "extra"), [("onnx", "onnx"), ("torch", "train")])
-def test_without_what_writes_a_graph_a_sentence_says_so(
-    package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ValueError, match=rf"{package} is not installed.*german-whist\[{extra}\]"):
-        export_onnx(CLASSIC_WEIGHTS, tmp_path / "player.onnx")
 
 
 def test_half_precision_plays_as_the_whole_does(

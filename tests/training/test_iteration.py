@@ -29,7 +29,6 @@ from plain_learning import (
 
 from german_whist.agents.base import Agent
 from german_whist.agents.registry import make_agent
-from german_whist.training.buffers import Decisions
 from german_whist.training.mmd import MMD
 from german_whist.training.network import weights_of
 from german_whist.training.ppo import PPO
@@ -367,44 +366,6 @@ def test_an_iteration_of_mmd_is_what_the_paper_says(
     # Steps were so long that the direction of a divergence and higher powers of a ratio show.
     assert max(each["divergence"] for each in metrics) > 0.02
     same(trainer.player(), plain.average)
-
-
-@pytest.mark.parametrize(("temperature", "stride"), [(0.0, 2.0), (0.3, 2.0), (0.3, 20.0)])
-def test_the_steps_of_mmd_lead_to_the_closed_form_of_mirror_descent(
-    temperature: float, stride: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where all is known of one decision: equation 2.4 of the paper, solved by hand.
-
-    The new policy is proportional to (old * exp(eta A) * magnet^(eta alpha))^(1 / (1 + eta alpha)).
-    """
-    advantages = np.array([0.8, -0.4, 0.1, -0.9])
-    counts = np.array([8, 4, 3, 1])  # each action as often as the old policy plays it
-    old = counts / counts.sum()
-    wanted = old * np.exp(stride * advantages) * 0.25 ** (stride * temperature)
-    wanted = wanted ** (1 / (1 + stride * temperature))
-    wanted /= wanted.sum()
-    trainer = MMD(
-        mmd_settings(
-            entropy=temperature, entropy_end=temperature, stride=stride, layers=(1,), epochs=250,
-            critic="shared", learning_rate=0.05, learning_rate_end=0.05, most_gradient=100.0,
-        )
-    )  # fmt: skip
-    actions = np.repeat(np.arange(4), counts)
-    masks = torch.zeros(16, trainer.actions)
-    masks[:, :4] = 1
-    with torch.no_grad():
-        trainer.network.policy.bias[:4] = torch.from_numpy(np.log(old))
-    numbers = len(trainer.inputs) + len(trainer.features)
-    decisions = Decisions(
-        torch.zeros(16, numbers), torch.zeros(16, 0), masks, torch.from_numpy(actions),
-        torch.from_numpy(np.log(old[actions]).astype(np.float32)),
-        torch.from_numpy(advantages[actions].astype(np.float32)), torch.zeros(16),
-    )  # fmt: skip
-    monkeypatch.setattr(trainer._buffers, "decisions", lambda _: decisions)
-    trainer._learn(1, 0.0)
-    learnt = trainer.logs_of(trainer.network, decisions)[0, :4].exp().numpy()
-    assert learnt == pytest.approx(wanted, abs=0.003)
-    assert np.abs(learnt - old).max() > 0.1
 
 
 # -- each part by what it does

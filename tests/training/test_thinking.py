@@ -45,7 +45,6 @@ from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import View, write_views  # noqa: E402
 from german_whist.training.arena.remote import pool_of  # noqa: E402
 from german_whist.training.arena.workers import InOrder, WorkersLost, played_here  # noqa: E402
-from german_whist.training.claim import Claim  # noqa: E402
 from german_whist.training.run import settings_of  # noqa: E402
 from german_whist.training.session import train, train_on  # noqa: E402
 from german_whist.training.settings import SettingsError  # noqa: E402
@@ -436,13 +435,6 @@ def test_each_round_is_played_by_what_came_of_the_one_before() -> None:
     assert [each.course.seed for each in found] == [5 + k * 1_000_000_007 for k in range(3)]
 
 
-def test_a_course_belongs_to_one_process_at_a_time(tmp_path: Path) -> None:
-    claim = Claim(tmp_path)
-    with pytest.raises(ValueError, match=r"is being trained by process .*: wait for its end"):
-        study(tmp_path, load_course("quick"), lambda _: None)
-    claim.release()
-
-
 def test_a_training_that_was_begun_is_not_another_one_later(tmp_path: Path) -> None:
     file, folder = tmp_path / "first.yaml", tmp_path / "mine"
     file.write_text(TRAINING, encoding="utf-8")
@@ -478,6 +470,12 @@ def test_paths_may_have_commas() -> None:
             ["rules=margin", "hands=0"],
             "does not judge margin: name another by worth=PATH",
         ),
+        ("", ["hand=5"], "did you mean 'hands'"),
+        ("", ["hands=many"], "hands"),
+        ("", ["hands=-1"], "at least 0"),
+        ("", ["astray=2"], "at most 1"),
+        ("", ["pull=0"], "more than 0"),
+        ("", ["hands"], "key=value"),
         ("", ["rules=race-7"], "a network of worth does not judge race-7"),
         ("", ["rules=all-tricks", "search=2"], "a network of worth does not judge all-tricks"),
     ],
@@ -590,22 +588,6 @@ def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
         judge_layers(str(path), about, Plan((9,)), CLASSIC)
     with pytest.raises(SettingsError, match=r"network of worth .* one of beliefs"):
         judge_layers(str(path), BeliefStudy(CLASSIC), plan, CLASSIC)
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["hand=5"], "did you mean 'hands'"),
-        (["hands=many"], "hands"),
-        (["hands=-1"], "at least 0"),
-        (["astray=2"], "at most 1"),
-        (["pull=0"], "more than 0"),
-        (["hands"], "key=value"),
-    ],
-)
-def test_wrong_settings_are_refused_in_a_sentence(words: list[str], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        load_course("quick", words)
 
 
 def test_courses_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
