@@ -6,7 +6,7 @@ does otherwise than the other stands in this file.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,76 +20,34 @@ Array = Any
 """NumPy's on this side, torch's on a device."""
 
 
-class Side(Protocol):
-    """What a trainer asks of where it trains."""
-
-    games: str
-    """The device of its games."""
-    device: torch.device
-    """And of its tensors."""
-    place: Place
-    """Goes over rows."""
-
-    def zeros(self, shape: Any, kind: Any) -> Array:
-        """Room for numbers of one of NumPy's kinds."""
-        ...
-
-    def put(self, array: np.ndarray[Any, Any]) -> Array:
-        """An array from this side as one of that side."""
-        ...
-
-    def seen(self, now: Round) -> Round:
-        """What games show, in arrays of that side."""
-        ...
-
-    def tensor(self, array: Array) -> Tensor:
-        """The same memory as a tensor."""
-        ...
-
-    def own(self, tensor: Tensor) -> Array:
-        """A tensor as the array that it is."""
-        ...
-
-    def where(self, mask: Array) -> Array:
-        """The places at which there is something."""
-        ...
-
-    def chances(self, random: np.random.Generator, count: int) -> Array:
-        """So many numbers from 0 to 1."""
-        ...
-
-    def order(self, random: np.random.Generator, count: int) -> Tensor:
-        """So many places in a random order."""
-        ...
-
-
 class Here:
     """Games on this processor, and the network too."""
 
     games = "cpu"
+    """The device of the games."""
 
     def __init__(self) -> None:
         self.device = torch.device("cpu")
         self.place: Place = Host()
 
     def zeros(self, shape: Any, kind: Any) -> Array:
-        """Of NumPy."""
+        """Room for numbers of one of NumPy's kinds."""
         return np.zeros(shape, kind)
 
     def put(self, array: np.ndarray[Any, Any]) -> Array:
-        """The array itself."""
+        """An array from this side as one of that side."""
         return array
 
     def seen(self, now: Round) -> Round:
-        """What they show."""
+        """What games show, in arrays of that side."""
         return now
 
     def tensor(self, array: Array) -> Tensor:
-        """The same memory."""
+        """The same memory as a tensor."""
         return torch.from_numpy(array)
 
     def own(self, tensor: Tensor) -> Array:
-        """The same memory."""
+        """A tensor as the array that it is."""
         return tensor.numpy()
 
     def where(self, mask: Array) -> Array:
@@ -97,11 +55,11 @@ class Here:
         return np.flatnonzero(mask)
 
     def chances(self, random: np.random.Generator, count: int) -> Array:
-        """Of the generator itself."""
+        """So many numbers from 0 to 1."""
         return random.random(count, np.float32)
 
     def order(self, random: np.random.Generator, count: int) -> Tensor:
-        """Of the generator itself."""
+        """So many places in a random order."""
         return torch.from_numpy(random.permutation(count))
 
 
@@ -163,6 +121,9 @@ class There:
         """Drawn on the device, by a seed of the generator's."""
         chance = torch.Generator(self.device).manual_seed(int(random.integers(2**63)))
         return torch.randperm(count, generator=chance, device=self.device)
+
+
+Side = Here | There
 
 
 def side_of(device: str) -> Side:
