@@ -28,7 +28,7 @@ _Trace = Annotated[
 _Epochs = Annotated[Count, says("How often each decision is learnt from.")]
 _Gradient = Annotated[AboveNothing, says("Gradients are scaled down to this length.")]
 _RewardScale = Annotated[
-    AboveNothing, says("Rewards are divided by it before they are learnt from.")
+    float, says("Rewards are divided by it before they are learnt from.", ge=1e-6, le=1e6)
 ]
 _Layers = Annotated[Widths, says("The widths of the network's hidden layers.")]
 _PoolSize = Annotated[Whole, says("Earlier selves in the pool, at most.")]
@@ -61,11 +61,13 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         says("`oracle` sees all cards, `own` what the actor sees, `shared` has its layers."),
     ] = "oracle"
     reward_scale: Annotated[
-        AtLeastNothing,
+        float,
         says(
             "Rewards are divided by it before they are learnt from, so that entropy, and of mmd "
             "the stride, are in units of the quotient; 0 for 0.4 of the most that an episode "
-            "pays, and 1 at least."
+            "pays, and 1 at least.",
+            ge=0,
+            le=1e6,
         ),
     ] = 0.0
     # Playing.

@@ -42,7 +42,7 @@ INTEGERS = ["decisions", "games", "steps", "seed", "minibatch", "measure_every",
 
 
 @pytest.mark.parametrize("preset", ["quick", "sb3"])
-@pytest.mark.parametrize("name", [*INTEGERS, "minutes"])
+@pytest.mark.parametrize("name", [*INTEGERS, "minutes", "reward_scale"])
 def test_no_training_takes_a_number_that_nothing_could_come_of(preset: str, name: str) -> None:
     with pytest.raises(SettingsError, match=rf"{name} is 1e?\+?[0-9]*.* at most"):
         load_settings(preset, [f"{name}=1e30"])
