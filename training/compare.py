@@ -51,6 +51,8 @@ class Compared(Struct, frozen=True, kw_only=True, dict=True):
     """Wins against each yardstick, as the training went on."""
     learning: dict[str, list[Point]]
     """What the iterations told."""
+    measured: int
+    """How many of its seeds were measured."""
 
     @property
     def last(self) -> dict[str, Point]:
@@ -58,6 +60,13 @@ class Compared(Struct, frozen=True, kw_only=True, dict=True):
         ends = {name: points[-1] for name, points in self.rates.items() if points}
         most = max((each.decisions for each in ends.values()), default=0.0)
         return {name: each for name, each in ends.items() if each.decisions == most}
+
+    @property
+    def measured_after(self) -> str:
+        """At how many decisions the last checkpoint was measured, and of which seeds."""
+        decisions = next((f"{each.decisions:,.0f}" for each in self.last.values()), "–")
+        seeds = len(self.folders)
+        return f"{decisions} ({self.measured} of {seeds} seeds)" if seeds > 1 else decisions
 
 
 class Comparison(Struct, frozen=True, dict=True):
@@ -77,7 +86,8 @@ class Comparison(Struct, frozen=True, dict=True):
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it."""
-        told: list[dict[str, Any]] = msgspec.to_builtins(self.trainings, enc_hook=str)
+        # Through its JSON, which has null where an interval has no bounds.
+        told = msgspec.json.decode(msgspec.json.encode(self.trainings, enc_hook=str))
         return {"trainings": told, "differing": self.differing}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -125,7 +135,7 @@ class Comparison(Struct, frozen=True, dict=True):
         return pictures.page(title, [*parts, "</section>"])
 
     def _seeds(self) -> str:
-        told = [f"{each.name}: {len(each.folders)} seeds" for each in self.trainings
+        told = [f"{each.name}: {each.measured} seeds" for each in self.trainings
                 if len(each.folders) > 1]  # fmt: skip
         over = "Bands are 95 % intervals"
         return f"{over} over seeds ({', '.join(told)})." if told else f"{over} over hands."
@@ -145,6 +155,8 @@ class Comparison(Struct, frozen=True, dict=True):
             [name, *(rate_text(each.last.get(name)) for each in self.trainings)]
             for name in self._opponents() if any(name in each.last for each in self.trainings)
         ]  # fmt: skip
+        if rows:
+            rows.append(["measured after", *(each.measured_after for each in self.trainings)])
         return header, rows
 
 
@@ -183,6 +195,7 @@ def _compared(text: str) -> Compared:
         name=title if str(folder) != text else folder.name,
         folders=tuple(folders),
         settings=read_yaml_mapping(folders[0] / SETTINGS),
+        measured=sum(map(bool, every)),
         rates={name: _over_seeds([each.get(name, []) for each in every]) for name in opponents},
         learning={name: _over_seeds([each.get(name, []) for each in learnt]) for name in figures},
     )

@@ -72,6 +72,18 @@ def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> Non
     assert "itself" not in set(frame.opponent)
 
 
+def test_a_run_that_ended_early_is_told_by_the_decisions_of_its_checkpoint(tmp_path: Path) -> None:
+    folders = a_run(tmp_path / "short", rates=(0.5,)), a_run(tmp_path / "long")
+    assert re.search(r"measured after +1,000 +2,000", compare(folders).text())
+    a_run(tmp_path / "many" / "seed-1")
+    a_run(tmp_path / "many" / "seed-2", rates=())
+    found = compare([tmp_path / "many"])
+    assert re.search(r"random +60\.0\n", found.text())
+    assert "measured after     2,000 (1 of 2 seeds)" in found.text()
+    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert told["trainings"][0]["rates"]["random"][-1]["half_width"] is None
+
+
 def test_runs_that_were_never_measured_stand_beside_others(tmp_path: Path) -> None:
     folders = a_run(tmp_path / "one"), a_run(tmp_path / "other", rates=())
     found = compare(folders)
