@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,6 +72,8 @@ class Visit:
         self.context = context
         self.page: Page = context.new_page()
         self.page.set_default_timeout(PATIENCE)
+        self._devtools = context.new_cdp_session(self.page)
+        self._pressed = 0.0
         self.complaints: list[str] = []
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -78,6 +81,23 @@ class Visit:
     def _console(self, message: Any) -> None:
         if message.type in ("error", "warning"):
             self.complaints.append(message.text)
+
+    def press(self, x: float, y: float, after: float = 0.0, touch: bool = False) -> None:
+        """A click or a tap, made so many seconds after the last as its events tell the page.
+
+        The browser's own clock would tell how long a slow machine took from one to the other.
+        """
+        self.page.wait_for_timeout(1000 * after)
+        self._pressed = self._pressed + after if after else time.time()
+        point, when = {"x": x, "y": y}, {"timestamp": self._pressed}
+        if touch:
+            for kind, points in (("touchStart", [point]), ("touchEnd", [])):
+                event = {"type": kind, "touchPoints": points, **when}
+                self._devtools.send("Input.dispatchTouchEvent", event)
+        else:
+            for kind in ("mousePressed", "mouseReleased"):
+                event = {"type": kind, "button": "left", "clickCount": 1, **point, **when}
+                self._devtools.send("Input.dispatchMouseEvent", event)
 
     def go(self, place: str = "") -> None:
         """Open a page by the address after #."""

@@ -26,9 +26,8 @@ def test_a_double_click_plays_one_card(motion: str, visit: Visit) -> None:
         events = len(played_by_me(visit, name))
         box = visit.page.locator(PLAYABLE).first.bounding_box()
         assert box is not None
-        for _ in range(2):
-            visit.page.mouse.click(box["x"] + 6, box["y"] + 12)
-            visit.page.wait_for_timeout(150)
+        for after in (0.0, 0.15):
+            visit.press(box["x"] + 6, box["y"] + 12, after)
         visit.wait_for_more(str(before["move"]))
         visit.page.wait_for_timeout(300)
         assert len(played_by_me(visit, name)) == events + 1
@@ -54,10 +53,8 @@ def test_a_double_tap_plays_one_card(server: Server, browser: Browser) -> None:
             move, events = visit.move, len(played_by_me(visit, name))
             box = visit.page.locator(PLAYABLE).first.bounding_box()
             assert box is not None
-            at = box["x"] + 10, box["y"] + 14
-            visit.page.touchscreen.tap(*at)
-            visit.page.wait_for_timeout(90)
-            visit.page.touchscreen.tap(*at)
+            for after in (0.0, 0.09):
+                visit.press(box["x"] + 10, box["y"] + 14, after, touch=True)
             visit.wait_for_more(move)
             visit.page.wait_for_timeout(300)
             assert len(played_by_me(visit, name)) == events + 1
@@ -88,10 +85,10 @@ def test_a_click_on_the_next_hand_is_no_first_half_of_one_on_a_card(
         at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         before = len(played_by_me(visit, name))
         # Two clicks in one place belong together, whatever lies there at the second ...
-        page.mouse.click(*at)
+        visit.press(*at)
         page.locator(PLAYABLE).first.wait_for()
         assert page.evaluate("at => Boolean(document.elementFromPoint(...at).closest('.hit'))", at)
-        page.mouse.click(*at)
+        visit.press(*at, after=0.3)
         page.wait_for_timeout(500)
         assert len(played_by_me(visit, name)) == before
         # ... and one in another place is one of its own, however soon.
