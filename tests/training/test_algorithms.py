@@ -28,9 +28,8 @@ def train(trainer: str, *words: str) -> None:
     assert main(["train", f"trainer={trainer}", *SMALL, *OWN[trainer], *words]) == 0
 
 
-@pytest.mark.parametrize(
-    "trainer", ["mmd", "nfsp", pytest.param("ppo", marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("trainer", ["mmd", "nfsp", "ppo"])
 def test_it_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None:
     decisions = 400_000 if trainer == "ppo" else 80_000
     train(trainer, f"decisions={decisions}", "--run", str(tmp_path / "run"))

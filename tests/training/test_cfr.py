@@ -129,6 +129,7 @@ def by_ours(hands: int, seed: int) -> Responses:
     return Walker(load_rules(TINY[0]), 1).responses(desk.sums)
 
 
+@pytest.mark.thorough
 def test_it_comes_to_what_open_spiels_external_sampling_comes_to() -> None:
     """The value lies between what best responses leave the leader, whoever was learnt with.
 

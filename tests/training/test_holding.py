@@ -58,13 +58,6 @@ def test_folders_that_are_claimed_at_once_are_different_ones(tmp_path: Path) -> 
         each.release()
 
 
-def test_runs_of_one_name_take_the_next_folder_each(tmp_path: Path) -> None:
-    made = [start(tmp_path / "tiny", settings(), numbered=True) for _ in range(3)]
-    assert [each.folder.name for each in made] == ["tiny-1", "tiny-2", "tiny-3"]
-    for each in made:
-        each.close()
-
-
 def test_a_run_is_not_named_by_what_can_not_be_printed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'.*two.nlines' can not name a run"):
         claim_new(tmp_path / "two\nlines")
@@ -99,15 +92,6 @@ def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is not empty: go on with --resume"):
         start(tmp_path, settings())
     assert [each.name for each in tmp_path.iterdir()] == ["letter.txt"]
-
-
-def test_a_run_that_is_trained_is_not_resumed_beside_it(tmp_path: Path) -> None:
-    run = start(tmp_path / "run", settings())
-    with pytest.raises(ValueError, match=f"is being trained by process {os.getpid()}"):
-        resume(tmp_path / "run")
-    run.go(quiet())
-    again = resume(tmp_path / "run")
-    again.close()
 
 
 def test_a_run_that_can_not_be_resumed_is_not_held(tmp_path: Path) -> None:

@@ -194,6 +194,7 @@ def test_mixed_precision_comes_close_to_the_full() -> None:
         assert told[0][name] == pytest.approx(told[1][name], rel=0.05)
 
 
+@pytest.mark.thorough
 def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
     settings = PPOSettings(
         games=512, layers=(64,), minibatch=1024, decisions=250_000, final_hands=1000,

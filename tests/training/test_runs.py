@@ -201,11 +201,6 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
     assert not list(folder.rglob(".*"))
 
 
-def test_a_folder_with_a_run_is_not_written_over(whole: Path) -> None:
-    with pytest.raises(ValueError, match="--resume"):
-        start(whole, settings())
-
-
 def test_a_run_goes_on_with_changed_settings_and_its_card_tells(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -116,6 +116,7 @@ def test_others_play_their_share_of_every_rule_set() -> None:
     assert len({id(agent) for agent in trainer.other or ()}) == 2
 
 
+@pytest.mark.thorough
 def test_opposite_rules_are_learnt_by_one_network() -> None:
     words = [
         f"rules=[{json.dumps(HIGH)}, {json.dumps(LOW)}]",

@@ -247,6 +247,7 @@ def posterior(rules: Rules, hand: Any, plays: list[int]) -> tuple[Any, dict[int,
     return what, {card: each / total for card, each in told.items()}
 
 
+@pytest.mark.thorough
 def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path) -> None:
     players = Players(TINY, policy_for(TINY, tmp_path), 4096)
     files = []
@@ -365,6 +366,7 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
 TRAINING = "{trainer: ppo, decisions: 4000, games: 64, layers: [8], seed: 5, yardsticks: []}"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("forked_workers")
 def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None:
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")

@@ -57,6 +57,7 @@ def test_the_example_trains_and_its_checkpoint_plays(
     assert main(["evaluate", str(run), *words]) == 0
 
 
+@pytest.mark.thorough
 def test_the_example_learns(folder: Path) -> None:
     words = ["games=512", "decisions=200_000", "learning_rate=2", "save_every=1e6"]
     tiny = ["rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand", "yardsticks=random"]
