@@ -60,7 +60,7 @@ class PolicyAgent(Agent):
         self.policy: Policy = _of_arrays(policy)
         self.layout: str = layout
         self.observation: str = one_of("observation", observation, OBSERVATIONS)
-        self.reads_tricks = observation == "history"
+        self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample
         self.name: str = name or getattr(policy, "__name__", type(policy).__name__)
         self._endgame = EndgamePlayer(self.rules) if exact else None
