@@ -1,4 +1,4 @@
-"""The examples of README and docs pass strict type checkers, and so does what the package gives.
+"""The examples of README and docs pass a strict type checker, and so does what the package gives.
 
 Of the thorough tests: `make thorough`.
 """
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -45,7 +45,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# What checkers have to know of what the package gives, and what they have to find wrong.
+# What a checker has to know of what the package gives, and what it has to find wrong.
 TYPES = """
 import numpy as np
 import numpy.typing as npt
@@ -92,25 +92,18 @@ observation.nothing
 """
 
 
-class Checked(NamedTuple):
-    """What the two checkers say of all examples at once: lines of `file.py:line: words`."""
-
-    mypy: str
-    pyright: str
-
-
 @pytest.fixture(scope="module")
-def checked(
+def complaints(
     package: Path, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
-) -> Checked:
+) -> str:
+    """What mypy says of all examples at once: lines of `file.py:line: words`."""
     folder = tmp_path_factory.mktemp("examples")
     wrong, types = Path("wrong.md"), Path("types.md")
     for page, text in {**typed_programs(), wrong: program(wrong, WRONG), types: TYPES}.items():
         (folder / module_of(page)).write_text(text, encoding="utf-8")
     assert pytestconfig.cache is not None
     # What mypy knows of NumPy and others is kept from run to run.
-    mypy = complaints_of_mypy(folder, package, pytestconfig.cache.mkdir("mypy"))
-    return Checked(mypy, complaints_of_pyright(folder, package))
+    return complaints_of_mypy(folder, package, pytestconfig.cache.mkdir("mypy"))
 
 
 # Large libraries in which mypy follows no names, which takes it twice as long as all the rest;
@@ -162,39 +155,17 @@ def pyright(*arguments: str | Path, package: Path) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def complaints_of_pyright(folder: Path, package: Path) -> str:
-    settings = folder / "pyrightconfig.json"
-    settings.write_text(
-        json.dumps({"typeCheckingMode": "strict", "extraPaths": [str(package)], "include": ["."]})
-    )
-    told = pyright("--project", settings, package=package)
-    assert told["summary"]["filesAnalyzed"] == len([*folder.glob("*.py")])
-    return "\n".join(
-        f"{Path(each['file']).name}:{each['range']['start']['line'] + 1}: {each['message']}"
-        for each in told["generalDiagnostics"]
-        # Libraries that leave types of their own unknown; the examples can not mend that.
-        if each.get("rule") != "reportUnknownMemberType"
-    )
-
-
-@pytest.mark.parametrize("checker", Checked._fields)
 @pytest.mark.parametrize("page", typed_programs(), ids=lambda page: page.name)
-def test_the_examples_of_a_page_pass_a_strict_checker(
-    page: Path, checker: str, checked: Checked
-) -> None:
-    said = re.findall(rf"^{module_of(page)}:.*", getattr(checked, checker), re.MULTILINE)
-    assert not said
+def test_the_examples_of_a_page_pass_a_strict_checker(page: Path, complaints: str) -> None:
+    assert not re.findall(rf"^{module_of(page)}:.*", complaints, re.MULTILINE)
 
 
-@pytest.mark.parametrize("checker", Checked._fields)
-def test_what_the_package_gives_has_its_type(checker: str, checked: Checked) -> None:
-    assert not re.findall(r"^page_types\.py:.*", getattr(checked, checker), re.MULTILINE)
+def test_what_the_package_gives_has_its_type(complaints: str) -> None:
+    assert not re.findall(r"^page_types\.py:.*", complaints, re.MULTILINE)
 
 
-@pytest.mark.parametrize("checker", Checked._fields)
-def test_a_wrong_example_is_found_on_its_line(checker: str, checked: Checked) -> None:
-    said = getattr(checked, checker)
-    lines = {int(line) for line in re.findall(r"^page_wrong\.py:(\d+)", said, re.MULTILINE)}
+def test_a_wrong_example_is_found_on_its_line(complaints: str) -> None:
+    lines = {int(line) for line in re.findall(r"^page_wrong\.py:(\d+)", complaints, re.MULTILINE)}
     assert {5, 6, 8, 10} <= lines
 
 
