@@ -9,10 +9,8 @@ a trainer with settings over those that all have.
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from itertools import islice
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -23,8 +21,8 @@ from ..agents.checkpoint import checkpoints_in
 from ..agents.registry import make_agent
 from ..agents.solved.tree import public_tree, why_not
 from ..engine.arrays import Array
+from ..engine.executors import Executor
 from ..engine.files import written_whole
-from ..engine.processes import OWN_SESSIONS, lead_session
 from ..engine.rules import load_rules
 from . import pictures
 from .arena import Estimate, evaluate
@@ -142,31 +140,18 @@ def run_benchmark(
         file.write(wanted.as_yaml())
     cells = wanted.cells()
     left = [cell for cell in cells if not (cell.folder(folder) / RESULT).exists()]
-    context = multiprocessing.get_context("spawn")
-    # Each in a session of its own: Ctrl-C is for this process, which passes it on once.
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=lead_session) as pool:
-        waiting, working = iter(left), dict[Future[None], Cell]()
-        number = 0
-        try:
-            while True:
-                # No more than are under way: what a process was handed it would begin.
-                for cell in islice(waiting, jobs - len(working)):
-                    working[pool.submit(_trained, wanted, cell, folder)] = cell
-                if not working:
-                    break
-                for each in wait(working, return_when=FIRST_COMPLETED).done:
-                    cell, number = working.pop(each), number + 1
-                    each.result()
-                    say(f"{number} of {len(left)}: {cell.algorithm} on {cell.size}, "
-                        f"seed {cell.seed}")  # fmt: skip
-        except BaseException as error:
-            # Without sessions Ctrl-C has reached the trainings too, and a second signal would
-            # cut short what they save.
-            if OWN_SESSIONS or not isinstance(error, KeyboardInterrupt):
-                for process in [*pool._processes.values()]:
-                    process.terminate()  # a training saves first
-            raise
+    with Executor(_trainer, (wanted, folder), jobs, threads=0) as executor:
+        futures = {executor.submit(cell): cell for cell in left}
+        for number, future in enumerate(as_completed(futures), 1):
+            future.result()
+            cell = futures[future]
+            say(f"{number} of {len(left)}: {cell.algorithm} on {cell.size}, seed {cell.seed}")
     return [_read(cell, folder) for cell in cells]
+
+
+def _trainer(setup: tuple[Benchmark, Path]) -> Callable[[Cell], None]:
+    wanted, folder = setup
+    return lambda cell: _trained(wanted, cell, folder)
 
 
 def _trained(wanted: Benchmark, cell: Cell, base: Path) -> None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from ..agents.base import CannotPlay
 from ..agents.checkpoint import checkpoints_in, read_card, read_checkpoint
 from ..agents.network import NetworkAgent
 from ..agents.registry import make_agent
-from ..engine.processes import start_python
+from ..engine.executors import Executor, WorkersLost
 from ..engine.streams import secret_of_seed
 from .arena import evaluate
 from .checkpoint import Measured
@@ -131,67 +129,40 @@ def strength_table(path: Path) -> str:
 
 
 class Measuring:
-    """Measurements in a process beside the training, one at a time, in the order they came.
-
-    A process of its own for each, and not a worker that is spawned: no script has to guard itself.
-    """
+    """Measurements in a process beside the training, one at a time, in the order they came."""
 
     def __init__(self) -> None:
-        self._asked: deque[tuple[Path, tuple[str, ...], int]] = deque()
-        self._process: subprocess.Popen[str] | None = None
+        self._executor: Executor[_Asked, Found] = Executor(_measurer)
+        self._asked: deque[tuple[Path, Future[Found]]] = deque()
 
     @property
     def waiting(self) -> list[int]:
         """What is still to be measured, by its decisions."""
-        return [int(path.stem) for path, _, _ in self._asked]
+        return [int(path.stem) for path, _ in self._asked]
 
     def ask(self, path: Path, yardsticks: Iterable[str], hands: int) -> None:
         """Measure a checkpoint, when all before it are."""
-        self._asked.append((path, tuple(yardsticks), hands))
-        self._begin()
-
-    def _begin(self) -> None:
-        if self._process is None and self._asked:
-            path, yardsticks, hands = self._asked[0]
-            words = [str(path), str(hands), *yardsticks]
-            # Ctrl-C is for the training, which ends this.
-            self._process = start_python(
-                ["-m", __name__, *words],
-                {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
-                errors=subprocess.DEVNULL,
-            )
+        future = self._executor.submit((path, tuple(yardsticks), hands))
+        self._asked.append((path, future))
 
     def finished(self, wait: bool = False) -> Iterator[tuple[Path, Found]]:
         """What is measured by now; with `wait` all that was asked for."""
-        while self._process is not None and (wait or self._process.poll() is not None):
-            told, _ = self._process.communicate()
-            code, self._process = self._process.returncode, None
-            path, yardsticks, hands = self._asked[0]
-            # One that died, for want of memory perhaps, is measured here.
-            found = (
-                msgspec.json.decode(told.splitlines()[-1], type=Found)  # players may print
-                if code == 0
-                else measure(path, yardsticks, hands)
-            )
+        while self._asked and (wait or self._asked[0][1].done()):
+            path, future = self._asked[0]
+            try:
+                found = future.result()
+            except WorkersLost as error:  # for want of memory, perhaps
+                found = Found([], [f"{path.name} is not measured: {error}"])
             self._asked.popleft()
-            self._begin()
             yield path, found
 
     def close(self) -> None:
         """Leave what is still to be measured."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        self._executor.close()
 
 
-def main(words: Sequence[str]) -> int:
-    """`PATH HANDS YARDSTICK ...`: measure a checkpoint, and tell as JSON."""
-    path, hands, *yardsticks = words
-    found = measure(Path(path), yardsticks, int(hands))
-    sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
-    return 0
+_Asked = tuple[Path, tuple[str, ...], int]
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def _measurer(_: None) -> Callable[[_Asked], Found]:
+    return lambda asked: measure(*asked)

@@ -6,20 +6,18 @@ Each is a process of its own. What they came to is compared over seeds, on a pag
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ..engine.executors import LOCAL, check_place
+from ..engine.executors.cluster import joined
 from ..engine.files import written_whole
-from .arena.remote import LOCAL
 from .claim import claim_new, claim_numbered
 from .compare import Comparison, compare
 from .presets import load_settings
-from .remote_runs import place_for_runs
-from .run import begun
-from .separate_runs import side_by_side
+from .separate_runs import Training, threads_each, train_apart
 from .session import Wanted, resolved
 from .settings import SettingsError
 from .stopping import Stopped
@@ -54,7 +52,8 @@ def train_seeds(
     for seed in seeds:
         msgspec.structs.replace(wanted, seed=seed)  # refused before a folder is made
     trainer_kind(wanted.trainer)
-    place_for_runs(on, say)  # and where they are trained
+    if check_place(on) != LOCAL:
+        joined(on)
     claim = claim_numbered(base) if folder is None else claim_new(base)
     claim.release()
     folder = claim.folder
@@ -79,23 +78,21 @@ def train_seeds_on(
     on: str = LOCAL,
 ) -> Comparison:
     """Go on with all runs of a folder, here or on a cluster; those that saved nothing begin."""
-    place = place_for_runs(on, say)
     told = [each.name[len(_SEED) :] for each in folder.glob(f"{_SEED}*") if each.is_dir()]
     seeds = sorted(int(each) for each in told if each.isdecimal())
     if not seeds:
         raise SettingsError(f"{folder} has no runs to go on with, as {_SEED}1: begin another")
     names = [f"seed {seed}" for seed in seeds]
     new = load_settings(folder / _SHARED, words)
-    threads = new.threads or place.threads(len(seeds))
-    runs: list[Callable[[], int]] = []
-    for name, seed in zip(names, seeds, strict=True):
-        run = folder / f"{_SEED}{seed}"
-        if begun(run):
-            runs.append(partial(place.go_on, name, run, words))
-        else:
-            one = msgspec.structs.replace(new, seed=seed, threads=threads)
-            runs.append(partial(place.train, name, one, run))
-    return _compared(folder, names, side_by_side(place, runs))
+    threads = new.threads or threads_each(len(seeds), on)
+    trainings = [
+        Training(
+            name, folder / f"{_SEED}{seed}",
+            {**new.as_mapping(), "seed": seed, "threads": threads}, words,
+        )
+        for name, seed in zip(names, seeds, strict=True)
+    ]  # fmt: skip
+    return _compared(folder, names, train_apart(trainings, on, say))
 
 
 def _compared(folder: Path, names: Iterable[str], codes: Sequence[int]) -> Comparison:

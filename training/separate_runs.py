@@ -1,54 +1,56 @@
-"""Trainings as processes of their own, on this machine; one that dies goes on where it was saved.
+"""Trainings in workers, here or on a cluster; one whose worker dies goes on where it was saved.
 
-`remote_runs` does the same on a cluster.
+What the settings of a training on a cluster name by path or module travels along, and its run
+comes back. A machine that dies has its training begun again elsewhere, from where it began here.
 """
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Any
 
-from ..engine.processes import ask_to_end, start_python
+import msgspec
+
+from ..engine.executors import LOCAL, Executor, WorkersLost
+from ..engine.executors.cluster import RAY, unpack
+from ..engine.files import written_whole
+from ..engine.output import show_traceback
 from ..engine.threads import usable_threads
-from .arena.workers import MOST_DEATHS
-from .run import begun
+from .arena.luggage import Luggage, files_below, packed
+from .presets import changed_settings, settings_from
+from .reading import words_of
+from .run import SETTINGS, begun, settings_of
+from .session import train, train_on
 from .settings import Settings
+from .stopping import Stopped
 
-_PACKAGE = __name__.partition(".")[0]
 Say = Callable[[str], None]
 
+_RUN = Path("run")
+# Settings in which paths and modules may stand.
+_NAMING = ("trainer", "init", "yardsticks", "final_yardsticks", "opponents", "callbacks")
 
-class PlaceForRuns(Protocol):
-    """Where trainings are processes of their own."""
 
-    def at_once(self, runs: int) -> int:
-        """How many of so many runs are begun side by side."""
-        ...
+@dataclass(frozen=True)
+class Training:
+    """A run to begin, or to go on with."""
 
-    def threads(self, runs: int) -> int:
-        """How many threads each of so many runs has, if its settings do not say."""
-        ...
+    name: str
+    folder: Path
+    settings: Mapping[str, Any]
+    """Of a run that begins."""
+    words: Sequence[str] = ()
+    """Settings that are changed where it goes on."""
+    known: bytes = b""
+    """What lies beside the folder while it trains, as `known_beside` says."""
+    files: Luggage = field(default_factory=Luggage)
+    """What it needs on a cluster, by relative paths."""
 
-    def train(self, name: str, settings: Settings, folder: Path, known: bytes = b"") -> int:
-        """Train with these settings into a folder; the exit status of the training.
-
-        `known` lies beside the folder, as `known_beside` says, while it trains.
-        """
-        ...
-
-    def go_on(self, name: str, folder: Path, words: Sequence[str]) -> int:
-        """Go on with a run, settings changed by words; the exit status of the training."""
-        ...
-
-    def end(self) -> None:
-        """Ask all to save and end; none begins any more."""
-        ...
+    def __str__(self) -> str:
+        return f"the training of {self.name}"
 
 
 def known_beside(folder: Path) -> Path:
@@ -56,83 +58,125 @@ def known_beside(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.json")
 
 
-def side_by_side(place: PlaceForRuns, runs: Sequence[Callable[[], int]]) -> list[int]:
-    """Let trainings go to their ends; their exit statuses."""
-    with ThreadPoolExecutor(place.at_once(len(runs))) as pool:
-        started = [pool.submit(each) for each in runs]
-        try:
-            return [each.result() for each in started]
-        except KeyboardInterrupt:
-            place.end()
-            raise
+def threads_each(runs: int, on: str) -> int:
+    """How many threads each of so many runs has, if its settings do not say."""
+    return max(1, usable_threads() // runs) if on == LOCAL else 1
 
 
-class LocalRuns:
-    """Trainings that are processes of this machine."""
+def train_apart(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
+    """Train side by side; the exit statuses. A signal lets all that are under way save first."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
-        self._lock = threading.Lock()
-        self._ended = False
-        self._working: set[subprocess.Popen[str]] = set()
+    def died(training: Training, why: str) -> None:
+        say(f"{training.name}: its process was ended by {why}")
 
-    def at_once(self, runs: int) -> int:
-        """As many as there are cores."""
-        return min(runs, usable_threads())
+    def printed(training: Training, line: str) -> None:
+        say(f"{training.name}: {line}")
 
-    def threads(self, runs: int) -> int:
-        """The cores in even shares."""
-        return max(1, usable_threads() // self.at_once(runs))
-
-    def train(self, name: str, settings: Settings, folder: Path, known: bytes = b"") -> int:
-        """Train in a process here."""
-        beside = known_beside(folder)
-        with tempfile.TemporaryDirectory(prefix="german-whist-") as place:
-            told = Path(place, "training.yaml")
-            told.write_text(settings.as_yaml(), encoding="utf-8")
-            if known:
-                folder.parent.mkdir(parents=True, exist_ok=True)
-                beside.write_bytes(known)
+    if on == LOCAL:
+        make, workers, threads = _trained_here, min(len(trainings), usable_threads()), 0
+        sent = [(training, lambda _: None) for training in trainings]
+    else:
+        sent = [*map(_packed, trainings)]
+        make, workers = _trained_there, len(trainings)
+        threads = max(there.settings["threads"] or 1 for there, _ in sent)
+    codes: list[int] = []
+    with Executor(make, None, workers, on, threads=threads, printed=printed, died=died) as executor:
+        futures = [executor.submit(there) for there, _ in sent]
+        for training, (_, keep), future in zip(trainings, sent, futures, strict=True):
             try:
-                return self._lasting(name, folder, [str(told), "--run", str(folder)])
-            finally:
-                if known:
-                    beside.unlink()
+                code, run = future.result()
+            except WorkersLost as error:
+                say(f"{training.name}: is given up, since {error}")
+                code, run = 1, {}
+            keep(run)
+            codes.append(code)
+    return codes
 
-    def go_on(self, name: str, folder: Path, words: Sequence[str]) -> int:
-        """Go on in a process here."""
-        return self._lasting(name, folder, ["--resume", str(folder), *words])
 
-    def _lasting(self, name: str, folder: Path, words: Sequence[str]) -> int:
-        """Train, and on when the process dies, from the state that was saved last."""
-        for _ in range(MOST_DEATHS):
-            code = self._trained(name, words)
-            if code >= 0 or self._ended:
-                return abs(code)
-            self._say(f"{name}: its process was ended by signal {-code}")
-            if begun(folder):
-                words = ["--resume", str(folder)]
-        self._say(f"{name}: is given up, since its process died {MOST_DEATHS} times in a row")
-        return 1
+def _trained_here(_: None) -> Callable[[Training], tuple[int, Luggage]]:
+    return lambda training: (_trained(training), {})
 
-    def _trained(self, name: str, words: Sequence[str]) -> int:
-        # Ctrl-C is for this process, which passes it on once.
-        with self._lock:
-            if self._ended:
-                return 1
-            process = start_python(["-m", _PACKAGE, "train", *words])
-            self._working.add(process)
-        with process:
-            stdout: IO[str] = process.stdout  # type: ignore[assignment]
-            for line in stdout:
-                self._say(f"{name}: {line.rstrip()}")
-        self._working.discard(process)
-        return process.returncode
 
-    def end(self) -> None:
-        """Ask all to save and end."""
-        with self._lock:
-            self._ended = True
-            for each in self._working:
-                with suppress(OSError):
-                    ask_to_end(each)
+def _trained_there(_: None) -> Callable[[Training], tuple[int, Luggage]]:
+    def train_there(training: Training) -> tuple[int, Luggage]:
+        shutil.rmtree(_RUN, ignore_errors=True)
+        unpack(training.files, Path())
+        return _trained(training), files_below(_RUN)
+
+    return train_there
+
+
+def _trained(training: Training) -> int:
+    """Train, or go on from what was saved; the exit status, as of the command."""
+    folder, beside = training.folder, known_beside(training.folder)
+    if training.known:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(training.known)
+    try:
+        if begun(folder):
+            trained = train_on(folder, training.words)
+        else:
+            trained = train(training.settings, folder=folder)
+        print(trained.text())
+    except Stopped as stopped:  # which was told where it was shown
+        return stopped.status
+    except Exception as error:
+        show_traceback()
+        print(f"{type(error).__name__}: {error}")
+        return 2
+    finally:
+        if training.known:
+            beside.unlink()
+    return 0
+
+
+def _packed(training: Training) -> tuple[Training, Callable[[Luggage], None]]:
+    """A training as a cluster is given it; and what keeps the run that comes back."""
+    folder = training.folder
+    goes_on = begun(folder)
+    before = settings_of(folder) if goes_on else settings_from(training.settings)
+    after = changed_settings(before, training.words) if goes_on else before
+    here: dict[str, None] = {}
+    for each in (before, after):
+        _renamed(each, lambda name: here.setdefault(name) or name)
+    called, files = packed(here, RAY)
+    names = dict(zip(here, called, strict=True))
+    was, now = (_renamed(_with_rules(each), names.__getitem__) for each in (before, after))
+    told, changed = was.as_mapping(), now.as_mapping()
+    if goes_on:
+        files |= {(_RUN / name).as_posix(): data for name, data in files_below(folder).items()}
+        files[(_RUN / SETTINGS).as_posix()] = was.as_yaml().encode()
+    words = words_of({name: each for name, each in changed.items() if each != told[name]})
+    there = replace(training, folder=_RUN, settings=changed, words=words, files=files)
+    names_here = {there: name for name, there in names.items()}
+
+    def keep(run: Luggage) -> None:
+        unpack(run, folder)
+        # As everything is called here.
+        if SETTINGS in run:
+            found = _renamed(settings_of(folder), lambda name: names_here.get(name, name))
+            with written_whole(folder / SETTINGS, "w") as file:
+                file.write(msgspec.structs.replace(found, rules=after.rules).as_yaml())
+
+    return there, keep
+
+
+def _renamed(settings: Settings, name: Callable[[str], str]) -> Settings:
+    """Settings in which whatever may be a path or a module is called otherwise."""
+    changed: dict[str, Any] = {}
+    for each in _NAMING:
+        value = getattr(settings, each, None)
+        if isinstance(value, str):
+            changed[each] = name(value)
+        elif value is not None:
+            changed[each] = tuple(map(name, value))
+    return msgspec.structs.replace(settings, **changed)
+
+
+def _with_rules(settings: Settings) -> Settings:
+    """Settings that need no file or run to tell what is played."""
+    listed = settings.rules if isinstance(settings.rules, (list, tuple)) else [settings.rules]
+    if not any(isinstance(each, str) and Path(each).exists() for each in listed):
+        return settings
+    rules = [each.rules.as_mapping() for each in settings.all_options]
+    return msgspec.structs.replace(settings, rules=rules if len(rules) > 1 else rules[0])

@@ -19,10 +19,10 @@ import msgspec
 from msgspec import Struct
 
 from ..agents.checkpoint import find_checkpoint
+from ..engine.executors import LOCAL, check_place
 from ..engine.files import read_yaml_mapping, written_whole
 from ..engine.processes import is_alive
 from ..engine.words import meant
-from .arena.remote import LOCAL, checked_place
 from .arena.texts import percent_with_reach
 from .frames import Told, frame_of
 from .measuring import MEASURING_SEED, measure
@@ -233,7 +233,7 @@ def run_sweep(
         pruner=pruner,
     )
     _end_broken(optuna, study)
-    tries = tries_of(study, sweep.pruner, folder, sweep.against, say, workers, checked_place(on))
+    tries = tries_of(study, sweep.pruner, folder, sweep.against, say, workers, check_place(on))
     while (left := sweep.trials - _ended(study)) > 0:
         asked = [study.ask() for _ in range(min(workers, left))]
         try:

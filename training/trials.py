@@ -7,8 +7,7 @@ wherever they are trained, they come to the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, Protocol
@@ -16,14 +15,13 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec import Struct
 
+from ..engine.executors import LOCAL
 from ..engine.words import meant
 from .arena.intervals import Estimate
-from .arena.remote import LOCAL
 from .callbacks import Callback, Watched
 from .checkpoint import Measured, load_state
-from .remote_runs import place_for_runs
 from .run import STATE
-from .separate_runs import Say, known_beside, side_by_side
+from .separate_runs import Say, Training, known_beside, threads_each, train_apart
 from .settings import Settings, SettingsError
 from .stopping import UNSTABLE, Stopped
 
@@ -90,12 +88,12 @@ class _Apart:
         self, study: Any, pruner: str, folder: Path, against: Sequence[str], say: Say, on: str
     ) -> None:
         self._study, self._pruner, self._folder, self._against = study, pruner, folder, against
-        self._say, self._place = say, place_for_runs(on, say)
+        self._say, self._on = say, on
 
     def tried(self, asked: Sequence[Any], wanted: Sequence[Settings]) -> Iterator[Outcome]:
         """Train all at once."""
-        threads = self._place.threads(len(asked))
-        runs: list[Callable[[], int]] = []
+        threads = threads_each(len(asked), self._on)
+        trainings: list[Training] = []
         for one, settings in zip(asked, wanted, strict=True):
             told = msgspec.structs.replace(
                 settings,
@@ -105,8 +103,9 @@ class _Apart:
             name, place = f"trial {one.number}", self._folder / TRIALS / str(one.number)
             known = _known_of(self._study, one.number, self._pruner, self._against)
             self._say(f"{name} begins: {place}")
-            runs.append(partial(self._place.train, name, told, place, known))
-        for one, settings, code in zip(asked, wanted, side_by_side(self._place, runs), strict=True):
+            trainings.append(Training(name, place, told.as_mapping(), known=known))
+        codes = train_apart(trainings, self._on, self._say)
+        for one, settings, code in zip(asked, wanted, codes, strict=True):
             yield self._came_to(one, settings, code)
 
     def _came_to(self, one: Any, settings: Settings, code: int) -> Outcome:

@@ -47,6 +47,8 @@ from german_whist.agents.threshold import ThresholdAgent
 class Cautious(ThresholdAgent):
     pass
 """
+# All on the loopback address: the machine's own may not reach itself.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 ray: Any = importlib.import_module("ray")
 Cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
 TINY = [
@@ -72,10 +74,10 @@ def state_of(run: str) -> str:
 
 def hands_of(folder: Path, on: str) -> dict[str, str]:
     """The hands of a course that are played there."""
-    parts._PLAYED, parts._ROUNDS = 16, 1
-    course = load_course("quick", ["hands=48"])
-    parts.Parts(folder, course, lambda _: None, 2 if on == "ray" else 1, on).play_hands()
-    files = sorted((folder / "hands").iterdir())
+    parts._TIMES = 1
+    course = load_course("quick", ["hands=8192"])
+    made = parts.Parts(folder, course, lambda _: None, 2 if on == "ray" else 1, on)
+    files = sorted(made._play(made._hands))
     return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
 
 
@@ -92,13 +94,14 @@ def main(folder: Path) -> None:
     champion = weights.stem
     players = ["random", f"near=own/{champion}", f"far={folder}/{champion}", "my_agent:Mine"]
     here = ladder(players, **OPTIONS)
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    local = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=local)
     second = cluster.add_node(num_cpus=1)
     ray.init(cluster.address, logging_level="ERROR", log_to_driver=False)
     killed: list[int] = []
 
     def kill(arena: Any) -> None:
-        if not killed and not arena.pool._starting:
+        if not killed and len(arena.executor._working) == 2:
             killed.append(arena.hands)
             cluster.remove_node(second, allow_graceful=False)
 

@@ -75,7 +75,6 @@ def test_a_trial_of_those_who_are_perfect_changes_no_figure(rules: str) -> None:
         assert np.array_equal(getattr(exact, name), getattr(tried, name))
 
 
-@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("opponent", ["random-exact", "random"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_who_only_says_that_it_is_perfect_is_believed_no_more(opponent: str, workers: int) -> None:
@@ -120,7 +119,6 @@ def test_who_is_caught_late_leaves_each_record_once() -> None:
     assert not any("says that" in note for note in early.notes)
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_who_slips_in_one_pairing_is_believed_in_none() -> None:
     careless, others = f"{PLAYERS}Careless", ["threshold", "random-exact"]
     options: dict[str, Any] = {"hands": 64, "seed": 5}
@@ -194,7 +192,6 @@ def test_tricks_thrown_away_are_those_of_the_moves_themselves(tmp_path: Path) ->
 # -- the same result, however it is played
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_workers_change_neither_results_nor_the_order_of_records() -> None:
     written: list[list[str]] = [[], []]
     results = [
@@ -210,7 +207,6 @@ def test_workers_change_neither_results_nor_the_order_of_records() -> None:
     assert len(written[0]) == 400
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
     options: dict[str, Any] = {"rules": "2x5-h3", "until": 0.03, "seed": 3}
     players = ["threshold", "random-exact", "random"]
@@ -432,7 +428,6 @@ def test_the_deals_of_a_worker_that_died_are_played_again(
     assert told(found)["pairings"] == told(alone)["pairings"]
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_workers_that_always_die_end_the_run_with_a_sentence() -> None:
     found = evaluate(f"{PLAYERS}Doomed", "threshold", hands=16, workers=2)
     assert not found.complete

@@ -412,7 +412,6 @@ def margin(tmp_path: Path) -> str:
     return str(tmp_path / "player.safetensors")
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_rules_and_names_are_taken_from_the_players(
     margin: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

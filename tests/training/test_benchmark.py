@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from processes import children_of, wait_for_end
 from scipy import stats
 
 from german_whist import Game
@@ -26,6 +27,7 @@ from german_whist.training.benchmark import (
     over_seeds,
     page,
 )
+from german_whist.training.claim import Claim
 
 TINY = {
     "sizes": ["2x4-h2"],
@@ -70,7 +72,6 @@ def test_intervals_cover_the_mean_however_few_the_seeds(seeds: int, kind: str) -
     assert (0.92 if kind == "skewed" else 0.94) <= covered / rounds <= 0.97
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,22 +127,30 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
     assert not deals(cell.seed) & deals(seed)
 
 
-def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(
+    number: signal.Signals, tmp_path: Path
+) -> None:
     wanted = written(
         tmp_path / "long.yaml", decisions=20_000_000, points=1, settings={},
         algorithms={"cfr": {}},
     )  # fmt: skip
     words = ["benchmark", wanted, "--folder", str(tmp_path / "found")]
     command = [sys.executable, "-m", "german_whist", *words]
-    log = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1" / "log.txt"
+    run = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1"
+    log = run / "log.txt"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 120
         while not (log.exists() and "decisions" in log.read_text()) and time.monotonic() < until:
             time.sleep(0.1)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 128 + signal.SIGTERM
+        (worker,) = children_of(process.pid)
+        process.send_signal(number)
+        assert process.wait(60) == (143 if number == signal.SIGTERM else -number)
+    # A benchmark that is killed leaves no training behind, which would hold its folder.
+    assert wait_for_end(worker, 30)
     assert "stopped after " in log.read_text(encoding="utf-8")
-    assert [each.name for each in log.parents[1].iterdir()] == ["seed-1"]
+    Claim(run).release()
+    assert [each.name for each in run.parent.iterdir()] == ["seed-1"]
 
 
 def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:

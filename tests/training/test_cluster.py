@@ -14,7 +14,8 @@ import german_whist.agents
 from german_whist.agents.checkpoint import find_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
-from german_whist.training.arena.luggage import packed, unpack
+from german_whist.engine.executors.cluster import unpack
+from german_whist.training.arena.luggage import packed
 
 HERE = Path(__file__).resolve().parent
 RAY = HERE.parent.parent / ".venv-ray" / "bin" / "python"
@@ -77,7 +78,7 @@ def test_files_and_code_travel_with_a_player(
     players = ["new=runs/one", f"network:{far}", "things_of_mine.own:Own", "flat-mc:16"]
     # What the package has by name is there as well.
     players += ["champion-1", "thinker:2,last=1,policy=champion-1", 7]
-    called, luggage = packed(players)
+    called, luggage = packed(players, "ray")
     assert called[0] == players[0]
     assert called[1] == "network:elsewhere/0/far.safetensors"
     assert called[2:] == players[2:]

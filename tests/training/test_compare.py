@@ -182,12 +182,12 @@ def test_a_training_that_dies_again_and_again_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("german_whist.training.separate_runs.MOST_DEATHS", 1)
+    monkeypatch.setattr("german_whist.engine.executors.executor.MOST_DEATHS", 1)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
     assert main([*WORDS, "callbacks=deadly:Always", "seeds=3"]) == 1
     told = capsys.readouterr().out.splitlines()
     assert told[-2:] == [
-        "seed 3: is given up, since its process died 1 times in a row",
+        "seed 3: is given up, since 1 workers in a row died (signal 9) of the training of seed 3",
         "seed 3 did not come to an end; go on with: german-whist train --resume runs/cfr-1",
     ]
 

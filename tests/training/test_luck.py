@@ -77,7 +77,6 @@ def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -
     assert (luck.std(axis=0) > 0).all()
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_the_interval_is_narrower_and_workers_change_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from processes import children_of
 
 pytest.importorskip("torch")
 
 from small_runs import quiet
 
 from german_whist.agents.checkpoint import checkpoints_in, read_card
-from german_whist.training import measuring
 from german_whist.training.callbacks import Callback, Watched
 from german_whist.training.checkpoint import Measured, load_state
 from german_whist.training.display import Lines
@@ -68,21 +68,6 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
     assert load_state(folder / "state.safetensors")[1].pending == []
 
 
-def test_what_a_worker_measured_is_not_measured_again(
-    waited: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def never(*_: object) -> None:
-        raise AssertionError("measured here as well")
-
-    path = checkpoints_in(waited / "checkpoints")[-1]
-    here = measure(path, ["random"], 40)
-    monkeypatch.setattr(measuring, "measure", never)
-    measured = Measuring()
-    measured.ask(path, ["random"], 40)
-    ((found_of, found),) = measured.finished(wait=True)
-    assert (found_of, found) == (path, here)
-
-
 def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
     waited: Path, tmp_path: Path
 ) -> None:
@@ -99,19 +84,19 @@ def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
     assert (folder / "measured.csv").read_bytes() == (waited / "measured.csv").read_bytes()
 
 
-def test_a_measurement_whose_process_died_is_made_here(waited: Path) -> None:
+def test_a_measurement_whose_process_died_is_made_again(waited: Path) -> None:
     path = checkpoints_in(waited / "checkpoints")[-1]
     measuring = Measuring()
     measuring.ask(path, ["random"], 20)
     measuring.ask(path, ["random"], 40)
     assert measuring.waiting == [int(path.stem)] * 2
-    assert measuring._process is not None
-    measuring._process.kill()
+    (worker,) = children_of(os.getpid(), wait=20)
+    os.kill(worker, signal.SIGKILL)
     found = [each for _, each in measuring.finished(wait=True)]
-    assert [each.measured[0].hands for each in found] == [20, 40]
     assert found == [measure(path, ["random"], 20), measure(path, ["random"], 40)]
     assert measuring.waiting == []
     measuring.close()
+    assert not children_of(os.getpid())
 
 
 def test_who_waits_for_measurements_has_them_at_once(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -39,12 +38,11 @@ from german_whist.agents.worth import read_worth  # noqa: E402
 from german_whist.cli import main  # noqa: E402
 from german_whist.engine.compiled import jit  # noqa: E402
 from german_whist.engine.endgame import value  # noqa: E402
+from german_whist.engine.executors import Executor, WorkersLost  # noqa: E402
 from german_whist.engine.play import legal, play, row, set_up  # noqa: E402
 from german_whist.engine.rules import Rules, load_rules  # noqa: E402
 from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import View, write_views  # noqa: E402
-from german_whist.training.arena.remote import pool_of  # noqa: E402
-from german_whist.training.arena.workers import InOrder, WorkersLost, played_here  # noqa: E402
 from german_whist.training.run import settings_of  # noqa: E402
 from german_whist.training.session import train, train_on  # noqa: E402
 from german_whist.training.settings import SettingsError  # noqa: E402
@@ -71,8 +69,8 @@ from german_whist.training.thinking.parts import (  # noqa: E402
 from german_whist.training.thinking.playing import (  # noqa: E402
     Cast,
     HandsFile,
-    cast_of,
     named,
+    player_of,
 )
 from german_whist.training.thinking.worth import WorthStudy  # noqa: E402
 
@@ -367,7 +365,6 @@ TRAINING = "{trainer: ppo, decisions: 4000, games: 64, layers: [8], seed: 5, yar
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("forked_workers")
 def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None:
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
     words = [f"train={tmp_path / 'first.yaml'}", "hands=64", "advised=8,6", "search=2"]
@@ -544,28 +541,26 @@ def test_a_search_tells_of_all_that_it_tries_in_all_worlds() -> None:
     assert several
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
     course = load_course("round", ["search=2", "policy=champion"])
     files = [HandsFile("advised", number, 16, 1) for number in range(2)]
     judges = [str(CLASSIC_WEIGHTS.parent / name) for name in ("worth", "beliefs")]
-    here = dict(played_here(Cast(course, *judges), InOrder(files)))
-    with pool_of(partial(cast_of, course), named(course, *judges), 1, "local") as pool:
-        for file, hands in pool.played(InOrder(files)):
-            found = here.pop(file)
+    cast, tasks = Cast(course, *judges), iter(files)
+    with Executor(player_of, (course, named(course, *judges))) as executor:
+        for file, hands in executor.results(lambda: next(tasks, None)):
+            found = cast.play(file)
             for field in ("hand", "worths"):
                 np.testing.assert_array_equal(hands[field], found[field])
-    assert not here
     assert str(files[1]) == "file 2 of advised"
 
 
 def test_when_all_who_play_die_it_is_told_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def nobody(*_: object) -> Any:
+    def nobody(*_: object, **__: object) -> Any:
         raise WorkersLost("3 worker processes in a row died")
 
-    monkeypatch.setattr("german_whist.training.thinking.parts.pool_of", nobody)
+    monkeypatch.setattr("german_whist.training.thinking.parts.Executor", nobody)
     words = ["study", "quick", "hands=8", "--folder", str(tmp_path), "--workers", "2"]
     assert main(words) == 1
     told = "3 worker processes in a row died; the files that are there stay, and the same command"

@@ -16,6 +16,7 @@ from typing import Any
 
 from ...agents.checkpoint import CheckpointError, find_checkpoint, is_checkpoint
 from ...agents.registry import agent_names
+from ...engine.executors import LOCAL
 
 Luggage = dict[str, bytes]
 """Contents by relative path."""
@@ -27,9 +28,11 @@ _PARTS = re.compile(r"[^=,:]+")
 _MODULE = re.compile(r"(?<![\w./-])([A-Za-z_][\w.]*):(?=[A-Za-z_])")
 
 
-def packed(players: Iterable[Any]) -> tuple[list[Any], Luggage]:
-    """The players as they are called elsewhere, and what has to be there for them."""
+def packed(players: Iterable[Any], on: str) -> tuple[list[Any], Luggage]:
+    """The players as they are called in workers there, and what has to be there for them."""
     luggage: Luggage = {}
+    if on == LOCAL:
+        return [*players], luggage
     found = [_packed(each, luggage) if isinstance(each, (str, Path)) else each for each in players]
     size = sum(map(len, luggage.values()))
     if size > MOST_BYTES:
@@ -38,14 +41,6 @@ def packed(players: Iterable[Any]) -> tuple[list[Any], Luggage]:
             "travel: put them on every machine, under paths of its own, or name smaller ones"
         )
     return found, luggage
-
-
-def unpack(luggage: Luggage, folder: Path) -> None:
-    """Write everything below a folder."""
-    for name, data in luggage.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
 
 
 def files_below(folder: Path) -> Luggage:

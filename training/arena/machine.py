@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numba
@@ -36,11 +35,3 @@ def processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
-
-
-def package_version() -> str:
-    """The version of this package."""
-    try:
-        return version("german-whist")
-    except PackageNotFoundError:
-        return "unknown"

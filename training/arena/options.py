@@ -12,14 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...engine.executors import LOCAL
+from ...engine.executors.cluster import package_version
 from ...engine.files import check_writable, written_whole
 from ...engine.output import debugging
 from ...engine.progress import Progress
 from ...engine.rules import Match, Rules, RulesError
-from .machine import machine_text, package_version
+from .machine import machine_text
 from .page import as_html
+from .place import add_place_options, place_of
 from .progress import shown_by
-from .remote import LOCAL, add_place_options, place_of
 from .report import as_csv, as_markdown, as_text
 from .results import Result
 from .run import DEFAULT_HANDS, Records

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, TypedDict
 
@@ -28,14 +27,16 @@ from ...agents.common_rules import common_rules
 from ...agents.human import HumanAgent
 from ...agents.registry import named_player
 from ...engine.arrays import Array
+from ...engine.executors import LOCAL, Executor, WorkersLost, check_place
 from ...engine.options import RulesLike
 from ...engine.rules import Match
 from ...engine.state import SEATS
 from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
 from . import kernels as k
 from .luck import check_luck
+from .luggage import packed
+from .place import MOST_WORKERS
 from .play import Chunk, Setting, Tally
-from .remote import LOCAL, MOST_WORKERS, checked_place, pool_of
 from .results import (
     Ladder,
     Pairing,
@@ -46,7 +47,7 @@ from .results import (
     pairing_of,
     strongest_first,
 )
-from .workers import Bench, PlayerSpec, Task, WorkersLost, bench_for, played_here
+from .workers import Bench, PlayerSpec, Task, bench_for, played_here
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -160,7 +161,7 @@ class Arena:
         if without_luck:
             check_luck(self.setting.rules, match)
         self.workers = _whole(workers, "workers", 1, MOST_WORKERS)
-        self.on = checked_place(on)
+        self.on = check_place(on)
         if until is not None and not 0 < until < 0.5:
             raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")
         self.until = until
@@ -335,7 +336,9 @@ class Arena:
             self.interrupted = True
             self.stopped_by = "stopped by Ctrl-C"
         except WorkersLost as error:
-            self.stopped_by = str(error)
+            self.stopped_by = (
+                f"{error}; with workers=1 all is played in this process, where the cause may show"
+            )
         self._write_records(whatever_there_is=True)
         self.seconds = time.monotonic() - self._begun
         return self.result()
@@ -343,15 +346,15 @@ class Arena:
     @contextmanager
     def _played(self) -> Iterator[Iterator[tuple[Task, Chunk]]]:
         if self.workers == 1 and self.on == LOCAL:
-            yield self._until_nobody_doubts(lambda: played_here(self._bench, self))
+            yield self._until_nobody_doubts(lambda: played_here(self._bench.play, self.next_task))
             return
-        make, given = partial(bench_for, self.setting), [*chain.from_iterable(self._specs)]
-        made = pool_of(make, given, self.workers, self.on)
-        with made as self.pool:
+        players, files = packed(chain.from_iterable(self._specs), self.on)
+        setup = self.setting, players
+        with Executor(bench_for, setup, self.workers, self.on, files=files) as self.executor:
             try:
-                yield self._until_nobody_doubts(lambda: made.played(self))
+                yield self._until_nobody_doubts(lambda: self.executor.results(self.next_task))
             finally:
-                self.replaced = made.replaced
+                self.replaced = self.executor.replaced
 
     def _until_nobody_doubts(
         self, played: Callable[[], Iterator[tuple[Task, Chunk]]]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -29,9 +28,10 @@ from ...agents.searching import MOST_SAMPLES
 from ...agents.shipped import BELIEFS, WORTH
 from ...agents.worth import check_judged
 from ...engine.arrays import Array
+from ...engine.executors import LOCAL, Executor, WorkersLost, check_place
 from ...engine.rules import Rules
-from ..arena.remote import LOCAL, checked_place, pool_of
-from ..arena.workers import InOrder, WorkersLost, played_here
+from ..arena.luggage import packed
+from ..arena.workers import played_here
 from ..checkpoint import revision
 from ..claim import Claim
 from ..presets import PRESETS, load_settings
@@ -44,7 +44,7 @@ from .beliefs import BeliefStudy
 from .course import Course, check_workers, command_of, keep_settings
 from .fitting import Fit, Plan, Study, fitted, layers, write_network
 from .hands import FilesLeft
-from .playing import OTHER_DEALS, Cast, HandsFile, Kind, cast_of, named
+from .playing import OTHER_DEALS, Cast, HandsFile, Kind, named, player_of
 from .worth import WorthStudy
 
 # Games in lockstep, and how often so many are played for a file.
@@ -66,7 +66,7 @@ def study(
     Hands are played by so many `workers`: processes here, or `on` a cluster of Ray.
     """
     check_workers(workers)
-    parts = Parts(folder, course, tell, workers, checked_place(on))
+    parts = Parts(folder, course, tell, workers, check_place(on))
     parts.check()
     keep_settings(folder, course)
     claim = Claim(folder)
@@ -171,8 +171,8 @@ class Parts:
         left = FilesLeft(self.folder / hands.name, hands.course.seed, chunks)
         numbers = [*left]
         if numbers:
-            files = InOrder(HandsFile(hands.kind, number, count, times) for number in numbers)
-            with self._played(hands, files) as played:
+            files = (HandsFile(hands.kind, number, count, times) for number in numbers)
+            with self._played(hands, lambda: next(files, None)) as played:
                 for file, each in played:
                     left.write(file.number, each)
                     self.tell(
@@ -183,16 +183,17 @@ class Parts:
 
     @contextmanager
     def _played(
-        self, hands: Hands, files: InOrder[HandsFile]
+        self, hands: Hands, next_file: Callable[[], HandsFile | None]
     ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
         if self.workers == 1 and self.on == LOCAL:
-            yield played_here(cast_by(hands), files)
+            yield played_here(cast_by(hands).play, next_file)
             return
-        course = hands.course
-        make, given = partial(cast_of, course), named(course, *hands.judges)
+        names, files = packed(named(hands.course, *hands.judges), self.on)
         try:
-            with pool_of(make, given, self.workers, self.on) as pool:
-                yield pool.played(files)
+            with Executor(
+                player_of, (hands.course, names), self.workers, self.on, files=files
+            ) as executor:
+                yield executor.results(next_file)
         except WorkersLost as error:
             raise Stopped(
                 f"{error}; the files that are there stay, and the same command goes on"

@@ -92,11 +92,11 @@ class Cast:
 
 
 def named(course: Course, worth: str, beliefs: str) -> list[str]:
-    """What paths may stand in, for `cast_of`."""
+    """What paths may stand in, for `player_of`."""
     return [course.rules, course.policy, worth, beliefs]
 
 
-def cast_of(course: Course, given: Sequence[str]) -> Cast:
-    """Who plays the hands of a course, by the names that `named` told, as they are called here."""
-    rules, policy, *judges = given
-    return Cast(msgspec.structs.replace(course, rules=rules, policy=policy), *judges)
+def player_of(setup: tuple[Course, Sequence[str]]) -> Callable[[HandsFile], Array]:
+    """What plays the hands of a course, by the names that `named` told, as they are called here."""
+    course, (rules, policy, *judges) = setup
+    return Cast(msgspec.structs.replace(course, rules=rules, policy=policy), *judges).play

@@ -12,7 +12,7 @@ import os
 import time
 from pathlib import Path
 
-from ..training.arena.remote import add_place_options, place_of
+from ..training.arena.place import add_place_options, place_of
 from ..training.reading import listed
 from ..training.settings import as_help
 from ..training.thinking.course import COURSES, check_workers, load_course

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..training.arena.remote import add_place_option, place_of
+from ..training.arena.place import add_place_option, place_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
