@@ -39,7 +39,7 @@ WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
 # A cost in the foreplay is called a mistake beyond so many half widths: of some three hundred
 # comparisons in a hand, one in twenty would go beyond one half width by luck.
-_SURE = 1.5
+SURE = 1.5
 # Costs are told in whole per cents and in tenths; what would be told as nothing is no mistake.
 _LEAST = {WIN: 0.5, PAY: 0.05}
 
@@ -102,7 +102,7 @@ class Decision(Values, kw_only=True):
     def matters(self) -> bool:
         """Whether some card would surely have cost something."""
         least = _LEAST[self.unit]
-        return any(card.cost > max(_SURE * card.cost_half_width, least) for card in self.cards)
+        return any(card.cost > max(SURE * card.cost_half_width, least) for card in self.cards)
 
 
 class Mistake(Struct):
@@ -180,7 +180,7 @@ class Analyst:
             trick=view.trick + 1,
             action=int(played),
             cost=chosen.cost,
-            sure=chosen.cost > _SURE * chosen.cost_half_width,
+            sure=chosen.cost > SURE * chosen.cost_half_width,
             **asdict(told),
         )
 

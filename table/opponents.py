@@ -21,7 +21,7 @@ from ..agents.naming import Entry
 from ..agents.network import NetworkAgent
 from ..agents.registry import agent_names, make_agent
 from ..agents.searching import SearchAgent
-from ..engine.describe import chapters
+from ..engine.describe import Chapter, chapters
 from ..engine.rules import Match, Rules, named_rules
 from .labels import say
 from .strengths import strengths
@@ -62,13 +62,6 @@ class RulesOffered(Struct):
     name: str
     title: str
     about: str
-
-
-class Chapter(Struct):
-    """A part of the rules in words."""
-
-    heading: str
-    paragraphs: list[str]
 
 
 class RulesInWords(Struct):
@@ -220,5 +213,4 @@ def rules_named(name: object) -> Rules:
 
 def rules_text(rules: Rules) -> RulesInWords:
     """A rule set in words."""
-    told = [Chapter(chapter.title, list(chapter.paragraphs)) for chapter in chapters(rules)]
-    return RulesInWords(title_of(rules.name), rules.about, told)
+    return RulesInWords(title_of(rules.name), rules.about, chapters(rules))

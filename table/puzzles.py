@@ -29,7 +29,6 @@ from ..engine.records import GameRecord
 from ..engine.rules import Rules
 from ..engine.view import View
 from .analysis import AnalysisSettings, Analyst, Values, Worth
-from .rating import Rating
 from .strengths import strengths
 
 FILE = "puzzles.jsonl"
@@ -66,7 +65,11 @@ class Puzzle(Struct, omit_defaults=True):
 
     def position(self) -> Game:
         """The game as it stands when the question is asked."""
-        return replayed(self.rules, self.deal, self.dealer, self.played)
+        game = Game(self.rules)
+        game.deal_cards(self.deal, self.dealer)
+        for action in self.played:
+            game.play(action)
+        return game
 
     def told(self) -> Values:
         """What every card is worth."""
@@ -86,15 +89,6 @@ class Puzzle(Struct, omit_defaults=True):
         return Values(exact=self.exact, unit=self.unit, best=best, cards=cards)
 
 
-def replayed(rules: str | Rules, deal: str, dealer: int, actions: Sequence[int]) -> Game:
-    """A hand dealt again and played so far."""
-    game = Game(rules)
-    game.deal_cards(deal, dealer)
-    for action in actions:
-        game.play(action)
-    return game
-
-
 def before_decision(record: GameRecord, n: int) -> Game:
     """A hand as it stood before decision `n`."""
     game, actions = record.start(), record.actions
@@ -108,19 +102,12 @@ def before_decision(record: GameRecord, n: int) -> Game:
 # -- the set
 
 
-def read_puzzles(text: str | bytes) -> list[Puzzle]:
+def read_puzzles(lines: bytes) -> list[Puzzle]:
     """Puzzles out of JSON lines; a file that holds anything else is refused."""
     try:
-        return msgspec.json.decode(
-            b"[%s]" % b",".join(bytes_of(text).split(b"\n")).strip(b","), type=list[Puzzle]
-        )
+        return msgspec.json.Decoder(Puzzle).decode_lines(lines)
     except msgspec.DecodeError as error:
         raise ValueError(f"this is no file of puzzles: {error}") from None
-
-
-def bytes_of(text: str | bytes) -> bytes:
-    """A text as bytes."""
-    return text.encode() if isinstance(text, str) else text
 
 
 @cache
@@ -302,8 +289,3 @@ def fitted(results: Sequence[tuple[float, float, int]], middle: float = 1000.0) 
 def _expected(player: float, puzzle: float) -> float:
     """The share of puzzles of this rating that a player solves."""
     return 1 / (1 + 10 ** ((puzzle - player) / 400))
-
-
-def rating_of(puzzle: Puzzle) -> Rating:
-    """A puzzle's rating, as a solver's opponent."""
-    return Rating(puzzle.rating, 60.0)

@@ -181,10 +181,10 @@ def _position(game: Game) -> Position:
     trick, last_trick = on_the_table(view)
     return Position(
         turn=game.turn,
-        hands=[_texts(hand) for hand in game.hands],
-        known=[_texts(cards_of(cards)) for cards in game.record["known"][0].tolist()],
+        hands=[texts(hand) for hand in game.hands],
+        known=[texts(cards_of(cards)) for cards in game.record["known"][0].tolist()],
         stock_left=view.stock_left,
-        upcards=_texts(game.upcards),
+        upcards=texts(game.upcards),
         trump=None if game.trump is None else SUITS[game.trump],
         low=game.low,
         trick=trick,
@@ -196,7 +196,8 @@ def _position(game: Game) -> Position:
     )
 
 
-def _texts(cards: Sequence[Card]) -> list[str]:
+def texts(cards: Sequence[Card]) -> list[str]:
+    """Cards as messages name them."""
     return [str(card) for card in cards]
 
 

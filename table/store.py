@@ -314,12 +314,8 @@ class Store:
 
     def open_sessions(self, person: str | None = None) -> int:
         """How many sessions are not over, of one person or in all."""
-        if person is None:
-            ((count,),) = self.rows("SELECT COUNT(*) FROM sessions WHERE NOT over")
-        else:
-            ((count,),) = self.rows(
-                "SELECT COUNT(*) FROM sessions WHERE NOT over AND person = ?", person
-            )
+        query = "SELECT COUNT(*) FROM sessions WHERE NOT over AND person = IFNULL(?, person)"
+        ((count,),) = self.rows(query, person)
         return count
 
     def forget(self, name: str) -> None:

@@ -283,11 +283,11 @@ def score(match: Match | None, points: Sequence[int], hands_won: Sequence[int]) 
     return say("match.score", kind=kind, mine=mine, others=others)
 
 
-def headline(names: tuple[str, str], pays: Sequence[int], what: str = "hand") -> str:
-    """Who won a hand or a match, by what each is paid."""
-    if pays[0] == pays[1]:
+def headline(names: tuple[str, str], winner: int | None, what: str = "hand") -> str:
+    """Who won a hand or a match; None for a tie."""
+    if winner is None:
         return say(f"headline.{what}_drawn")
-    return say(f"headline.{what}_won", name=names[0 if pays[0] > pays[1] else 1])
+    return say(f"headline.{what}_won", name=names[winner])
 
 
 def result(

@@ -156,18 +156,21 @@ class FinishedHands:
             upload = self._uploads.get(name)
         if upload is not None and upload.person == person and 1 <= hand <= len(upload.lines):
             return upload.lines[hand - 1]
-        kept = self._store.hand(name, hand) if hand <= _MOST_HAND else None
-        if kept is not None and kept.person == person:
+        if (kept := self._own(person, name, hand)) is not None:
             return kept.record
         shared = self._store.shared(name) if hand == 1 else None
         if shared is None:
             raise NoSuchHand(say("refused.no_hand"))
         return _for_others(shared.record)
 
+    def _own(self, person: str, name: str, hand: int) -> KeptHand | None:
+        """A hand that this person finished here."""
+        kept = self._store.hand(name, hand) if hand <= _MOST_HAND else None
+        return kept if kept is not None and kept.person == person else None
+
     def share(self, person: str, name: str, hand: int) -> Shared:
         """Let whoever knows the address look at a hand; one that is shared has it already."""
-        kept = self._store.hand(name, hand) if hand <= _MOST_HAND else None
-        if kept is not None and kept.person == person:
+        if self._own(person, name, hand) is not None:
             return Shared(HandName(self._store.share(name, hand), 1))
         if self._store.shared(name) is None:
             raise NoSuchHand(say("refused.no_share"))

@@ -30,13 +30,6 @@ class TooMany(ValueError):
     """Somebody wants more than one may have."""
 
 
-class _Turn:
-    """Whose turn it is to find a table; it is there as long as somebody asks for that table."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-
-
 class LiveTables:
     """Opens tables, finds them, and lets their agents think."""
 
@@ -47,7 +40,8 @@ class LiveTables:
         # What a request or a thinking agent holds stays the one table of its name.
         self._alive: WeakValueDictionary[str, LiveTable] = WeakValueDictionary()
         self._recent: OrderedDict[str, LiveTable] = OrderedDict()
-        self._loading: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
+        # Whose turn it is to find a table; it is there as long as somebody asks for that table.
+        self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self.closing = False
         self._thinkers = ThreadPoolExecutor(max(1, usable_threads()), "thinking")
 
@@ -86,11 +80,9 @@ class LiveTables:
     def get(self, person: str, name: str) -> LiveTable:
         """A person's table; whoever asks for another's learns nothing, not even that it is."""
         with self._lock:
-            turn = self._loading.get(name)
-            if turn is None:
-                turn = self._loading[name] = _Turn()
+            turn = self._loading.setdefault(name, threading.Lock())
         # One at a time loads a table, or waits while it is busy; nobody at another one does.
-        with turn.lock:
+        with turn:
             with self._lock:
                 table = self._alive.get(name)
             if table is None or not table.is_current():

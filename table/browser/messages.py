@@ -8,7 +8,7 @@ hand is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -17,16 +17,11 @@ from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
 from ...engine.view import View
 from .. import words
 from ..labels import capital, say, you
-from ..replay import KINDS, MatchTold, Played, on_the_table
-from ..session import OPPONENT, PERSON, HandResult, Session, winner_of
+from ..replay import KINDS, MatchTold, Played, on_the_table, texts
+from ..session import OPPONENT, PERSON, HandResult, Session, ahead, winner_of
 
 _HANDS_TOLD = 200
 """Results of a match that are told, the last ones."""
-
-
-def texts(cards: Iterable[Card]) -> list[str]:
-    """Cards as messages name them."""
-    return [str(card) for card in cards]
 
 
 def _text(card: Card | None) -> str | None:
@@ -276,10 +271,9 @@ def _hand_end(
     session: Session, match: MatchState, names: tuple[str, str], compared: str
 ) -> HandEnd:
     last: HandResult = session.results[-1]
-    told = words.headline(names, last.pays)
+    told = words.headline(names, ahead(last.pays))
     if match.over and match.kind != "single":
-        score = (0, 0) if match.winner is None else (1 - match.winner, match.winner)
-        told = words.headline(names, score, "match")
+        told = words.headline(names, match.winner, "match")
     text = words.result(last.tricks, last.pays, names, last.low)
     return HandEnd(told, last.tricks, last.pays, text, compared)
 
@@ -350,8 +344,7 @@ def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
         yield _event("hand_over", None, words.result(last.tricks, last.pays, names, last.low))
         if session.over and session.settings.match is not None:
             winner = winner_of(session)
-            score = (0, 0) if winner is None else (1 - winner, winner)
-            yield _event("match_over", winner, words.headline(names, score, "match"))
+            yield _event("match_over", winner, words.headline(names, winner, "match"))
 
 
 def _drawn(names: tuple[str, str], after: Glance) -> Iterator[Event]:

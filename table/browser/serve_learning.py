@@ -20,10 +20,11 @@ from ...engine.endgame import NotOpenError, best_card_of
 from ...engine.game import Game, IllegalAction
 from ...engine.view import View
 from .. import words
-from ..analysis import Analyst, Values, Worth
+from ..analysis import SURE, Analyst, Values, Worth
 from ..hints import why
 from ..labels import capital, say, you
-from ..puzzles import Puzzle, all_puzzles, before_decision, rating_of
+from ..puzzles import Puzzle, all_puzzles, before_decision
+from ..rating import Rating
 from ..replay import names_of
 from .finished_hands import NoSuchHand
 from .messages import Seen, said_of, seen
@@ -32,7 +33,7 @@ from .shared import Shared, person_of, told
 
 _NEAR = 12
 """Of so many puzzles nearest to a person's rating, one is drawn."""
-_SURE = 1.5
+_PUZZLE_DEVIATION = 60.0
 
 
 class Problem(Seen, kw_only=True):
@@ -136,7 +137,8 @@ class Learning:
 
         def note(found: Answered) -> None:
             before = store.rating(person, "puzzles")
-            after = store.tried(person, puzzle.id, rating_of(puzzle), found.solved)
+            against = Rating(puzzle.rating, _PUZZLE_DEVIATION)
+            after = store.tried(person, puzzle.id, against, found.solved)
             found.rating, found.change = round(after.value), round(after.value - before.value)
             found.streak = self._solver(person).streak
 
@@ -287,7 +289,7 @@ def _answered(task: Task, action: int) -> Answered:
     found = next((each for each in values.cards if each.action == action), None)
     if found is None:
         raise IllegalAction(words.why_not(view, action))
-    solved = found.cost <= _SURE * found.cost_half_width
+    solved = found.cost <= SURE * found.cost_half_width
     return Answered(
         solved=solved,
         verdict=words.verdict(values.unit, found.cost, solved, values.exact),

@@ -240,8 +240,7 @@ class TerminalGame:
             return
         front.tell(capital(score_text(session)) + ".")
         if session.over:
-            pays = {0: (1, 0), 1: (0, 1), None: (0, 0)}[winner_of(session)]
-            front.tell(words.headline(self._names, pays, "match") + ".")
+            front.tell(words.headline(self._names, winner_of(session), "match") + ".")
 
 
 def farewell(session: Session, keeper: Keeper) -> str | None:

@@ -9,6 +9,8 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed: 
 from playwright.sync_api import Page, expect
 from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Visit
 
+from german_whist import load_rules
+from german_whist.engine.describe import chapters
 from german_whist.table.puzzles import ENDGAME, FOREPLAY, shipped
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
@@ -34,6 +36,15 @@ def test_the_first_hand_is_explained_as_it_goes(visit: Visit) -> None:
     for words in ("upcard", "Lose this trick on purpose", "The stock is gone"):
         assert words in heard
     expect(page.locator(".guide")).to_contain_text("That was the hand")
+
+
+def test_the_rules_are_read_in_words(visit: Visit) -> None:
+    visit.go("learn")
+    visit.page.get_by_role("button", name="Read the rules").click()
+    dialog = visit.page.get_by_role("dialog")
+    for chapter in chapters(load_rules("classic")):
+        expect(dialog.get_by_role("heading", name=chapter.title)).to_be_visible()
+        expect(dialog.get_by_text(chapter.paragraphs[0])).to_be_visible()
 
 
 def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:

@@ -140,9 +140,8 @@ def test_what_can_not_be_done_is_told_in_sentences(
         ((empty,), "holds no hand"),
         ((path, "--hand", 4), "has hands 1 to 3"),
         ((path, "--hand", 0), "has hands 1 to 3"),
-        ((path, "--search", "flat-mc:5"), "add --analyse"),
         ((path, "--list", "--analyse"), "only lists"),
-        ((path, "--analyse", "--search", "random"), "no search by number"),
+        ((path, "--search", "random"), "no search by number"),
         ((path, "--analyse", "--network", "threshold"), "no network"),
     ):
         out, err = told(capsys, *words, status=2)

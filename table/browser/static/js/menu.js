@@ -36,6 +36,6 @@ export const openRules = (name) => attempt(async () => {
   const rules = await get(`/api/rules/${encodeURIComponent(name)}`);
   await dialog(rules.title ?? rules.name, h("div", { class: "rules-text" },
     h("p", { class: "lead" }, rules.about),
-    rules.text.map(({ heading, paragraphs }) => [h("h3", {}, heading), paragraphs.map((text) => h("p", {}, text))])),
+    rules.text.map(([heading, paragraphs]) => [h("h3", {}, heading), paragraphs.map((text) => h("p", {}, text))])),
   [h("button", { class: "primary", value: "close" }, say("site.close"))], { className: "reading" });
 });

@@ -7,7 +7,7 @@ import { h, pause } from "./dom.js";
 import { ExchangeBar } from "./exchange.js";
 import { Felt } from "./felt.js";
 import { HelpPanel } from "./help.js";
-import { icon, tool } from "./icons.js";
+import { tool } from "./icons.js";
 import { openRules } from "./menu.js";
 import { openPages, sitDown } from "./pages.js";
 import { Picker } from "./picker.js";
