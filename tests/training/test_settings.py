@@ -198,8 +198,6 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--list", "quick", "decisions=4"], "--list lists the presets .*: leave out quick"),
-        (["--list", "--run", "here"], "leave out --run"),
         (["--resume", "here", "--show"], "in the run's own folder: leave out --show"),
         (["--resume", "here", "--run", "there"], "leave out --run"),
         (["quick", "folder=here"], "folder=here: that is an option: write --run here"),

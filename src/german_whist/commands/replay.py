@@ -43,18 +43,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--search",
         metavar="NAME",
-        help="the search that values decisions (flat-mc:2500,voids,playout=counting)",
+        help="analyse with this search (flat-mc:2500,voids,playout=counting)",
     )
     parser.add_argument(
-        "--network", metavar="NAME|PATH", help="a network whose probabilities are told as well"
+        "--network",
+        metavar="NAME|PATH",
+        help="analyse, and tell the probabilities of this network as well",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the file, and list, print or write."""
-    if (arguments.search or arguments.network) and not arguments.analyse:
-        raise ValueError("--search and --network belong to the analysis: add --analyse")
-    if arguments.list and (arguments.analyse or arguments.html):
+    analyses = arguments.analyse or arguments.search or arguments.network
+    if arguments.list and (analyses or arguments.html):
         raise ValueError("--list only lists the hands: choose one with --hand to see more of it")
     if arguments.html is not None:
         check_writable(arguments.html)
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not 1 <= number <= len(records):
         raise ValueError(f"--hand is {number}: {arguments.file} has hands 1 to {len(records)}")
     record, seat = records[number - 1], _SEATS[arguments.seat]
-    analysis = _analysis(record, arguments) if arguments.analyse else None
+    analysis = _analysis(record, arguments) if analyses else None
     if arguments.html is not None:
         from ..table.browser.saved_replay import page_of
 

@@ -48,12 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, show, begin or resume."""
     if arguments.list:
-        given = ["--show"] if arguments.show else []
-        given += [*filter(None, [arguments.preset]), *arguments.words]
-        for option in ("run", "resume", "on"):
-            given += [f"--{option}"] if getattr(arguments, option) is not None else []
-        if given:
-            raise ValueError(f"--list lists the presets and takes no more: leave out {given[0]}")
         print(listed(PRESETS.about()))
         return 0
     preset: str | None = arguments.preset
