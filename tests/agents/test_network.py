@@ -179,12 +179,12 @@ def test_it_is_an_opponent_in_the_environments(path: Path) -> None:
 def test_torch_is_not_needed(path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from german_whist.agents import Player\n"
-        "from german_whist import Game\n"
-        "game = Game(seed=1)\n"
-        f"print(Player({str(path)!r}, 'classic').choose(game.view(game.turn)))"
+        "from german_whist.training.arena import ladder\n"
+        f"found = ladder(['champion', 'thinker:2', {str(path)!r}], hands=4, workers=1)\n"
+        "print(*(pairing.hands for pairing in found.pairings))"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["4", "4", "4"]
 
 
 # -- what is refused

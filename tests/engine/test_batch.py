@@ -192,28 +192,6 @@ def test_match_of_many_hands_never_mixes_games() -> None:
     assert play_and_compare("two cards", 7, 300, "raw", Match(best_of=5)) > 30
 
 
-@pytest.mark.parametrize("name", ["classic", "draft", "no-trump", "small-all"])
-def test_batch_goes_the_way_of_the_single_game(name: str) -> None:
-    n, rng = 4, random.Random(name)
-    games = dealt(name, n, 9)
-    numbers = list(range(n))
-    singles = [Game(name, 9, number) for number in numbers]
-    done = 0
-    while done < 3 * n:
-        for index, single in enumerate(singles):
-            assert games.batch.records[index].tobytes() == single.record[0].tobytes()
-            for seat in (0, 1):
-                assert games.views(seat)[index].tobytes() == single.view(seat).record.tobytes()
-        actions = [rng.choice(single.legal()) for single in singles]
-        games.step(np.array(actions))
-        for index, (single, action) in enumerate(zip(singles, actions, strict=True)):
-            single.play(action)
-            if single.over:
-                done += 1
-                numbers[index] += n
-                single.deal(9, numbers[index])
-
-
 def play_some(games: SelfPlayEnv, steps: int = 30) -> bytes:
     """The records after some steps."""
     for _ in range(steps):
@@ -244,13 +222,6 @@ def test_threads_play_on_in_a_forked_child(used: bool) -> None:
         child.kill()
         child.join()
     assert play_some(games) == expected
-
-
-def test_batch_size_changes_no_deal() -> None:
-    small, large = dealt("classic", 3, 8), dealt("classic", 50, 8)
-    assert np.array_equal(small.batch.records, large.batch.records[:3])
-    for index in (0, 17, 49):
-        assert np.array_equal(large.batch.records[index], Game("classic", 8, index).record[0])
 
 
 def test_reset_begins_the_seed_again() -> None:

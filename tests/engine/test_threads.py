@@ -43,15 +43,6 @@ def test_parts_are_at_once_where_there_is_enough_to_do() -> None:
     assert Threads(3).run(3, meet, each=MUCH) == 3
 
 
-def test_little_work_stays_on_the_calling_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("german_whist.engine.threads.LEAST", 200_000)
-
-    def where(part: int, start: int, stop: int) -> int:
-        return threading.get_ident()
-
-    assert Threads(4).run(100, where, each=1) == threading.get_ident()
-
-
 @pytest.mark.parametrize("faulty", [0, 1, 2])
 def test_a_fault_of_any_part_is_raised_and_the_next_run_is_whole(faulty: int) -> None:
     pool, seen = Threads(3), np.zeros(9, np.int64)

@@ -46,6 +46,8 @@ NONE: dict[str, Callable[[int], Any]] = {
     "truth": lambda number: True,
     "NumPy truth": lambda number: np.bool_(True),
     "nothing": lambda number: None,
+    "beyond the deck": lambda number: 60,
+    "below it": lambda number: -1,
 }
 
 
@@ -97,8 +99,9 @@ def test_a_scalar_of_any_library_is_the_number_that_it_holds(way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_holds_no_whole_number_is_refused_with_a_sentence(way: str) -> None:
+    why = r"has to be a whole number|an action is a card id|from 0 to 51"
     for kind in NONE.values():
-        with pytest.raises(IllegalAction, match=r"has to be a whole number|an action is a card id"):
+        with pytest.raises(IllegalAction, match=why):
             WAYS[way](kind)
 
 

@@ -12,7 +12,6 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecNormalize
 
 import german_whist.envs
-from german_whist.engine import batch as batches
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv, german_whist_v0
 from german_whist.envs.pictures.painter import Painter
 from german_whist.envs.sb3 import GermanWhistVecEnv
@@ -64,21 +63,6 @@ def test_stable_baselines3_gets_pictures_of_the_tables_that_it_asks_for(
     env.close()
 
 
-@pytest.mark.parametrize("make", [GermanWhistEnv, GermanWhistVectorEnv])
-@pytest.mark.parametrize("view", ["seat", "open"])
-def test_render_gives_the_table_as_it_is_painted(make: Any, view: str) -> None:
-    how: dict[str, Any] = {} if make is GermanWhistEnv else {"num_envs": 2}
-    env = make(rules="small-last", render_mode="ansi", render_view=view, **how)
-    env.reset(seed=3)
-    found = env.render()
-    pictures = found if isinstance(found, tuple) else (found,)
-    assert len(pictures) == how.get("num_envs", 1)
-    for picture in pictures:
-        assert ("??" in picture) == (view == "seat")
-        assert picture.splitlines()[-1].endswith(" to lead") or "to follow" in picture
-    env.close()
-
-
 def test_environments_tell_their_rules() -> None:
     for env in (
         SelfPlayEnv(2, "quick"),
@@ -87,15 +71,6 @@ def test_environments_tell_their_rules() -> None:
         GermanWhistVecEnv(2, "quick"),
     ):
         assert env.rules.name == env.options.rules.name == "quick"
-
-
-def test_what_is_slow_once_is_done_when_an_environment_is_made(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[str] = []
-    monkeypatch.setattr(batches, "known_endings", lambda rules: seen.append(rules.name))
-    SelfPlayEnv(1, "small-last", horizon="foreplay")
-    assert seen == ["small-last"]
 
 
 def test_names_of_the_package_are_found_and_others_are_not() -> None:

@@ -190,20 +190,6 @@ def test_an_illegal_answer_names_the_opponent_and_a_reset_mends_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "why"),
-    [(52, "actions run from 0 to 51"), (0.5, "a float"), ("2C", "a str"), (None, "NoneType")],
-)
-def test_what_is_no_action_gets_a_sentence(action: Any, why: str) -> None:
-    env = GermanWhistEnv()
-    with pytest.raises(IllegalAction, match=r"call reset\(\)"):
-        env.step(0)
-    env.reset(seed=1)
-    with pytest.raises(IllegalAction, match=why):
-        env.step(action)
-    env.step(int(env.action_masks().argmax()))
-
-
-@pytest.mark.parametrize(
     ("options", "why"),
     [
         ({"seat": 2}, "seat is 2: it has to be 0, 1 or 'random'"),

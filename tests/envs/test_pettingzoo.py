@@ -156,29 +156,6 @@ def test_the_raw_environment_raises_a_sentence_and_goes_on() -> None:
     env.step(int(seen["action_mask"].argmax()))
 
 
-@pytest.mark.parametrize("make", [german_whist_v0.env, german_whist_v0.raw_env])
-@pytest.mark.parametrize(
-    ("action", "why"),
-    [
-        (52, "actions run from 0 to 51"),
-        (-1, "actions run from 0 to 51"),
-        (1.0, "a float: it has to be a whole number"),
-        (None, "NoneType"),
-        ("AS", "a str"),
-        (True, "a bool"),
-        (10**30, "actions run from 0 to 51"),
-        (np.array([1, 2]), "ndarray"),
-    ],
-)
-def test_what_is_no_action_gets_a_sentence(make: Any, action: Any, why: str) -> None:
-    env = make()
-    env.reset(seed=3)
-    with pytest.raises(IllegalAction, match=why):
-        env.step(action)
-    env.reset(seed=3)
-    env.step(int(env.last()[0]["action_mask"].argmax()))
-
-
 def test_steps_out_of_turn_get_a_sentence() -> None:
     inner = german_whist_v0.raw_env("small-last")
     with pytest.raises(IllegalAction, match=r"call reset\(\) first"):

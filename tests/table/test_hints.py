@@ -61,15 +61,6 @@ def valued(view_of: Game, best: int, others: float = 40.0) -> Values:
     return Values(exact=False, unit=WIN, best=[best], cards=cards)
 
 
-def test_what_rounds_to_the_same_figure_is_no_clear_difference() -> None:
-    game = next(game for game in positions("classic", 3) if len(game.legal()) > 4)
-    view, best = game.view(game.turn or 0), int(game.legal()[2])
-    sentence = why(view, valued(game, best, 59.8))
-    assert sentence.startswith("A search sees no clear difference between ")
-    assert f": {action_symbol(best)} wins about 60 % of hands." in sentence
-    assert "no clear difference" not in why(view, valued(game, best, 58.8))
-
-
 def test_what_is_said_of_the_prize_does_not_depend_on_the_advice() -> None:
     for rules in ("classic", "no-trump", "open-stock", "draft"):
         for game in positions(rules, 3)[:20]:

@@ -40,24 +40,6 @@ def test_a_hand_of_every_rule_set_is_played_and_kept(rules: str) -> None:
     assert record.meta["players"] == ["you", "threshold"]
 
 
-@pytest.mark.parametrize("match", [Match(target=10), Match(best_of=3)], ids=str)
-def test_a_match_is_played_to_its_end_with_the_deal_alternating(match: Match) -> None:
-    session = Session(Settings(QUICK, "medium", match=match, seed=3))
-    dealers = [session.game.dealer]
-    rng = random.Random(1)
-    while not session.over:
-        if session.turn is None:
-            assert session.hands_over == len(session.records)
-            session.next_hand()
-            dealers.append(session.game.dealer)
-        play_on(session, rng, 1)
-    assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
-    assert len(session.records) == len(dealers) == session.hands_over > 1
-    assert session.moves == sum(len(record.actions) for record in session.records)
-    with pytest.raises(IllegalAction, match="Nothing is left to deal"):
-        session.next_hand()
-
-
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "race-7"])
 def test_a_session_comes_back_the_same_after_every_move(rules: str) -> None:
     settings = Settings(load_rules(rules), "counting", match=Match(best_of=3), seed=11)
