@@ -140,7 +140,7 @@ def test_sampling_follows_the_probabilities(path: Path) -> None:
 
 
 def test_a_path_names_an_agent(path: Path) -> None:
-    named = (path, path.with_suffix(".json"), path.with_suffix(""), path.parent)
+    named = (path, path.with_suffix(".json"), path.with_suffix(""))
     for text in (*map(str, named), f"network:{path}"):
         assert make_agent(text, "classic").name == text
     agent = make_agent(f"{path},sample,endgame=network", "classic")
