@@ -99,10 +99,12 @@ TINY = Rules(name="tiny", suits=2, ranks=4, hand=2)
 
 
 def test_a_path_of_a_run_or_checkpoint_is_taken_for_its_rules(tmp_path: Path) -> None:
-    trained(tmp_path / "mine", TINY)
-    for path in (tmp_path, tmp_path / "mine", str(tmp_path / "mine.safetensors")):
+    (tmp_path / "checkpoints").mkdir()
+    mine = tmp_path / "checkpoints" / "000000001500"
+    trained(mine, TINY)
+    for path in (tmp_path, mine, str(mine.with_suffix(".safetensors"))):
         assert common_rules(["random"], path) == TINY
-    trained(tmp_path / "mine", TINY, load_rules("classic"))
+    trained(mine, TINY, load_rules("classic"))
     with pytest.raises(CannotPlay, match="plays tiny, classic: name one of them"):
         common_rules(["random"], tmp_path)
 
