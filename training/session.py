@@ -108,11 +108,13 @@ def train_on(
     return _shown(run, quiet)
 
 
-def train_or_go_on(settings: Settings, folder: Path, quiet: bool = False) -> Trained:
+def train_or_go_on(
+    settings: Settings, folder: Path, *, callbacks: Iterable[object] = (), quiet: bool = False
+) -> Trained:
     """Train in a folder, or go on with what was broken off there."""
     if begun(folder):
-        return train_on(folder, quiet=quiet)
-    return train(settings, folder=folder, quiet=quiet)
+        return train_on(folder, callbacks=callbacks, quiet=quiet)
+    return train(settings, folder=folder, callbacks=callbacks, quiet=quiet)
 
 
 def _set_omp() -> None:

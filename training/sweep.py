@@ -1,8 +1,8 @@
 """Searching for settings: a sweep trains again and again, and keeps what plays best.
 
-A sweep is a YAML file: a preset or settings to begin with, a space of settings to try, and
-players to be measured against. Optuna chooses and ends trials early; its storage keeps them, so
-that a sweep goes on, and so that machines that share a storage share the work. At its end the best
+A sweep is a YAML file: a preset or settings to begin with, a space of settings to try, and players
+to be measured against. Optuna chooses and prunes; its storage keeps the trials, so that a sweep
+goes on, and so that processes and machines that share a storage share the work. At its end the best
 few are measured again on fresh deals, and the best of these becomes a preset.
 """
 
@@ -11,23 +11,34 @@ from __future__ import annotations
 import math
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 import msgspec
+import yaml
 from msgspec import Struct
 
 from ..agents.checkpoint import find_checkpoint
 from ..engine.executors import LOCAL, check_place
+from ..engine.executors.executor import MOST_DEATHS
 from ..engine.files import read_yaml_mapping, written_whole
 from ..engine.processes import is_alive
+from ..engine.streams import secret_of_seed
 from ..engine.words import meant
+from .arena.intervals import Estimate
 from .arena.texts import percent_with_reach
-from .frames import Told, frame_of
+from .callbacks import Callback, Watched
+from .checkpoint import Measured, load_state
+from .frames import Told
 from .measuring import MEASURING_SEED, measure
 from .presets import PRESETS, settings_from
 from .reading import made, words_of
+from .run import STATE
+from .separate_runs import Say, Training, known_beside, threads_each, train_apart
+from .session import train_or_go_on
 from .settings import (
     AboveNothing,
     Checked,
@@ -40,12 +51,11 @@ from .settings import (
     says,
     written,
 )
-from .stopping import Stopped
-from .trials import TRIALS, Outcome, made_by_optuna, mean_win_rate, optuna_here, tries_of
+from .stopping import UNSTABLE, Stopped
 
-BEST = "best.yaml"
+BEST, TRIALS, JOURNAL = "best.yaml", "trials", "optuna.log"
 _FRESH_SEED = MEASURING_SEED + 1
-"""Of the deals that finalists are measured on; trials are measured on others."""
+"""Of the deals that finalists are measured on; the best of them is once more, on the next."""
 
 
 class Between(Checked, frozen=True, kw_only=True):
@@ -55,15 +65,6 @@ class Between(Checked, frozen=True, kw_only=True):
     high: Annotated[float, says("The most.")]
     log: Annotated[bool, says("Whether orders of magnitude are equally likely.")] = False
     step: Annotated[AboveNothing | None, says("What lies between two choices.")] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.low < self.high:
-            raise SettingsError(
-                f"low is {self.low:g} and high is {self.high:g}: low has to be lower"
-            )
-        if self.log and (self.low <= 0 or self.step is not None):
-            raise SettingsError("log needs a low above 0, and no step")
 
 
 class Sweep(Checked, frozen=True, kw_only=True):
@@ -101,7 +102,7 @@ class Sweep(Checked, frozen=True, kw_only=True):
     ] = "Median"
     seed: Annotated[Seed, says("Of what the sampler draws.")] = 0
     storage: Annotated[
-        str, says("A database's URL; by default SQLite's in the folder of the sweep.")
+        str, says("A database's URL or a journal's path; by default a journal in the folder.")
     ] = ""
 
 
@@ -133,8 +134,10 @@ class Swept(Told, frozen=True, kw_only=True):
     folder: Path
     finalists: list[Finalist]
     """The best trials, measured again on fresh deals, the best of them first."""
-    trials: list[dict[str, Any]]
-    """Every trial: its number, state, value, half of that one's 95 % interval, and settings."""
+    study: Any
+    """Optuna's, with every trial."""
+    confirmed: Estimate
+    """The mean win rate of the best on deals by which nothing was chosen."""
 
     @property
     def best(self) -> Finalist:
@@ -147,8 +150,8 @@ class Swept(Told, frozen=True, kw_only=True):
         return [each.number for each in self.finalists[1:] if each.ties(self.best)]
 
     def frame(self) -> Any:
-        """The trials as a `pandas.DataFrame`."""
-        return frame_of([{**each, **each["settings"]} for each in self.trials])
+        """The trials as a `pandas.DataFrame`, as Optuna makes it."""
+        return self.study.trials_dataframe()
 
 
 def load_sweep(path: str | Path) -> Sweep:
@@ -166,11 +169,12 @@ def load_sweep(path: str | Path) -> Sweep:
             raise SettingsError(
                 f"{path}: space: {name!r} is not a setting of {base.trainer}{meant(name, known)}"
             )
-        choices = wanted if isinstance(wanted, list) else [wanted.low, wanted.high]
-        if not choices:
-            raise SettingsError(f"{path}: space: {name} is an empty list: name what to choose from")
+        try:
+            _distribution(base, name, wanted)
+        except ValueError as error:
+            raise SettingsError(f"{path}: space: {name}: {error}") from None
         whole = isinstance(wanted, Between) and _whole(base, name)
-        for choice in choices:
+        for choice in wanted if isinstance(wanted, list) else [wanted.low, wanted.high]:
             value = int(choice) if whole else choice
             settings_from({**base.as_mapping(), name: value}, f"{path}: space")
     return found
@@ -201,11 +205,32 @@ def _whole(base: Settings, name: str) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _distribution(base: Settings, name: str, wanted: Between | list[Any]) -> Any:
+    """Optuna's distribution of a setting; it keeps plain values alone, so the rest as YAML."""
+    distributions = optuna_here().distributions
+    if isinstance(wanted, list):
+        return distributions.CategoricalDistribution([*map(written, wanted)])
+    if not _whole(base, name):
+        return distributions.FloatDistribution(wanted.low, wanted.high, wanted.log, wanted.step)
+    return distributions.IntDistribution(
+        int(wanted.low), int(wanted.high), wanted.log, int(wanted.step or 1)
+    )
+
+
+def _chosen(trial: Any) -> dict[str, Any]:
+    """The settings that a trial draws."""
+    params: dict[str, Any] = trial.params
+    return {
+        name: yaml.safe_load(value) if isinstance(value, str) else value
+        for name, value in params.items()
+    }
+
+
 def run_sweep(
     sweep: Sweep,
     folder: Path,
     beside: Path | None = None,
-    say: Callable[[str], None] = print,
+    say: Say = print,
     *,
     workers: int = 1,
     on: str = LOCAL,
@@ -219,141 +244,275 @@ def run_sweep(
         raise ValueError(
             f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
         )
-    optuna = optuna_here()
+    here = workers == 1 and check_place(on) == LOCAL
     base = _base(sweep, beside or Path())
-    sampler = made_by_optuna(optuna.samplers, sweep.sampler, "Sampler", seed=sweep.seed)
-    pruner = made_by_optuna(optuna.pruners, sweep.pruner, "Pruner")
+    space = {name: _distribution(base, name, wanted) for name, wanted in sweep.space.items()}
+    storage = sweep.storage or str((folder / JOURNAL).resolve())
+    sampler, pruner = _sampler(sweep), _made("pruner", sweep.pruner)()
     folder.mkdir(parents=True, exist_ok=True)
-    study = optuna.create_study(
-        storage=sweep.storage or f"sqlite:///{folder / 'optuna.db'}",
-        study_name=folder.name,
-        direction="maximize",
-        load_if_exists=True,
-        sampler=sampler,
-        pruner=pruner,
-    )
-    _end_broken(optuna, study)
-    tries = tries_of(study, sweep.pruner, folder, sweep.against, say, workers, check_place(on))
-    while (left := sweep.trials - _ended(study)) > 0:
-        asked = [study.ask() for _ in range(min(workers, left))]
+    study = optuna_here().create_study(
+        storage=_storage(storage), study_name=folder.name, direction="maximize",
+        load_if_exists=True, sampler=sampler, pruner=pruner,
+    )  # fmt: skip
+    while (left := sweep.trials - len(_of_states(study, "COMPLETE", "PRUNED"))) > 0:
+        count = min(workers, left)
+        trials = _broken_off(study, say)[:count]
+        trials += [study.ask(space) for _ in range(count - len(trials))]
+        wanted = [settings_from({**base.as_mapping(), **_chosen(each)}) for each in trials]
+        places = [folder / TRIALS / str(each.number) for each in trials]
+        for trial, place in zip(trials, places, strict=True):
+            times = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
+            trial.set_user_attr("process", (socket.gethostname(), os.getpid(), times))
+            say(f"trial {trial.number} begins: {place}")
         try:
-            wanted = [
-                settings_from({**base.as_mapping(), **_chosen(one, sweep.space, base)})
-                for one in asked
-            ]
-            outcomes = tries.tried(asked, wanted)
-            failed = [
-                _told(study, one, each, say) for one, each in zip(asked, outcomes, strict=True)
-            ]
-            for each in filter(None, failed):
-                raise each
-        finally:
-            for one in asked:
-                study.tell(one, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
+            if here:
+                codes = [_trained(trials[0], wanted[0], places[0], say)]
+            else:
+                known = [
+                    _Known(storage, folder.name, sweep.pruner, each._trial_id) for each in trials
+                ]
+                codes = _trained_apart(known, wanted, places, on, say)
+            for trial, settings, place, code in zip(trials, wanted, places, codes, strict=True):
+                _tell(study, trial, settings, place, code, say)
+            if failed := [code for code in codes if code not in (0, UNSTABLE)]:
+                raise Stopped("not all trials came to their ends", max(failed))
+        except Exception as error:
+            # What a signal ended is still under way: the next command goes on with it.
+            if getattr(error, "status", 1) < 128:
+                for trial in trials:
+                    study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
+            raise
     return _result(study, sweep, base, folder, say)
 
 
-def _ended(study: Any) -> int:
-    """How many trials came to an end, be it an early one."""
-    return sum(
-        each.state.name in ("COMPLETE", "PRUNED") for each in study.get_trials(deepcopy=False)
-    )
-
-
-def _told(study: Any, one: Any, outcome: Outcome, say: Callable[[str], None]) -> Stopped | None:
-    """Keep what a trial came to, and tell it; what it failed of, if it did."""
-    if outcome.failed is not None:
-        return outcome.failed
-    if outcome.value is None:
-        from optuna.trial import TrialState
-
-        study.tell(one, state=TrialState.PRUNED)
-        value = "was ended early"
-    else:
-        one.set_user_attr("half_width", outcome.value.half_width)
-        study.tell(one, outcome.value.value)
-        value = f"won {percent_with_reach(outcome.value)}"
-    say(f"trial {one.number} {value}: {' '.join(words_of(one.user_attrs['settings']))}")
-    return None
-
-
-def _end_broken(optuna: Any, study: Any) -> None:
-    """What a process that is gone left under way is not waited for."""
-    for each in study.get_trials(states=(optuna.trial.TrialState.RUNNING,)):
-        host, pid = each.user_attrs.get("process", (None, 0))
-        if host == socket.gethostname() and not is_alive(pid):
-            study.tell(each.number, state=optuna.trial.TrialState.FAIL)
-
-
-def _chosen(one: Any, space: Mapping[str, Between | list[Any]], base: Settings) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, wanted in space.items():
-        if isinstance(wanted, list):
-            # Optuna keeps plain values alone: lists are chosen by how they are written.
-            texts = [written(each) for each in wanted]
-            found[name] = wanted[texts.index(one.suggest_categorical(name, texts))]
-        elif _whole(base, name):
-            step = 1 if wanted.step is None else int(wanted.step)
-            found[name] = one.suggest_int(name, int(wanted.low), int(wanted.high), step=step,
-                                          log=wanted.log)  # fmt: skip
+def _broken_off(study: Any, say: Say) -> list[Any]:
+    """Trials of processes of this machine that are gone; one that was often broken off fails."""
+    found: list[Any] = []
+    for each in _of_states(study, "RUNNING"):
+        host, pid, times = each.user_attrs.get("process", ("", 0, 0))
+        if host != socket.gethostname() or (pid != os.getpid() and is_alive(pid)):
+            continue
+        if times < MOST_DEATHS:
+            found.append(optuna_here().trial.Trial(study, each._trial_id))
         else:
-            found[name] = one.suggest_float(
-                name, wanted.low, wanted.high, step=wanted.step, log=wanted.log
-            )
-    one.set_user_attr("settings", {name: found[name] for name in space})
-    one.set_user_attr("process", (socket.gethostname(), os.getpid()))
+            study.tell(each.number, state=_state("FAIL"))
+            say(f"trial {each.number} is given up, since it was broken off {times} times")
     return found
 
 
-def _settings_of(one: Any) -> dict[str, Any]:
-    return one.user_attrs.get("settings", {})
+def _trained(trial: Any, settings: Settings, place: Path, say: Say) -> int:
+    """Train in this process; the exit status."""
+    try:
+        train_or_go_on(settings, place, quiet=True, callbacks=[Pruning(trial)])
+    except Stopped as stopped:
+        if stopped.status != UNSTABLE:
+            raise
+        say(str(stopped))
+        return UNSTABLE
+    return 0
 
 
-def _finalists(
-    study: Any, sweep: Sweep, folder: Path, say: Callable[[str], None]
-) -> list[Finalist]:
+def _trained_apart(
+    known: Sequence[_Known], wanted: Sequence[Settings], places: Sequence[Path], on: str, say: Say
+) -> list[int]:
+    """Train side by side in other processes; the exit statuses."""
+    threads, trainings = threads_each(len(wanted), on), list[Training]()
+    for told, settings, place in zip(known, wanted, places, strict=True):
+        changed = {
+            "threads": settings.threads or threads,
+            "callbacks": [*settings.callbacks, f"{__name__}:Pruning"],
+        }
+        trainings.append(
+            Training(
+                f"trial {place.name}", place, {**settings.as_mapping(), **changed},
+                words_of(changed), msgspec.json.encode(told),
+            )
+        )  # fmt: skip
+    return train_apart(trainings, on, say)
+
+
+def _tell(study: Any, trial: Any, settings: Settings, place: Path, code: int, say: Say) -> None:
+    """Tell Optuna what a trial that is over came to."""
+    if code not in (0, UNSTABLE):
+        return
+    if code or "pruned" in study.get_trials(deepcopy=False)[trial.number].user_attrs:
+        study.tell(trial, state=_state("PRUNED"))
+        value = "was ended early"
+    else:
+        _, state = load_state(place / STATE)
+        last = max(each.decisions for each in state.measured)
+        found = [each for each in state.measured if each.decisions == last]
+        rate = mean_win_rate(found, settings.yardsticks)
+        trial.set_user_attr("half_width", rate.half_width)
+        study.tell(trial, rate.value)
+        value = f"won {percent_with_reach(rate)}"
+    say(f"trial {trial.number} {value}: {' '.join(words_of(_chosen(trial)))}")
+
+
+def mean_win_rate(found: Sequence[Measured], against: Sequence[str]) -> Estimate:
+    """The mean win rate against the opponents, with a 95 % interval that may be too wide.
+
+    All of them are met on the same deals, so that their results are correlated. However strongly
+    they are, the mean of the half widths is enough.
+    """
+    matches = [each for each in found if each.opponent in against]
+    if len(matches) < len(set(against)):
+        raise SettingsError(f"not all of {', '.join(against)} could be played")
+    value = fmean(each.win_rate for each in matches)
+    half_width = fmean(each.half_width for each in matches)
+    return Estimate(value, value - half_width, value + half_width)
+
+
+def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) -> Swept:
     """The best trials, measured again: the highest of noisy figures is too high, on its deals."""
-    done = [each for each in study.trials if each.state.name == "COMPLETE"]
-    best = sorted(done, key=lambda each: -each.value)[: sweep.finalists]
-    found = []
-    for each in best:
-        run = folder / TRIALS / str(each.number)
-        if not run.exists():
+
+    def fresh(number: int, seed: int) -> Estimate:
+        path = find_checkpoint(folder / TRIALS / str(number))
+        found = measure(path, sweep.against, sweep.hands, seed=seed, with_past=False)
+        return mean_win_rate(found.measured, sweep.against)
+
+    done = sorted(_of_states(study, "COMPLETE"), key=lambda each: -each.value)
+    finalists: list[Finalist] = []
+    for each in done[: sweep.finalists]:
+        if not (folder / TRIALS / str(each.number)).exists():
             say(f"trial {each.number} was trained elsewhere: it is not measured again")
             continue
-        measured = measure(
-            find_checkpoint(run), sweep.against, sweep.hands, seed=_FRESH_SEED, with_past=False
-        )
-        rate = mean_win_rate(measured.measured, sweep.against)
-        found.append(Finalist(each.number, rate.value, rate.half_width, _settings_of(each)))
-        say(f"trial {each.number} on fresh deals: {found[-1]}")
-    if best and not found:
+        rate = fresh(each.number, _FRESH_SEED)
+        finalists.append(Finalist(each.number, rate.value, rate.half_width, _chosen(each)))
+        say(f"trial {each.number} on fresh deals: {finalists[-1]}")
+    if not done:
         raise ValueError(
-            f"none of the {len(best)} best trials was trained in {folder}: give the same command "
-            "where they were, and they are measured again"
+            f"{folder}: none of its {len(study.trials)} trials was trained to its end: try more, "
+            "or prune less, as with pruner: Nop"
         )
-    return sorted(found, key=lambda each: -each.value)
-
-
-def _result(
-    study: Any, sweep: Sweep, base: Settings, folder: Path, say: Callable[[str], None]
-) -> Swept:
-    trials = [
-        {"number": each.number, "state": each.state.name.lower(), "value": each.value,
-         "half_width": each.user_attrs.get("half_width"), "settings": _settings_of(each)}
-        for each in study.trials
-    ]  # fmt: skip
-    finalists = _finalists(study, sweep, folder, say)
     if not finalists:
         raise ValueError(
-            f"{folder}: none of its {len(trials)} trials was trained to its end: try more, or "
-            "prune less, as with pruner: Nop"
+            f"none of the {len(done[: sweep.finalists])} best trials was trained in {folder}: give "
+            "the same command where they were, and they are measured again"
         )
-    found = Swept(folder=folder, finalists=finalists, trials=trials)
-    about = f"the best of {len(trials)} trials, {found.best} on fresh deals"
+    finalists.sort(key=lambda each: -each.value)
+    found = Swept(
+        folder=folder, finalists=finalists, study=study,
+        confirmed=fresh(finalists[0].number, _FRESH_SEED + 1),
+    )  # fmt: skip
+    about = f"the best of {len(done)} trials, {percent_with_reach(found.confirmed)} on fresh deals"
     if found.ties:
         about += f", not told from trial {' or '.join(map(str, found.ties))}"
     preset = settings_from({**base.as_mapping(), **found.best.settings, "about": about})
     with written_whole(folder / BEST, "w") as file:
         file.write(preset.as_yaml())
     return found
+
+
+# -- Optuna
+
+
+class _Known(Struct):
+    """Where a training in another process finds its trial."""
+
+    storage: str
+    study: str
+    pruner: str
+    trial: int
+
+
+class Pruning(Callback):
+    """Reports every measurement to Optuna, and ends the run when the pruner says so."""
+
+    def __init__(self, trial: Any = None) -> None:
+        """Without a trial it is the one that a file beside the run's folder names."""
+        self._trial = trial
+
+    def on_start(self, run: Watched) -> None:
+        """Find the trial."""
+        path = known_beside(run.folder)
+        if self._trial is not None or not path.exists():
+            return
+        known = msgspec.json.decode(path.read_bytes(), type=_Known)
+        optuna = optuna_here()
+        try:
+            study = optuna.load_study(
+                study_name=known.study, storage=_storage(known.storage),
+                pruner=_made("pruner", known.pruner)(),
+            )  # fmt: skip
+        except (KeyError, OSError):
+            raise ValueError(
+                f"{known.storage} does not hold the sweep here: give a --storage that every "
+                "machine of the cluster reaches"
+            ) from None
+        self._trial = optuna.trial.Trial(study, known.trial)
+
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        """Report the mean of the win rates."""
+        trial, decisions = self._trial, run.trainer.decisions
+        if trial is None or decisions >= run.settings.decisions:
+            return
+        trial.report(mean_win_rate(found, run.settings.yardsticks).value, decisions)
+        if trial.should_prune():
+            self._trial = None
+            trial.set_user_attr("pruned", True)
+            run.stop("the sweep expects nothing of it")
+
+
+def optuna_here() -> Any:
+    """Optuna, if it is installed."""
+    try:
+        import optuna
+    except ImportError:
+        raise ValueError("sweeps need optuna, which is not installed: pip install "
+                         "'german-whist[sweep]'") from None  # fmt: skip
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _storage(place: str) -> Any:
+    if "://" in place:
+        return place
+    journal = optuna_here().storages.journal
+    lock = journal.JournalFileOpenLock(place)
+    return journal.JournalStorage(journal.JournalFileBackend(place, lock))
+
+
+def _state(name: str) -> Any:
+    return optuna_here().trial.TrialState[name]
+
+
+def _of_states(study: Any, *names: str) -> list[Any]:
+    return study.get_trials(deepcopy=False, states=[*map(_state, names)])
+
+
+def _made(what: str, name: str) -> Any:
+    """The class of a `sampler` or `pruner` of Optuna's by name."""
+    module, kind = getattr(optuna_here(), f"{what}s"), what.capitalize()
+    known = {
+        each.removesuffix(kind): getattr(module, each)
+        for each in dir(module) if each.endswith(kind) and each != f"Base{kind}"
+    }  # fmt: skip
+    short = {each.lower(): each for each in known}.get(name.lower().removesuffix(what))
+    if short is None:
+        raise SettingsError(f"{what} is {name!r}, which is none of Optuna's{meant(name, known)}")
+    needed = [
+        each.name for each in signature(known[short]).parameters.values()
+        if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
+    ]  # fmt: skip
+    if needed:
+        raise SettingsError(f"{what} is {name!r}, which needs more than a name: {needed[0]}")
+    return known[short]
+
+
+def _sampler(sweep: Sweep) -> Any:
+    """The sampler, seeded anew for each trial by its number.
+
+    So no trial is drawn twice by a sweep that goes on, or by processes that share it.
+    """
+    kind = _made("sampler", sweep.sampler)
+    seeded = "seed" in signature(kind).parameters
+
+    class Numbered(kind):
+        def before_trial(self, study: Any, trial: Any) -> None:
+            if seeded:
+                secret = secret_of_seed(sweep.seed, f"trial {trial.number}")
+                kind.__init__(self, seed=int.from_bytes(secret[:4], "little"))
+            super().before_trial(study, trial)
+
+    return Numbered()

@@ -121,7 +121,12 @@ def main(folder: Path) -> None:
         space={"epochs": [1, 2], "entropy": [0.01, 0.1]},
     )  # fmt: skip
     swept = [
-        run_sweep(sweep, Path(on, "sweep"), say=lines.append, workers=2, on=on).trials
+        [
+            (trial.params, trial.value)
+            for trial in run_sweep(
+                sweep, Path(on, "sweep"), say=lines.append, workers=2, on=on
+            ).study.trials
+        ]
         for on in ("ray", "local")
     ]
     course = [hands_of(folder / each, each) for each in ("ray", "local")]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,16 +16,26 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint
 from german_whist.cli import main
+from german_whist.training.arena.texts import percent_with_reach
 from german_whist.training.callbacks import Callback
-from german_whist.training.checkpoint import Measured
+from german_whist.training.checkpoint import Measured, RunState, load_state, save_state
 from german_whist.training.measuring import MEASURING_SEED, measure
 from german_whist.training.presets import load_settings
 from german_whist.training.separate_runs import known_beside
-from german_whist.training.sweep import Between, Finalist, Sweep, Swept, load_sweep, run_sweep
-from german_whist.training.trials import PruningApart, _known_of, mean_win_rate
+from german_whist.training.settings import Settings
+from german_whist.training.sweep import (
+    JOURNAL,
+    Between,
+    Pruning,
+    Sweep,
+    load_sweep,
+    mean_win_rate,
+    run_sweep,
+)
 
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
@@ -53,14 +69,15 @@ def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
     command = ["sweep", str(path), "--folder", str(folder)]
     assert main([*command, "--trials", "1"]) == 0
     assert main([*command]) == 0
-    study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{folder / 'optuna.db'}")
+    study = study_of(folder)
     assert len(study.trials) == 3
     assert {each.name for each in (folder / "trials").iterdir()} == {"0", "1", "2"}
     told = capsys.readouterr().out
     assert told.count("best: ") == 2
     best = load_settings(folder / "best.yaml")
     chosen = int(told.split("best: trial ")[-1].split(",")[0])
-    wanted = study.trials[chosen].user_attrs["settings"]
+    params = study.trials[chosen].params
+    wanted = {**params, "layers": yaml.safe_load(params["layers"])}
     assert {name: best.as_mapping()[name] for name in wanted} == wanted
     assert wanted.keys() == SPACE.keys()
     assert isinstance(wanted["epochs"], int)
@@ -76,16 +93,22 @@ def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
     capsys.readouterr()
 
 
+def study_of(folder: Path) -> Any:
+    """The study in a sweep's folder, as Optuna reads it."""
+    journal = optuna.storages.journal
+    storage = journal.JournalStorage(journal.JournalFileBackend(str(folder / JOURNAL)))
+    return optuna.create_study(
+        study_name=folder.name, storage=storage, direction="maximize", load_if_exists=True
+    )
+
+
 def kept(folder: Path, values: Sequence[float]) -> None:
     """A sweep whose trials are done: the first has a poor network, the others the same good one."""
-    study = optuna.create_study(
-        study_name=folder.name, storage=f"sqlite:///{folder / 'optuna.db'}", direction="maximize"
-    )
+    study = study_of(folder)
     good = read_checkpoint("champion-1")
     weights = {**good.weights, "policy.weight": -good.weights["policy.weight"]}
     for number, value in enumerate(values):
-        trial = study.ask()
-        trial.set_user_attr("settings", {"epochs": number + 1})
+        trial = study.ask({"epochs": optuna.distributions.IntDistribution(1, 3)})
         trial.set_user_attr("half_width", 0.3)
         study.tell(trial, value)
         path = folder / "trials" / str(number) / "checkpoints" / "640"
@@ -105,10 +128,14 @@ def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
     best, same, poor = found.finalists
     assert poor.value < 0.5 < best.value == same.value
     assert found.ties == [2]
-    assert [each["half_width"] for each in found.trials] == [0.3] * 4
+    again = evaluate_again(folder, 60, 2)
+    assert (found.confirmed.value, found.confirmed.half_width) == pytest.approx(
+        (again.win_rate, again.half_width)
+    )
     preset = load_settings(folder / "best.yaml")
-    assert preset.as_mapping()["epochs"] == 2
-    assert preset.about == f"the best of 4 trials, {best} on fresh deals, not told from trial 2"
+    assert preset.as_mapping()["epochs"] == found.study.trials[1].params["epochs"]
+    figure = percent_with_reach(found.confirmed)
+    assert preset.about == f"the best of 4 trials, {figure} on fresh deals, not told from trial 2"
     assert said == [f"trial {each.number} on fresh deals: {each}" for each in (poor, best, same)]
     # The deals are not those on which trials were measured, nor others each time.
     trained = measure(folder / "trials/1/checkpoints/640.safetensors", ["random"], 60)
@@ -116,10 +143,10 @@ def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
     assert best.value == evaluate_again(folder, 60).win_rate
 
 
-def evaluate_again(folder: Path, hands: int) -> Measured:
-    """Trial 1 on the deals of finalists."""
+def evaluate_again(folder: Path, hands: int, deals: int = 1) -> Measured:
+    """Trial 1 on the deals of finalists, or on those after them."""
     path = folder / "trials/1/checkpoints/640.safetensors"
-    return measure(path, ["random"], hands, seed=MEASURING_SEED + 1).measured[0]
+    return measure(path, ["random"], hands, seed=MEASURING_SEED + deals).measured[0]
 
 
 def test_finalists_that_were_trained_elsewhere_are_told(tmp_path: Path) -> None:
@@ -177,40 +204,133 @@ def test_trials_side_by_side_come_to_what_they_come_to_one_by_one(tmp_path: Path
     for workers in (1, 2):
         folder = tmp_path / str(workers) / "sweep"
         told = run_sweep(load_sweep(path), folder, say=lambda _: None, workers=workers)
-        study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{folder / 'optuna.db'}")
-        found.append((told.trials, [each.intermediate_values for each in study.trials]))
+        found.append(
+            [(each.params, each.value, each.intermediate_values) for each in told.study.trials]
+        )
         assert {each.name for each in (folder / "trials").iterdir()} == {"0", "1"}
     assert found[0] == found[1]
-    assert all(len(each) == 2 for each in found[0][1])
+    assert all(len(reports) == 2 for _, _, reports in found[0])
+
+
+def no_training(settings: Settings, folder: Path, **_: object) -> None:
+    """A trial's run without the training."""
+    good = read_checkpoint("champion-1")
+    path = folder / "checkpoints" / "640"
+    path.parent.mkdir(parents=True)
+    write_checkpoint(path, good.weights, good.card)
+    measured = Measured(
+        opponent="random", hands=2, margin=0.0, win_rate=0.5, half_width=0.1, decisions=640
+    )
+    save_state(folder / "state.safetensors", {}, RunState({}, measured=[measured]))
+
+
+def test_no_trial_is_drawn_twice_by_a_sweep_that_goes_on_or_is_shared(tmp_path: Path) -> None:
+    sweep = load_sweep(written(tmp_path, space={"entropy": {"low": 0.0, "high": 1.0}}))
+
+    def drawn(folder: Path, trials: int) -> list[float]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("german_whist.training.sweep.train_or_go_on", no_training)
+            found = run_sweep(replace(sweep, trials=trials), folder, say=lambda _: None)
+        if find_spec("pandas"):
+            assert [*found.frame().params_entropy] == [
+                each.params["entropy"] for each in found.study.trials
+            ]
+        return [each.params["entropy"] for each in found.study.trials]
+
+    whole = drawn(tmp_path / "whole", 3)
+    assert len(set(whole)) == 3
+    for trials in (1, 2, 3):
+        parts = drawn(tmp_path / "parts", trials)
+    assert parts == whole
+
+
+def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
+    path, folder = written(tmp_path, trials=4, finalists=1), tmp_path / "sweep"
+    code = (
+        "import sys; from pathlib import Path; from german_whist.training import sweep\n"
+        "sweep.run_sweep(sweep.load_sweep(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(path), str(folder)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    told = [each.communicate()[0] for each in running]
+    assert [each.returncode for each in running] == [0, 0], told
+    trials = study_of(folder).trials
+    assert len({str(each.params) for each in trials}) == len(trials) >= 4
+
+
+def test_a_killed_trial_goes_on_from_what_it_saved(tmp_path: Path) -> None:
+    folder, said = tmp_path / "sweep", list[str]()
+    sweep = load_sweep(written(tmp_path, trials=1, settings={**SMALL, "save_every": 256}))
+
+    class Killed(BaseException):
+        pass
+
+    def kill(run: Any, *_: object) -> None:
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pruning, "on_measured", kill)
+        with pytest.raises(Killed):
+            run_sweep(sweep, folder, say=said.append)
+    (broken,) = study_of(folder).trials
+    assert broken.state.name == "RUNNING"
+    place = folder / "trials" / "0"
+    saved = load_state(place / "state.safetensors")[1].trainer["decisions"]
+    assert saved
+    found = run_sweep(sweep, folder, say=said.append)
+    (trial,) = found.study.trials
+    assert (trial.number, trial.params, trial.state.name) == (0, broken.params, "COMPLETE")
+    rows = load_state(place / "state.safetensors")[1].rows
+    assert rows[0]["decisions"] < saved < rows[-1]["decisions"]
+    # One that dies of it again and again is given up.
+    trial = found.study.ask({"epochs": optuna.distributions.IntDistribution(1, 3)})
+    trial.set_user_attr("process", (socket.gethostname(), os.getpid(), 3))
+    run_sweep(sweep, folder, say=said.append)
+    assert "trial 1 is given up, since it was broken off 3 times" not in said
+    run_sweep(replace(sweep, trials=2), folder, say=said.append)
+    assert "trial 1 is given up, since it was broken off 3 times" in said
+    assert [each.state.name for each in study_of(folder).trials] == ["COMPLETE", "FAIL", "COMPLETE"]
 
 
 @pytest.mark.parametrize("rates", [(0.1, 0.2), (0.9, 0.8)])
-def test_a_trial_apart_is_ended_where_it_would_be_here(
+def test_a_trial_in_another_process_is_pruned_by_what_the_storage_holds(
     rates: tuple[float, float], tmp_path: Path
 ) -> None:
-    pruner = optuna.pruners.MedianPruner()
-    study = optuna.create_study(study_name="s", direction="maximize", pruner=pruner)
+    study = study_of(tmp_path)
     for k in range(6):
         one = study.ask()
         one.report(0.5 + k / 100, 100)
         study.tell(one, 0.5)
-    here, ended = study.ask(), False
-    known_beside(tmp_path / "6").write_bytes(_known_of(study, 6, "Median", ["random"]))
+    told = {
+        "storage": str(tmp_path / JOURNAL), "study": tmp_path.name, "pruner": "Median",
+        "trial": study.ask()._trial_id,
+    }  # fmt: skip
+    known_beside(tmp_path / "6").write_text(json.dumps(told))
     run = Told(tmp_path / "6")
-    apart = PruningApart()
-    apart.on_start(run)
+    pruning = Pruning()
+    pruning.on_start(run)
     for decisions, rate in zip((100, 200), rates, strict=True):
-        here.report(rate, decisions)
-        ended |= here.should_prune()
-        run.measure(apart, decisions, rate)
-    assert run.stopped == ended == (rates[0] < 0.5)
+        run.measure(pruning, decisions, rate)
+    assert run.stopped == (rates[0] < 0.5)
+    # A machine that does not reach the storage says so.
+    known_beside(tmp_path / "6").write_text(json.dumps({**told, "storage": str(tmp_path / "no")}))
+    with pytest.raises(ValueError, match="does not hold the sweep here: give a --storage"):
+        Pruning().on_start(run)
 
 
 class Told:
     """What a callback sees of a run."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.settings = folder, load_settings("tiny", ["decisions=1000"])
+        self.folder, self.settings = (
+            folder,
+            load_settings("tiny", ["decisions=1000", "yardsticks=random"]),
+        )
         self.trainer = SimpleNamespace(decisions=0, hands=0)
         self.measured: list[Measured] = []
         self.rows: list[dict[str, Any]] = []
@@ -246,10 +366,16 @@ class Told:
         ),
         ({"space": {"entrpy": [0.1]}}, "'entrpy' is not a setting of ppo; did you mean 'entropy'"),
         ({"space": {"clip": {"low": -1, "high": 1}}}, "space: clip is -1.0: it has to be a number"),
-        ({"space": {"clip": {"low": 2, "high": 1}}}, "low is 2 and high is 1: low has to be lower"),
-        ({"space": {"clip": {"low": 0, "high": 1, "log": True}}}, "log needs a low above 0"),
+        (
+            {"space": {"clip": {"low": 2, "high": 1}}},
+            "`low <= high` must hold, but got (low=2.0, high=1.0)",
+        ),
+        (
+            {"space": {"clip": {"low": 0, "high": 1, "log": True}}},
+            "`low > 0` must hold for `log=True`",
+        ),
         ({"space": {"critic": ["orcale"]}}, "did you mean 'oracle'"),
-        ({"space": {"critic": []}}, "critic is an empty list: name what to choose from"),
+        ({"space": {"critic": []}}, "critic: The `choices` must contain one or more elements"),
         ({"space": {}}, "space is {}: it has to be a mapping of one or more"),
         ({"space": {"clip": {"low": 1}}}, "space: clip: has no 'high'"),
         ({"space": {"clip": {"lo": 1, "high": 2}}}, "'lo' is not a part of a range"),
@@ -278,16 +404,3 @@ def test_a_range_is_read_as_settings_are(tmp_path: Path) -> None:
 def test_a_sweep_may_be_made_in_python() -> None:
     sweep = Sweep(preset="tiny", space={"entropy": Between(low=0.01, high=0.1)})
     assert sweep.sampler == "TPE"
-
-
-def test_trials_stand_in_a_frame_with_their_settings() -> None:
-    pandas = pytest.importorskip("pandas")
-    trials = [
-        {"number": k, "state": "COMPLETE", "value": k / 4, "settings": {"entropy": k / 10}}
-        for k in range(3)
-    ]
-    best = Finalist(0, 0.5, 0.01, {})
-    frame = Swept(folder=Path("sweep"), finalists=[best], trials=trials).frame()
-    assert isinstance(frame, pandas.DataFrame)
-    assert list(frame.value) == [0.0, 0.25, 0.5]
-    assert list(frame.entropy) == [0.0, 0.1, 0.2]

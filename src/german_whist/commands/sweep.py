@@ -18,7 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("space", type=Path, metavar="SPACE.yaml", help="what is tried, and how")
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="where (runs/sweep-SPACE)")
     parser.add_argument("--trials", type=int, metavar="N", help="how many, in all")
-    parser.add_argument("--storage", metavar="URL", help="a database (SQLite's in the folder)")
+    parser.add_argument(
+        "--storage", metavar="URL", help="a database, or a journal's path (in the folder)"
+    )
     parser.add_argument(
         "--workers", type=int, metavar="W", default=1,
         help="how many trials side by side (default: 1; 0: one per core); the next are chosen when "
@@ -31,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Sweep, and tell what was best."""
     from msgspec.structs import replace
 
+    from ..training.arena.texts import percent_with_reach
     from ..training.reading import words_of
     from ..training.stopping import Stopped
     from ..training.sweep import BEST, load_sweep, run_sweep
@@ -49,9 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     except Stopped as stopped:
         print(f"{stopped}\nthe sweep goes on with the same command")
         return stopped.status
-    print(
-        f"best: trial {found.best.number}, {found.best}: {' '.join(words_of(found.best.settings))}"
-    )
+    best, rate = found.best, percent_with_reach(found.confirmed)
+    print(f"best: trial {best.number}, {rate}: {' '.join(words_of(best.settings))}")
     for number in found.ties:
         print(f"trial {number} cannot be told from it: more `hands` may tell them apart")
     print(folder / BEST)
