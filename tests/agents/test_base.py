@@ -47,14 +47,6 @@ def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tupl
     return games.batch.results["tricks"].copy(), paid
 
 
-def test_an_agent_against_itself_is_even_over_exchanged_seats() -> None:
-    for name in NAMES:
-        agent = make_agent(name, "all-margin")
-        _, first = play_all((agent, agent), "all-margin", 50, seed=1)
-        _, again = play_all((agent, agent), "all-margin", 50, seed=1)
-        np.testing.assert_array_equal(first, again)
-
-
 def test_threshold_beats_random_exact_as_known() -> None:
     threshold, other = make_agent("threshold"), make_agent("random-exact")
     n = 3000

@@ -147,35 +147,33 @@ def test_an_illegal_action_is_never_better_than_the_worst_legal_result(
     assert env.last()[0]["action_mask"].any()
 
 
-def test_the_raw_environment_raises_a_sentence_and_goes_on() -> None:
-    env = german_whist_v0.raw_env()
-    env.reset(seed=3)
-    seen = env.observe(env.agent_selection)
-    with pytest.raises(IllegalAction, match=r"is not legal for player_\d now: its mask allows"):
-        env.step(illegal(seen["action_mask"]))
-    env.step(int(seen["action_mask"].argmax()))
-
-
-def test_steps_out_of_turn_get_a_sentence() -> None:
-    inner = german_whist_v0.raw_env("small-last")
-    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
-        inner.step(0)
-    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
-        inner.observe("player_0")
+@pytest.mark.parametrize("module", [german_whist_v0, german_whist_three_v0])
+def test_the_raw_environment_raises_a_sentence_and_goes_on(module: Any) -> None:
+    env = module.raw_env()
+    for early in (lambda: env.step(0), lambda: env.observe("player_0")):
+        with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
+            early()
     with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
-        german_whist_v0.env().step(0)
-    inner.reset(seed=0)
-    for agent in inner.agent_iter():
-        seen, _, over, _, _ = inner.last()
+        module.env().step(0)
+    env.reset(seed=3)
+    with pytest.raises(ValueError, match="there is no agent 'player_3'"):
+        env.observe("player_3")
+    for _ in env.agent_iter():
+        seen, _, over, _, _ = env.last()
         if over:
             with pytest.raises(ValueError, match="the only valid action is None"):
-                inner.step(3)
-        inner.step(None if over else int(seen["action_mask"].argmax()))
-        assert agent in inner.possible_agents
-    with pytest.raises(IllegalAction, match=r"the episode is over .* call reset\(\)"):
-        inner.step(0)
-    inner.reset()
-    inner.step(int(inner.last()[0]["action_mask"].argmax()))
+                env.step(3)
+            env.step(None)
+            continue
+        before = env.game().actions
+        with pytest.raises(IllegalAction, match=r"is not legal for player_\d now: its mask allows"):
+            env.step(illegal(seen["action_mask"]))
+        assert env.game().actions == before
+        env.step(int(seen["action_mask"].argmax()))
+    with pytest.raises(IllegalAction, match=r"the episode is over .*call reset\(\)"):
+        env.step(0)
+    env.reset()
+    env.step(int(env.last()[0]["action_mask"].argmax()))
 
 
 @pytest.mark.parametrize(

@@ -93,19 +93,6 @@ def test_a_seat_sees_its_own_hand_and_what_the_other_was_seen_to_take() -> None:
     assert faces(seen, 200, 400) == len(view.upcards) + 2
 
 
-def test_the_picture_says_what_a_player_asks() -> None:
-    game = Game("club-last", seed=3)
-    assert {"trumps", "stock 26", "upcard", "foreplay 1 of 13"} <= set(
-        words(scene_of(game.view(0)))
-    )
-    while not game.over:
-        game.play(game.legal()[0])
-    shown = words(scene_of(game.view(0), names=("north", "south")))
-    mine, others = game.counting_tricks
-    winner = "north" if game.pays[0] > 0 else "south"
-    assert f"{mine} to {others}: {abs(game.pays[0])} for {winner}" in shown
-
-
 def test_text_shows_cards_with_their_symbols_and_hides_the_rest() -> None:
     game = Game("classic", seed=2)
     text = Painter("ansi").paint(game, 0, ("me", "you"), open_hands=False)

@@ -218,31 +218,6 @@ def test_an_illegal_action_is_never_better_than_the_worst_legal_result(steps: in
     assert env.last()[0]["action_mask"].any()
 
 
-def test_the_raw_environment_raises_a_sentence_and_goes_on() -> None:
-    env = german_whist_three_v0.raw_env()
-    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
-        env.step(0)
-    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
-        env.observe("player_0")
-    env.reset(seed=3)
-    with pytest.raises(ValueError, match="there is no agent 'player_3'"):
-        env.observe("player_3")
-    for _ in env.agent_iter():
-        seen, _, over, _, _ = env.last()
-        if over:
-            with pytest.raises(ValueError, match="the only valid action is None"):
-                env.step(3)
-            env.step(None)
-            continue
-        before = env.game().actions
-        with pytest.raises(IllegalAction, match=r"is not legal for player_\d now: its mask allows"):
-            env.step(illegal(seen["action_mask"]))
-        assert env.game().actions == before
-        env.step(int(seen["action_mask"].argmax()))
-    with pytest.raises(IllegalAction, match=r"over for all agents: call reset\(\)"):
-        env.step(0)
-
-
 def test_what_it_does_not_have_gets_a_sentence() -> None:
     with pytest.raises(TypeError, match="there is no option 'rules'"):
         german_whist_three_v0.raw_env(rules="classic")

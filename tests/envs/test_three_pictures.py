@@ -84,27 +84,6 @@ def inside(item: Any, width: int, height: int) -> None:
     assert all(0 <= x <= width and 0 <= y <= height for x, y in corners), item
 
 
-def test_the_picture_says_what_a_player_asks() -> None:
-    game = at(1, 0)
-    assert {"trumps", "stock 31", "upcard", "foreplay 1 of 8", "player_0", "dummy"} <= {
-        *words(scene_of_three(game.view(0)))
-    }
-    game = at(1, 30)
-    shown = words(scene_of_three(game.view(0)))
-    assert {"no stock", "endgame 2 of 7", "this trick"} <= {*shown}
-    assert any("plays the dummy" in text for text in shown)
-    game = at(1, 52)
-    paid = ", ".join(f"player_{seat} {pay:+d}" for seat, pay in enumerate(game.pays))
-    for seat in range(3):
-        view = game.view(seat)
-        assert {"last trick", "the hand is over", paid} <= {*words(scene_of_three(view))}
-        assert paid in text_of_three(view)
-        tricks = scene_of_three(view).title.partition("tricks ")[2]
-        names = ("player_0", "player_1", "player_2", "dummy")
-        counted = zip(names, game.counting_tricks, strict=True)
-        assert tricks == ", ".join(f"{name} {count}" for name, count in counted)
-
-
 def test_environments_show_one_seat_or_all() -> None:
     opened = german_whist_three_v0.env(render_mode="ansi")
     closed = german_whist_three_v0.env(render_mode="ansi", render_view=1)

@@ -24,20 +24,6 @@ def choose(page: Page, action: int) -> None:
     page.keyboard.press("Enter")
 
 
-def test_the_first_hand_is_explained_as_it_goes(visit: Visit) -> None:
-    page = visit.page
-    visit.go("learn")
-    page.get_by_role("button", name="Begin").click()
-    page.locator(".felt[data-move]").wait_for()
-    heard = ""
-    while not page.locator(".after-hand:visible").count():
-        heard += page.locator(".guide").inner_text()
-        visit.play_on()
-    for words in ("upcard", "Lose this trick on purpose", "The stock is gone"):
-        assert words in heard
-    expect(page.locator(".guide")).to_contain_text("That was the hand")
-
-
 def test_the_rules_are_read_in_words(visit: Visit) -> None:
     visit.go("learn")
     visit.page.get_by_role("button", name="Read the rules").click()
@@ -80,27 +66,6 @@ def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(visit: Visit) 
     expect(page.locator(".card.hinted")).to_have_count(1)
     page.get_by_role("button", name="Try again").click()
     page.locator(".felt[data-move=asked]").wait_for()
-
-
-def test_my_mistakes_come_back_as_exercises(visit: Visit) -> None:
-    page = visit.page
-    for seed in range(2, 8):
-        name = visit.sit_down(opponent="medium", seed=seed)
-        visit.finish_hand(name)
-        page.reload()
-        page.get_by_role("button", name="Show the score").click()
-        again = page.get_by_role("button", name="Try my mistakes again")
-        expect(page.locator(".turning")).to_contain_text("urning point:")
-        if again.count():
-            break
-        page.get_by_role("button", name="Look at the table").click()
-    again.click()
-    page.locator(".felt[data-move=asked]").wait_for()
-    assert "#/exercise/" in page.url
-    best = visit.ask(page.url.split("#/exercise/")[1].join(["exercises/", ""]))["legal"]
-    assert best
-    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-    expect(page.locator(".values")).to_be_visible()
 
 
 def test_the_turning_point_leads_to_its_step(visit: Visit) -> None:

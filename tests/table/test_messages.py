@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import random
 import re
 from inspect import getmembers, isclass
@@ -10,15 +9,13 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
-from rich.console import Console
 
 import german_whist.table
 from german_whist import load_rules
 from german_whist.table import replay
 from german_whist.table.browser import finished_hands, messages, serve_learning
-from german_whist.table.browser.messages import Around, glance, played, state_of
+from german_whist.table.browser.messages import Around, glance, played
 from german_whist.table.session import PERSON, Session, Settings
-from german_whist.table.terminal.board import board
 
 SCRIPTS = (Path(german_whist.table.__file__).parent / "browser" / "static" / "js").glob("*.js")
 AROUND = Around("id", 1, False, None, None, False, None, "")
@@ -31,25 +28,6 @@ def test_no_message_has_a_field_that_no_page_reads() -> None:
             if issubclass(kind, Struct) and kind.__module__ == module.__name__:
                 for field in kind.__struct_fields__:
                     assert re.search(rf"\b{field}\b", read), f"{name}.{field}"
-
-
-@pytest.mark.parametrize("rules", ["classic", "all-tricks", "draft", "no-trump", "colour"])
-def test_page_and_terminal_say_the_same(rules: str) -> None:
-    session, rng = Session(Settings(load_rules(rules), "threshold", seed=3)), random.Random(3)
-    console = Console(file=io.StringIO(), width=78)
-    while session.turn is not None:
-        said, view = state_of(session, AROUND).said, session.view(PERSON)
-        with console.capture() as drawn:
-            console.print(board(view, ("you", "threshold"), "", frames=True))
-        for words in (*said.stage.split(", "), said.last):
-            assert words in drawn.get()
-        if view.stock_left:
-            assert re.fullmatch(r"Trick \d+ of 13, for the stock(, and it counts)?", said.stage)
-        else:
-            assert re.fullmatch(r"Trick \d+ of 13, and it counts", said.stage)
-        if view.trick:
-            assert re.search(r"([Yy]ou|[Tt]hreshold) won", said.last) or view.phase == "choose"
-        session.play(rng.choice(view.legal())) if session.turn == PERSON else session.answer()
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft"])

@@ -302,17 +302,6 @@ def test_a_file_of_records_opens_with_its_broken_lines_told(tmp_path: Path) -> N
         assert "no hand" in answer["error"]
 
 
-def test_statistics_are_told_as_csv(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        Seat(visitor, rules="quick", opponent="easy").play_on(min)
-        _, headers, text = visitor.raw("GET", "/api/statistics/export")
-        assert headers["content-type"].startswith("text/csv")
-        head, row = text.splitlines()
-        assert head.startswith("finished,table,hand,rules,opponent")
-        assert ",quick,easy," in row
-
-
 def test_fifty_tables_at_once_make_no_error(tmp_path: Path) -> None:
     opponents = ["easy", "medium", "threshold", "counting", "hard"]
     ready = threading.Barrier(50)
