@@ -15,8 +15,6 @@ from typing import Any
 
 PALETTE = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#0f7f7a", "#8a6d00")
 _PALETTE_DARK = ("#e8894a", "#6ab0e0", "#a5c96a", "#d09ad0", "#5cc4be", "#d9bd4e")
-_ROW = 26
-_CHARACTER = 7.2
 
 
 def _colours(shades: Sequence[str]) -> str:
@@ -178,15 +176,10 @@ class Drawing:
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="{kind}">{told}</circle>'
         )
 
-    def path(self, points: Sequence[tuple[float, float]], kind: str) -> None:
-        """A line through points."""
-        self._shape("polyline", points, kind)
-
-    def area(self, points: Sequence[tuple[float, float]], kind: str) -> None:
-        """What points go around."""
-        self._shape("polygon", points, kind)
-
-    def _shape(self, shape: str, points: Sequence[tuple[float, float]], kind: str) -> None:
+    def path(
+        self, points: Sequence[tuple[float, float]], kind: str, shape: str = "polyline"
+    ) -> None:
+        """A line through points; as a `polygon`, the area inside."""
         along = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         self._parts.append(f'<{shape} points="{along}" class="{kind}"/>')
 
@@ -250,8 +243,12 @@ def curves(
     height: float = 320,
     middle: float | None = None,
     words: Callable[[float], str] = short_number,
+    border: float | None = None,
 ) -> str:
-    """Lines on one scale, with their intervals as bands; `across` and `up` name the axes."""
+    """Lines on one scale, with their intervals as bands; `across` and `up` name the axes.
+
+    `middle` is a value with a line across, `border` a place with a broken line upwards.
+    """
     low, high = _ends([end for line in lines.values() for end in _reached(line)], middle)
     xs = [x for line in lines.values() for x, _ in line.points]
     left, right = min([0.0, *xs]), max(xs, default=0.0) or 1.0
@@ -274,6 +271,8 @@ def curves(
     drawing.text(4, 6, up, "axis")
     if middle is not None:
         drawing.line(_EDGE, at(left, middle)[1], end, at(left, middle)[1], "middle")
+    if border is not None:
+        drawing.line(at(border, low)[0], _TOP, at(border, low)[0], bottom, "stage")
     for number, (name, line) in enumerate(lines.items()):
         _draw_curve(drawing, name, line, line_of(number), at)
     return str(drawing)
@@ -308,7 +307,7 @@ def _draw_curve(
     sure = [(x, y, r) for x, y, r in known if r and math.isfinite(r)]
     if len(sure) > 1:
         edge = [at(x, y + r) for x, y, r in sure] + [at(x, y - r) for x, y, r in reversed(sure)]
-        drawing.area(edge, f"band {kind}")
+        drawing.path(edge, f"band {kind}", "polygon")
     drawing.path([at(x, y) for x, y, _ in known], f"curve {kind}")
     for x, y, r in known if len(known) < _MOST_DOTS else ():
         told = f"{name} at {x:,.0f}: {y:.4g}" + (f" ± {r:.2g}" if r and math.isfinite(r) else "")
@@ -320,46 +319,3 @@ def thinned(points: Sequence[Any], most: int = 400) -> list[Any]:
     every = max(1, len(points) // most)
     kept = list(points[::every])
     return kept if not points or kept[-1] == points[-1] else [*kept, points[-1]]
-
-
-# -- figures with intervals
-
-
-def intervals(
-    rows: Sequence[tuple[str, float, float, float]],
-    middle: float,
-    unit: str,
-    label: str,
-    digits: int = 1,
-) -> str:
-    """Figures with the ends of their intervals, a row each, on one scale that shows `middle`."""
-    names = max(len(name) for name, *_ in rows) * _CHARACTER + 16
-    width, height = names + 620, len(rows) * _ROW + 44
-    left, right = names + 10, width - 130
-    ends = [end for _, *three in rows for end in three if math.isfinite(end)]
-    low, high = min([*ends, middle]), max([*ends, middle])
-    pad = 0.06 * (high - low or 1.0)
-    low, high = low - pad, high + pad
-    picture = Drawing(width, height, label)
-
-    def at(value: float) -> float:
-        value = min(max(value, low), high)
-        return left + (right - left) * (value - low) / (high - low)
-
-    for step in round_steps(low, high):
-        picture.line(at(step), 8, at(step), height - 30, "grid")
-        picture.text(at(step), height - 16, f"{step:g}{unit}", "axis", "middle")
-    picture.line(at(middle), 8, at(middle), height - 30, "middle")
-    for place, (name, value, least, most) in enumerate(rows):
-        y = 8 + _ROW * (place + 0.5)
-        words = f"{value:.{digits}f}{unit}"
-        picture.text(names, y, name, "name", "end")
-        reach = (most - least) / 2
-        if math.isfinite(reach):
-            words += f" ± {reach:.{digits}f}" if reach else ""
-            picture.line(at(least), y, at(most), y, "whisker")
-            for end in (least, most):
-                picture.line(at(end), y - 5, at(end), y + 5, "whisker")
-        picture.dot(at(value), y, "dot", f"{name}: {words}")
-        picture.text(right + 14, y, words, "value")
-    return str(picture)

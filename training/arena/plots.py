@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
-from ..pictures import Drawing, intervals, line_of, round_steps, signed_step
+from ..pictures import Curve, Drawing, curves, round_steps, short_number, signed_step
 from .intervals import Estimate
 from .results import Pairing, Result
 from .texts import percent_with_reach, signed
@@ -13,12 +14,56 @@ _ROW = 26
 _CHARACTER = 7.2
 
 
+def _on_scale(
+    names: Sequence[str], low: float, high: float, middle: float, label: str,
+    words: Callable[[float], str],
+) -> tuple[Drawing, Callable[[float], float]]:  # fmt: skip
+    """A picture with a row for each name, and the place of a value on its scale."""
+    edge = max(map(len, names)) * _CHARACTER + 16
+    picture = Drawing(edge + 620, len(names) * _ROW + 44, label)
+    left, right, bottom = edge + 10, picture.width - 130, picture.height - 30
+
+    def at(value: float) -> float:
+        value = min(max(value, low), high)
+        return left + (right - left) * (value - low) / (high - low)
+
+    for step in round_steps(low, high):
+        picture.line(at(step), 8, at(step), bottom, "grid")
+        picture.text(at(step), bottom + 14, words(step), "axis", "middle")
+    picture.line(at(middle), 8, at(middle), bottom, "middle")
+    for place, name in enumerate(names):
+        picture.text(edge, _height(place), name, "name", "end")
+    return picture, at
+
+
+def _height(place: int) -> float:
+    """The middle of a row."""
+    return 8 + _ROW * (place + 0.5)
+
+
 def figures(
     rows: Sequence[tuple[str, Estimate]], middle: float, unit: str, label: str, digits: int = 1
 ) -> str:
     """Figures with their intervals, a row each, on one scale that shows `middle`."""
-    told = [(name, each.value, each.low, each.high) for name, each in rows]
-    return intervals(told, middle, unit, label, digits)
+    ends = [end for _, each in rows for end in (each.value, each.low, each.high)]
+    ends = [middle, *filter(math.isfinite, ends)]
+    low, high = min(ends), max(ends)
+    pad = 0.06 * (high - low or 1.0)
+    low, high = low - pad, high + pad
+    names = [name for name, _ in rows]
+    picture, at = _on_scale(names, low, high, middle, label, lambda step: f"{step:g}{unit}")
+    for place, (name, each) in enumerate(rows):
+        y = _height(place)
+        words = f"{each.value:.{digits}f}{unit}"
+        reach = (each.high - each.low) / 2
+        if math.isfinite(reach):
+            words += f" ± {reach:.{digits}f}" if reach else ""
+            picture.line(at(each.low), y, at(each.high), y, "whisker")
+            for end in (each.low, each.high):
+                picture.line(at(end), y - 5, at(end), y + 5, "whisker")
+        picture.dot(at(each.value), y, "dot", f"{name}: {words}")
+        picture.text(at(high) + 14, y, words, "value")
+    return str(picture)
 
 
 def win_rates(result: Result) -> str:
@@ -80,116 +125,41 @@ def parts_of_margin(pairing: Pairing, counts_all: bool) -> list[tuple[str, float
 def margin_parts(pairing: Pairing, counts_all: bool) -> str:
     """The parts of the margin as bars from a common zero."""
     rows = [*parts_of_margin(pairing, counts_all), ("margin a hand", pairing.margin.value)]
-    names = max(len(name) for name, _ in rows) * _CHARACTER + 16
-    width, height = names + 480, len(rows) * _ROW + 36
-    left, right = names + 10, width - 70
     values = [value for _, value in rows]
     low, high = min(0.0, *values), max(0.0, *values)
     if high - low < 0.5:
         low, high = low - 0.25, high + 0.25
-    picture = Drawing(width, height, "Parts of the margin")
-
-    def at(value: float) -> float:
-        return left + (right - left) * (value - low) / (high - low)
-
-    for step in round_steps(low, high):
-        picture.line(at(step), 6, at(step), height - 28, "grid")
-        picture.text(at(step), height - 14, signed_step(step), "axis", "middle")
-    for place, (name, value) in enumerate(rows):
-        y = 6 + _ROW * (place + 0.5)
+    names = [name for name, _ in rows]
+    picture, at = _on_scale(names, low, high, 0.0, "Parts of the margin", signed_step)
+    for place, value in enumerate(values):
+        y = _height(place)
         kind = ("ahead" if value >= 0 else "behind") + (" whole" if place == len(rows) - 1 else "")
-        picture.text(names, y, name, "name", "end")
         picture.bar(min(at(0), at(value)), y - 8, abs(at(value) - at(0)), 16, kind)
-        picture.text(right + 12, y, signed(value), "value")
-    picture.line(at(0), 6, at(0), height - 28, "middle")
+        picture.text(at(high) + 12, y, signed(value), "value")
     return str(picture)
 
 
 def tricks_won(pairing: Pairing, foreplay: int) -> str:
-    """Player one's share of the tricks of each number, as bars above and below one half."""
-    shares = pairing.course.tricks_won
-    last = max((place for place, each in enumerate(shares) if each is not None), default=0)
-    last = max(last, foreplay - 1)
-    picture = _Steps(last + 1, "Tricks won, by their number")
-    values = [(100 * share - 50 if share is not None else 0.0) for share in shares[: last + 1]]
-    picture.scale(min(*values, -5.0), max(*values, 5.0), lambda value: f"{50 + value:g} %")
-    for place, value in enumerate(values):
-        kind = "ahead" if value >= 0 else "behind"
-        tip = f"trick {place + 1}: {50 + value:.1f} %"
-        picture.column(place, value, kind, tip)
-    picture.stage_ends(foreplay)
-    return str(picture.drawing)
+    """Player one's share of the tricks of each number."""
+    shares = [None if each is None else 100 * each for each in pairing.course.tricks_won]
+    return _by_trick({pairing.player: shares}, "tricks won, in %", 50.0, foreplay, short_number)
 
 
 def cards_held(pairing: Pairing, foreplay: int) -> str:
     """How many more trumps and high cards player one holds as each trick begins."""
-    course = pairing.course
-    count = max(
-        (place + 1 for place, each in enumerate(course.trumps) if each is not None), default=1
-    )
-    picture = _Steps(count, "Cards held")
-    lines = {
-        "trumps": [each or 0.0 for each in course.trumps[:count]],
-        "high": [each or 0.0 for each in course.high_cards[:count]],
+    lines = {"trumps": pairing.course.trumps, "queens, kings and aces": pairing.course.high_cards}
+    return _by_trick(lines, "more cards", 0.0, foreplay, signed_step)
+
+
+def _by_trick(
+    lines: Mapping[str, Sequence[float | None]], up: str, middle: float, foreplay: int,
+    words: Callable[[float], str],
+) -> str:  # fmt: skip
+    """Lines over the tricks of a hand, with the end of the foreplay where they go beyond."""
+    told = {
+        name: Curve([(k, each) for k, each in enumerate(line, 1) if each is not None])
+        for name, line in lines.items()
     }
-    values = [value for line in lines.values() for value in line]
-    picture.scale(min(*values, -0.2), max(*values, 0.2), signed_step)
-    picture.stage_ends(foreplay)
-    for number, line in enumerate(lines.values()):
-        picture.curve(line, line_of(number))
-    return str(picture.drawing)
-
-
-class _Steps:
-    """A plot over the tricks of a hand."""
-
-    _LEFT, _TOP, _HEIGHT, _STEP = 56.0, 12.0, 150.0, 15.5
-
-    def __init__(self, count: int, label: str) -> None:
-        self._count = count
-        self._right = self._LEFT + max(count, 10) * self._STEP
-        self._step = (self._right - self._LEFT) / count
-        self.drawing = Drawing(self._right + 12, self._TOP + self._HEIGHT + 34, label)
-
-    def scale(self, low: float, high: float, words: Callable[[float], str]) -> None:
-        """Fix the scale, and draw it."""
-        pad = 0.08 * (high - low)
-        self._low, self._high = low - pad, high + pad
-        for step in round_steps(self._low, self._high, 5):
-            self.drawing.line(self._LEFT, self._at(step), self._right, self._at(step), "grid")
-            self.drawing.text(self._LEFT - 8, self._at(step), words(round(step, 6)), "axis", "end")
-        self.drawing.line(self._LEFT, self._at(0), self._right, self._at(0), "middle")
-        for place in range(self._count):
-            if place == 0 or (place + 1) % 2 == 1:
-                x = self._LEFT + (place + 0.5) * self._step
-                y = self._TOP + self._HEIGHT + 12
-                self.drawing.text(x, y, str(place + 1), "axis", "middle")
-        self.drawing.text(
-            (self._LEFT + self._right) / 2, self._TOP + self._HEIGHT + 27, "trick", "axis", "middle"
-        )
-
-    def _at(self, value: float) -> float:
-        share = (value - self._low) / (self._high - self._low)
-        return self._TOP + self._HEIGHT * (1 - share)
-
-    def column(self, place: int, value: float, kind: str, tip: str) -> None:
-        """A bar from zero."""
-        x = self._LEFT + place * self._step
-        top, bottom = sorted((self._at(value), self._at(0)))
-        self.drawing.bar(x + 2, top, self._step - 4, bottom - top, kind, tip)
-
-    def curve(self, values: Sequence[float], kind: str) -> None:
-        """A line over the tricks."""
-        points = [
-            (self._LEFT + (place + 0.5) * self._step, self._at(value))
-            for place, value in enumerate(values)
-        ]
-        self.drawing.path(points, f"curve {kind}")
-        for (x, y), value in zip(points, values, strict=True):
-            self.drawing.dot(x, y, f"on {kind}", f"{value:+.2f}", 2.2)
-
-    def stage_ends(self, foreplay: int) -> None:
-        """Mark where the endgame begins, if the plot goes that far."""
-        if 0 < foreplay < self._count:
-            x = self._LEFT + foreplay * self._step
-            self.drawing.line(x, self._TOP, x, self._TOP + self._HEIGHT, "stage")
+    last = max((line.points[-1][0] for line in told.values() if line.points), default=0)
+    border = foreplay + 0.5 if 0 < foreplay < last else None
+    return curves(told, "trick", up, 470, 240, middle, words, border)
