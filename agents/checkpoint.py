@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
@@ -81,7 +82,7 @@ def rules_of(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules, .
 # -- writing
 
 
-def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Card | JudgeCard) -> Path:
+def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Struct) -> Path:
     """Write the weights, then the card; `path` is the name that both share, without an ending."""
     data = save({name: np.ascontiguousarray(each) for name, each in weights.items()})
     told = WeightsFile(path.name + WEIGHTS, len(data), hashlib.sha256(data).hexdigest())
@@ -92,7 +93,7 @@ def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Card | Judg
     return weights_path
 
 
-def write_card(path: Path, card: Card | JudgeCard) -> None:
+def write_card(path: Path, card: Struct) -> None:
     """Write a card anew, as when a strength was measured."""
     told = {name: each for name, each in msgspec.to_builtins(card).items() if each is not None}
     with written_whole(path.with_name(path.name + CARD), "w") as file:

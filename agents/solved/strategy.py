@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import numpy as np
 from msgspec import Meta, Struct
-from safetensors.numpy import save
 
 from ...engine.arrays import Array
 from ...engine.checking import converted
-from ...engine.files import cache_folder, written_whole
+from ...engine.files import cache_folder
 from ...engine.rules import Rules, solved_rules
 from ..card import WeightsFile
 from ..checkpoint import (
@@ -61,18 +57,6 @@ class Strategy:
 def solved_folder() -> Path:
     """Where `solve` keeps what it found, if no other folder is named."""
     return cache_folder() / "solved"
-
-
-def write_strategy(path: Path, cells: Array, card: SolvedCard) -> None:
-    """Write a strategy, then its card; `path` is the name that both share, without an ending."""
-    data = save({"cells": cells})
-    weights = path.with_name(path.name + WEIGHTS)
-    told = WeightsFile(weights.name, len(data), hashlib.sha256(data).hexdigest())
-    with written_whole(weights) as file:
-        file.write(data)
-    with written_whole(path.with_name(path.name + CARD), "w") as file:
-        json.dump(msgspec.to_builtins(msgspec.structs.replace(card, weights=told)), file, indent=1)
-        file.write("\n")
 
 
 def find_strategy(rules: Rules, path: str | None) -> Path:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
+from german_whist.agents.checkpoint import write_checkpoint
 from german_whist.agents.nash import NashAgent
 from german_whist.agents.registry import make_agent
 from german_whist.agents.solved.path import paths_of, write_cells
-from german_whist.agents.solved.strategy import SolvedCard, write_strategy
+from german_whist.agents.solved.strategy import SolvedCard
 from german_whist.agents.solved.tree import public_tree
 from german_whist.engine.deals import all_deals
 from german_whist.engine.game import Game
@@ -110,7 +111,7 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
     size = public_tree(rules).size
     card = SolvedCard(rules=(rules.as_mapping(),), iterations=1, exploitability=0.1, value=0.0)
     path = tmp_path / "mine"
-    write_strategy(path, np.ones(size, np.uint8), card)
+    write_checkpoint(path, {"cells": np.ones(size, np.uint8)}, card)
     assert make_agent(f"nash:{path}", rules).name == f"nash:{path}"
     for wanted, says in (
         (lambda: make_agent(f"nash:{path}", "2x4-h2"), "is a solution of three suits, and not"),
@@ -118,7 +119,7 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(CannotPlay, match=says):
             wanted()
-    write_strategy(path, np.ones(size - 1, np.uint8), card)
+    write_checkpoint(path, {"cells": np.ones(size - 1, np.uint8)}, card)
     with pytest.raises(CannotPlay, match="solve the deck anew"):
         make_agent(f"nash:{path}", rules)
     told = json.loads(path.with_suffix(".json").read_text())

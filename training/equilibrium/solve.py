@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.solved.strategy import SolvedCard, write_strategy
+from ...agents.checkpoint import write_checkpoint
+from ...agents.solved.strategy import SolvedCard
 from ...engine.arrays import Array
 from ...engine.files import written_whole
 from ...engine.rules import Rules, load_rules
@@ -67,7 +68,7 @@ class Solver:
             exploitability=found.exploitability,
             value=found.value,
         )
-        write_strategy(path, self.strategy(), card)
+        write_checkpoint(path, {"cells": self.strategy()}, card)
 
     def save(self, path: Path) -> None:
         """Write all that is needed to go on."""
