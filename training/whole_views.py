@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from ..agents.asking import answer_of, tell_of_hands
 from ..agents.base import Agent, agent_key, decision_streams
 from ..engine.arrays import Array
-from ..engine.bits import ONE, lowest, popcount
+from ..engine.bits import ONE, lowest
 from ..engine.compiled import jit
 from ..engine.deals import all_deals, count_deals
 from ..engine.play import legal, pay, play, row, set_up
 from ..engine.rules import Rules
 from ..engine.state import GAME, OVER, VIEW
 from ..engine.streams import keyed
-from ..engine.view import write_view
+from ..engine.view import write_views
 
 MOST_LEAVES = 4_000_000
 _NOBODY = -1
@@ -59,41 +58,26 @@ def _begin(rules: np.ndarray, games: np.ndarray, dealer: int) -> None:
 
 
 @jit
-def _count_actions(rules: np.ndarray, games: np.ndarray, counts: np.ndarray) -> None:
+def _look(rules: np.ndarray, games: np.ndarray, cards: np.ndarray, pays: np.ndarray) -> None:
+    """The legal actions in every game, and what seat 0 was paid where none is left."""
     for index in range(len(games)):
-        counts[index] = popcount(legal(row(rules, 0), row(games, index)))
+        game = row(games, index)
+        cards[index] = legal(row(rules, 0), game)
+        pays[index] = pay(row(rules, 0), game, 0) if game.phase == OVER else 0
 
 
 @jit
 def _expand(
-    rules: np.ndarray, games: np.ndarray, starts: np.ndarray, children: np.ndarray,
-    actions: np.ndarray,
-) -> None:  # fmt: skip
-    """Play every legal action in every game; `children` holds copies of the games."""
-    for index in range(len(games)):
-        left = legal(row(rules, 0), row(games, index))
-        place = starts[index]
+    rules: np.ndarray, cards: np.ndarray, children: np.ndarray, actions: np.ndarray
+) -> None:
+    """Play every legal action of every game; `children` holds copies of the games."""
+    place = 0
+    for left in cards:
         while left:
-            action = lowest(left)
+            actions[place] = lowest(left)
+            play(row(rules, 0), row(children, place), actions[place])
             left &= left - ONE
-            play(row(rules, 0), row(children, place), action)
-            actions[place] = action
             place += 1
-
-
-@jit
-def _pays(rules: np.ndarray, games: np.ndarray, out: np.ndarray) -> None:
-    for index in range(len(games)):
-        game = row(games, index)
-        out[index] = pay(row(rules, 0), game, 0) if game.phase == OVER else 0
-
-
-@jit
-def _see(rules: np.ndarray, games: np.ndarray, views: np.ndarray) -> None:
-    for index in range(len(games)):
-        game = row(games, index)
-        seat: Any = np.int64(game.turn)
-        write_view(row(rules, 0), game, seat, row(views, index))
 
 
 @jit
@@ -143,24 +127,21 @@ class Tree:
         tree = cls(rules, dealer, len(deals))
         parents, actions = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
         while len(games):
-            tree.levels.append(_level(record, games, parents, actions))
-            counts = np.zeros(len(games), np.int64)
-            _count_actions(record, games, counts)
-            parents = np.repeat(np.arange(len(games)), counts)
-            children = games[parents]
-            actions = np.zeros(len(children), np.int64)
-            _expand(record, games, np.cumsum(counts) - counts, children, actions)
-            games = children
+            cards, pays = np.zeros(len(games), np.uint64), np.zeros(len(games))
+            _look(record, games, cards, pays)
+            tree.levels.append(_level(record, games, pays, parents, actions))
+            parents = np.repeat(np.arange(len(games)), np.bitwise_count(cards))
+            games = games[parents]
+            actions = np.zeros(len(games), np.int64)
+            _expand(record, cards, games, actions)
         return tree
 
 
-def _level(record: Array, games: Array, parents: Array, actions: Array) -> Level:
+def _level(record: Array, games: Array, pays: Array, parents: Array, actions: Array) -> Level:
     over = games["phase"] == OVER
-    pays = np.zeros(len(games))
-    _pays(record, games, pays)
     playing = np.flatnonzero(~over)
     views = np.zeros(len(playing), VIEW)
-    _see(record, games[playing], views)
+    write_views(record, games[playing], games["turn"][playing], views)
     words = views.view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
     keys = np.zeros(len(views), np.uint64)
     _hashes(words, keys)

@@ -183,8 +183,8 @@ def test_players_are_as_exploitable_as_by_whole_views(
     found = exploit(make(), "2x4-h2")
     wanted = exploit_by_whole_views(make(), load_rules("2x4-h2"), tree=smallest)
     for one, two in (
-        (found.responses.against_dealer, wanted.responses.against_dealer),
-        (found.responses.against_leader, wanted.responses.against_leader),
+        (found.against_dealer, wanted.against_dealer),
+        (found.against_leader, wanted.against_leader),
         (found.own, wanted.own),
     ):
         assert one == pytest.approx(two, abs=2e-6)
@@ -238,8 +238,8 @@ def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
     loaded = load_rules(rules)
     agent = make_agent("random-exact", loaded)
-    wanted = exploit_by_whole_views(agent, loaded).responses
-    for found in (Solver(loaded).measure(), exploit(agent, loaded).responses):
+    wanted = exploit_by_whole_views(agent, loaded)
+    for found in (Solver(loaded).measure(), exploit(agent, loaded)):
         assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
         assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
 
