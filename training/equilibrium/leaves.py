@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engine.bits import popcount
-from ...engine.compiled import inlined, jit
+from ...engine.compiled import inlined
 from ...engine.endgame import values
-from ...engine.play import pay_for, row
+from ...engine.play import pay_for
 from ...engine.rules import Rules
 
 _BYTE = 8
@@ -54,16 +54,6 @@ def packed_in(packed: np.ndarray, cards: np.uint64, mask: np.uint64) -> np.uint6
     return found | np.uint64(packed[third, (cards >> np.uint64(16)) & byte]) << at
 
 
-@jit
-def _pays(
-    rules: np.ndarray, tricks: np.ndarray, low: int, taken: int, played: int, hand: int,
-    out: np.ndarray,
-) -> None:  # fmt: skip
-    for index in range(len(tricks)):
-        mine = taken + np.int64(tricks[index])
-        out[index] = pay_for(row(rules, 0), low, mine, played + hand - mine)
-
-
 def leaves(rules: Rules) -> Leaves:
     """Solve every ending of a rule set's deck."""
     cards, left, hand = len(rules.deck), 2 * rules.hand, rules.hand
@@ -81,10 +71,13 @@ def leaves(rules: Rules) -> Leaves:
     low = rules.lows[0]
     tricks = values(hands.reshape(-1, 2), trump, 0, low).reshape(len(kept), len(held))
     played = rules.foreplay_tricks if rules.counts == "all" else 0
+    record = rules.record()[0]
     worth = np.zeros((played + 1, len(kept), 1 << left), np.int16)
     masks = (1 << held).sum(axis=1)
     for taken in range(played + 1):
-        pays = np.zeros(tricks.size, np.int16)
-        _pays(rules.record(), tricks.ravel(), int(low), taken, played, hand, pays)
-        worth[taken][:, masks] = pays.reshape(tricks.shape)
+        pays = [
+            pay_for(record, int(low), taken + won, played - taken + hand - won)
+            for won in range(hand + 1)
+        ]
+        worth[taken][:, masks] = np.array(pays, np.int16)[tricks]
     return Leaves(row_of, worth, _packed())

@@ -359,30 +359,17 @@ def _undraw(choose: np.ndarray, tables: Any, work: Any, depth: int, m: int, own:
 
 
 @inlined
-def _copy(old: Any, new: Any) -> None:
-    """Begin a frame below another with what stays the same."""
-    new["unseen"] = old["unseen"]
-    new["gone"] = old["gone"]
-    new["leader"] = old["leader"]
-    new["upcard"] = old["upcard"]
-    new["level"] = old["level"]
-    new["taken"] = old["taken"]
-    new["child"] = old["child"]
-    for player in range(2):
-        new["known"][player] = old["known"][player]
-        new["own"][player] = old["own"][player]
-
-
-@inlined
-def _play(frame: Any, card: np.uint64, new: Any) -> None:
-    """Set the frame below a decision: its actor has played a card."""
-    actor = frame["actor"]
-    _copy(frame, new)
-    if card & frame["unseen"]:
+def _play(frames: Any, depth: int, card: np.uint64) -> Any:
+    """Begin the frame below a decision, whose actor plays a card."""
+    frames[depth + 1] = frames[depth]
+    new = frames[depth + 1]
+    actor = new["actor"]
+    if card & new["unseen"]:
         new["own"][actor] -= 1
     new["unseen"] &= ~card
     new["known"][actor] &= ~card
     new["gone"] |= card
+    return new
 
 
 @inlined
@@ -454,8 +441,8 @@ def walk(
                     work.reach[depth + 1, i] = found
                     most = max(most, found)
                 if most > 0:
+                    frames[depth + 1] = frame
                     below = frames[depth + 1]
-                    _copy(frame, below)
                     below["unseen"] ^= card
                     below["upcard"] = lowest(card)
                     below["level"] += 1
@@ -497,10 +484,9 @@ def walk(
                 action = work.actions[depth, frame["action"]]
                 card = action["card"]
                 some = _act(tables, work, depth, action, actor == other)
-                below = frames[depth + 1]
                 if frame["kind"] == _LEAD:
                     if some:
-                        _play(frame, card, below)
+                        below = _play(frames, depth, card)
                         below["kind"] = _ANSWER
                         below["actor"] = 1 - actor
                         below["suit"] = deck.suits[lowest(card)]
@@ -516,7 +502,7 @@ def walk(
                     winner = actor if wins else 1 - actor
                     if frame["level"] < deck.tricks - 1:
                         if some:
-                            _play(frame, card, below)
+                            below = _play(frames, depth, card)
                             below["known"][winner] |= ONE << np.uint64(frame["upcard"])
                             below["own"][1 - winner] += 1
                             below["leader"] = winner
