@@ -12,27 +12,19 @@ import numpy as np
 
 from ..engine.compiled import jit, warm_up
 from ..engine.rules import Match, Rules
-from ..engine.streams import fraction
 from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import CheckpointError
 from .endgame import EndgamePlayer
 from .solved.path import paths_of
 from .solved.strategy import find_strategy, read_strategy
 from .solved.tree import public_tree, why_not
-from .tabular import write_shares
+from .tabular import drawn, write_shares
 
 
 @jit
-def _drawn(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -> None:
-    """One action for each view, by the probabilities."""
+def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -> None:
     for index in range(len(actions)):
-        left = fraction(rng[index : index + 1])
-        for action in range(probabilities.shape[1]):
-            if probabilities[index, action] > 0:
-                actions[index] = action
-                left -= probabilities[index, action]
-                if left < 0:
-                    break
+        actions[index] = drawn(probabilities[index], rng[index : index + 1])
 
 
 class NashAgent(Agent):
@@ -82,5 +74,5 @@ class NashAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         """An action for each view."""
         actions = np.zeros(len(views), np.int64)
-        _drawn(self.probabilities(views), rng.copy(), actions)
+        _draw_all(self.probabilities(views), rng.copy(), actions)
         return actions

@@ -25,6 +25,7 @@ from ..agents.card import Count as Counted
 from ..agents.card import NetworkCard
 from ..agents.solved.path import Paths, cells_of_view, paths_of
 from ..agents.solved.tree import MOST_CARDS, public_tree, why_not
+from ..agents.tabular import drawn
 from ..engine.bits import ONE, lowest
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.checking import converted
@@ -35,7 +36,6 @@ from ..engine.episodes import ENDING, GOES_ON, advance, close_ending
 from ..engine.play import deal_numbered, legal, new_match, row
 from ..engine.results import RESULT
 from ..engine.state import GAME, VIEW
-from ..engine.streams import fraction
 from ..engine.view import write_view
 from .settings import Count, Settings, SettingsError, says
 from .trainer import Arrays, Trainer
@@ -144,19 +144,6 @@ def _look(desk: Any, depth: int) -> bool:
 
 
 @inlined
-def _drawn(desk: Any, depth: int) -> int:
-    """One of the cards of a decision, by their shares."""
-    left, chosen = fraction(desk.stream), 0
-    for k in range(desk.counts[depth]):
-        if desk.shares[depth, k] > 0:
-            chosen = k
-            left -= desk.shares[depth, k]
-            if left < 0:
-                break
-    return chosen
-
-
-@inlined
 def _play(desk: Any, depth: int) -> bool:
     """Play a card in a copy of the game; whether the hand is over, or what is left is known."""
     plan = row(desk.plan, 0)
@@ -196,7 +183,7 @@ def _walk(desk: Any, number: int, walker: int, weight: float, told: np.ndarray) 
                 if not walks:
                     desk.sums[cells[cards[k]]] += np.float32(weight * shares[k])
             if not walks:
-                desk.at[depth] = _drawn(desk, depth)
+                desk.at[depth] = drawn(shares[: desk.counts[depth]], desk.stream)
         else:  # the card that was played has turned out to be worth this
             desk.worth[depth, desk.at[depth]] = worth
             if not walks:
