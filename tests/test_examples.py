@@ -18,6 +18,11 @@ RUNS = {
         (),
     ),
     "cleanrl_ppo": (["--iterations", "2", "--games", "16"], "iteration 1: ", ()),
+    "history_gru": (
+        ["--iterations", "1", "--games", "16", "--hands", "20"],
+        "threshold: ",
+        (),
+    ),
     "own_agent": (["--hands", "60"], "saver against random-exact", ()),
     "analyse_hand": (["--search", "flat-mc:20"], "decisions that mattered", ("hand.png",)),
     "three_players": (["--steps", "4096", "--hands", "2"], "against two random", ()),
