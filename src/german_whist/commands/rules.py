@@ -25,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List the sets, or tell about one."""
     if arguments.rules is None:
+        if arguments.yaml:
+            raise ValueError("--yaml prints one rule set: name it, as in `rules classic --yaml`")
         print(_listed())
         return 0
     rules = load_rules(arguments.rules)
