@@ -75,8 +75,7 @@ def test_a_trial_of_those_who_are_perfect_changes_no_figure(rules: str) -> None:
         assert np.array_equal(getattr(exact, name), getattr(tried, name))
 
 
-@pytest.mark.parametrize("opponent", ["random-exact", "random"])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("opponent", "workers"), [("random-exact", 2), ("random", 1)])
 def test_who_only_says_that_it_is_perfect_is_believed_no_more(opponent: str, workers: int) -> None:
     """What comes of it is its real play: that of `random`, which it is."""
     boasted = evaluate(f"{PLAYERS}Boaster", opponent, hands=300, workers=workers)
