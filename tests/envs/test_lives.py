@@ -145,7 +145,7 @@ BAD: list[dict[str, Any]] = [
 
 
 @every_kind
-@pytest.mark.parametrize("steps", [None, 0, 5, 31])
+@pytest.mark.parametrize("steps", [None, 31])
 def test_a_reset_that_is_refused_leaves_nothing_to_step(kind: str, steps: int | None) -> None:
     for bad in BAD:
         if kind == "self-play" and "options" in bad:

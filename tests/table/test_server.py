@@ -118,7 +118,7 @@ def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         visitor = server.visitor()
         seats = [
-            Seat(visitor, rules="draft", opponent=each, match=match) for each in ("easy", "hard")
+            Seat(visitor, rules="draft", opponent=each, match=match) for each in ("easy", "medium")
         ]
         for seat in seats:
             seat.play_on(min, 20)
