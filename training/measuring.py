@@ -85,6 +85,8 @@ def _measure(
         except CannotPlay as error:
             found.texts.append(str(error))
             continue
+        if result.signal:  # what was played by then is no measurement
+            raise KeyboardInterrupt
         pairing = result.pairings[0]
         found.measured.append(
             Measured(

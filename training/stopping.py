@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,10 +25,12 @@ class Stopped(Exception):
 class Signals:
     """Takes note of the first signal, so that an iteration is not cut short; obeys the second.
 
-    What loses nothing by being cut short, as a measurement, runs within `at_once`.
+    What loses nothing by being cut short, as a measurement, runs within `at_once`. Whoever was
+    taking note before takes note as well.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Iterable[int] = END_SIGNALS) -> None:
+        self._numbers = numbers
         self.came: int | None = None
         """The signal that came, if one did."""
         self._at_once = False
@@ -36,12 +38,15 @@ class Signals:
 
     def __enter__(self) -> Signals:
         if threading.current_thread() is threading.main_thread():
-            self._before = {each: signal.signal(each, self._note) for each in END_SIGNALS}
+            self._before = {each: signal.signal(each, self._note) for each in self._numbers}
         return self
 
     def _note(self, number: int, frame: Any) -> None:
         again = self.came is not None
         self.came = number
+        outer = getattr(self._before[number], "__self__", None)
+        if isinstance(outer, Signals):
+            outer.came = number
         if again or self._at_once:
             raise KeyboardInterrupt
 

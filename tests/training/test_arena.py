@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
+import signal
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ import pytest
 
 from german_whist import Match
 from german_whist.agents import Agent, make_agent
+from german_whist.cli import main
 from german_whist.engine.endgame import moves
 from german_whist.engine.records import read_records, write_records
 from german_whist.engine.rules import Rules, load_rules
@@ -21,8 +25,9 @@ from german_whist.training.arena import Arena, Result
 from german_whist.training.arena import evaluate as evaluate_in_secret
 from german_whist.training.arena import kernels as k
 from german_whist.training.arena import ladder as ladder_in_secret
-from german_whist.training.arena.play import Setting, Tally, play_chunk
+from german_whist.training.arena.play import Chunk, Setting, Tally, play_chunk
 from german_whist.training.arena.run import ArenaOptions
+from german_whist.training.arena.workers import Bench, Task
 from support import KEY
 
 PLAYERS = "arena_players:"
@@ -445,6 +450,50 @@ def test_a_run_that_is_stopped_gives_what_there_is() -> None:
     assert not found.complete
     assert found.pairings[0].hands == seen[-1]
     assert "stopped by Ctrl-C" in found.notes[0]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "ladder"])
+@pytest.mark.parametrize(
+    ("number", "why"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
+)
+def test_a_command_says_which_signal_stopped_it(
+    command: str, number: int, why: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Also where the first was swallowed, as compilers do."""
+    seen: list[int] = []
+
+    def signalled(self: Bench, task: Task) -> Chunk:
+        seen.append(task.chunk)
+        with suppress(KeyboardInterrupt):
+            if len(seen) == 3:
+                os.kill(os.getpid(), number)
+        return play(self, task)
+
+    play = Bench.play
+    monkeypatch.setattr(Bench, "play", signalled)
+    words = ["threshold", "random"] if command == "ladder" else ["threshold", "--against", "random"]
+    assert main([command, *words, "--hands", "20000"]) == 128 + number
+    assert len(seen) == 3
+    told = capsys.readouterr().out
+    assert f"The run is not complete: stopped by {why}." in told
+    assert "threshold – random" in told
+
+
+def test_ctrl_c_before_anything_is_played_gives_an_empty_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def compiling(*_: object) -> None:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        raise SystemError("a compiler that swallowed what a signal raised")
+
+    monkeypatch.setattr("german_whist.training.arena.workers.warm_up_arena", compiling)
+    for found in (evaluate("threshold", "random"), ladder(["threshold", "random"])):
+        assert not found.complete
+        assert found.pairings == ()
+        assert found.signal == signal.SIGINT
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 # -- ladders

@@ -26,8 +26,7 @@ from .report import as_csv, as_markdown, as_text
 from .results import Result
 from .run import DEFAULT_HANDS, Records
 
-STOPPED = 130
-_FILES = ("json", "csv", "records", "html", "markdown")
+_FILES = ("resume", "json", "csv", "records", "html", "markdown")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +60,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_place_options(parser)
     files = parser.add_argument_group("files")
+    files.add_argument(
+        "--resume", type=Path, metavar="FILE",
+        help="keep what is played in FILE, and go on from it with the same command",
+    )  # fmt: skip
     files.add_argument("--json", type=Path, metavar="FILE", help="the whole result")
     files.add_argument("--csv", type=Path, metavar="FILE", help="a line for each pairing")
     files.add_argument(
@@ -109,6 +112,8 @@ def run_options(arguments: argparse.Namespace, records: Records | None) -> dict[
     }
     if arguments.without_luck:
         given["without_luck"] = True
+    if arguments.resume is not None:
+        given["resume"] = arguments.resume
     return {**given, **place_of(arguments), "records": records}
 
 
@@ -209,7 +214,8 @@ def _told(
     heading: str,
     about: str,
 ) -> int:
-    status = 0 if result.complete else STOPPED if result.interrupted else 1
+    # As shells tell of what a signal ended.
+    status = 0 if result.complete else 128 + result.signal if result.signal else 1
     if not result.pairings:
         print("\n".join(result.notes), file=sys.stderr)
         return status

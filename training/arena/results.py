@@ -420,8 +420,8 @@ class Result:
     """Of the players, in their order."""
     complete: bool = True
     """False when the run was stopped before its end."""
-    interrupted: bool = False
-    """Whether it was Ctrl-C that stopped it."""
+    signal: int = 0
+    """The signal that stopped it, if one did."""
     until: float | None = None
     notes: tuple[str, ...] = ()
     command: str | None = None

@@ -12,12 +12,14 @@ there is believed no more, and the pairing is played again from its beginning.
 from __future__ import annotations
 
 import math
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -29,10 +31,13 @@ from ...agents.registry import named_player
 from ...engine.arrays import Array
 from ...engine.executors import LOCAL, Executor, WorkersLost, check_place
 from ...engine.options import RulesLike
+from ...engine.processes import END_SIGNALS
 from ...engine.rules import Match
 from ...engine.state import SEATS
 from ...engine.streams import KEY_BYTES, fresh_secret, key_of_bytes, siphash
+from ..stopping import Signals
 from . import kernels as k
+from .journal import Journal
 from .luck import check_luck
 from .luggage import packed
 from .place import MOST_WORKERS
@@ -82,6 +87,7 @@ class ArenaOptions(TypedDict, total=False):
     play_out: bool
     without_luck: bool
     records: Records | None
+    resume: Path | None
 
 
 Progress = Callable[["Arena"], None]
@@ -131,7 +137,8 @@ class Arena:
     it plays. `key`, 32 hexadecimal digits, stands for all that is drawn beside the
     deals of the seed; without it a secret is drawn, and kept in the result. `on` says where the
     workers are: `local` processes, or a cluster of Ray, as `ray` or `ray://HOST:PORT`.
-    `without_luck` takes the luck of the stock out of win rates, margins and points.
+    `without_luck` takes the luck of the stock out of win rates, margins and points. `resume` is
+    a file that keeps what is played, and from which the same run goes on.
     """
 
     def __init__(
@@ -152,7 +159,11 @@ class Arena:
         play_out: bool = False,
         without_luck: bool = False,
         records: Records | None = None,
+        resume: Path | None = None,
     ) -> None:
+        self._journal = None if resume is None else Journal(resume)
+        if self._journal is not None and key is None:
+            key = self._journal.key
         self.setting = Setting(
             common_rules(players, rules), match, _whole(seed, "seed", 0, 2**64 - 1),
             fresh_secret() if key is None else _key_bytes(key),
@@ -198,6 +209,8 @@ class Arena:
                 "players that are objects play in this process alone: give their names, or "
                 "workers=1"
             )
+        if self._journal is not None:
+            self._journal.begin(self._identity(players))
         self._write = records
         self._lines: dict[tuple[int, int], list[str]] = {}
         self.courses = [
@@ -209,13 +222,42 @@ class Arena:
         self.complete = False
         self.replaced = 0
         self.stopped_by: str | None = None
-        self.interrupted = False
+        self.signal = 0
+        """The one that stopped it, if one did."""
         self._begun = time.monotonic()
         self.seconds = 0.0
+
+    def _identity(self, players: Sequence[PlayerSpec]) -> dict[str, Any]:
+        """What has to be the same in a run that goes on from a file."""
+        if not all(isinstance(each, str) for each in players):
+            raise ValueError("a run with players that are objects can not be resumed: name them")
+        setting = self.setting
+        return {
+            "players": [*players],
+            "details": self.details,
+            "pairings": self._places,
+            "rules": setting.rules.as_mapping(),
+            "match": str(setting.match),
+            "seed": setting.seed,
+            "key": setting.key.hex(),
+            "hands": SEATS * self.pairs,
+            "until": self.until,
+            "play_out": setting.play_out,
+            "records": setting.records,
+            "without_luck": setting.without_luck,
+        }
 
     # -- tasks
 
     def next_task(self) -> Task | None:
+        """The next chunk to be played; those that a file kept are taken from there."""
+        while (task := self._next_chunk()) is not None and self._journal is not None:
+            if (kept := self._journal.take(task)) is None:
+                break
+            self._take_in(task, kept)
+        return task
+
+    def _next_chunk(self) -> Task | None:
         """The next chunk of the pairing whose turn it is."""
         count = len(self.courses)
         for step in range(count):
@@ -240,7 +282,7 @@ class Arena:
         if not any(course.believed) or not self.setting.solvable:
             return False
         drawn = siphash(key_of_bytes(self.setting.key), np.uint64(course.given), _TRIAL_DRAWS)
-        return course.given == 0 or drawn % _TRIALS == 0
+        return bool(course.given == 0 or drawn % _TRIALS == 0)
 
     def _take_in(self, task: Task, chunk: Chunk) -> None:
         """Count a chunk, and those that were waiting for it."""
@@ -324,21 +366,31 @@ class Arena:
     def play(self, progress: Progress | None = None) -> Result:
         """Play to the end; Ctrl-C ends it early, with what there is."""
         self._begun = time.monotonic()
-        try:
-            with self._played() as chunks:
-                for task, chunk in chunks:
-                    self._take_in(task, chunk)
-                    self.seconds = time.monotonic() - self._begun
-                    if progress is not None:
-                        progress(self)
-            self.complete = True
-        except KeyboardInterrupt:
-            self.interrupted = True
-            self.stopped_by = "stopped by Ctrl-C"
-        except WorkersLost as error:
-            self.stopped_by = (
-                f"{error}; with workers=1 all is played in this process, where the cause may show"
-            )
+        with Signals(_signals()) as signals:
+            try:
+                with signals.at_once(), self._played() as chunks:
+                    for task, chunk in chunks:
+                        if self._journal is not None:
+                            self._journal.add(task, chunk)
+                        self._take_in(task, chunk)
+                        self.seconds = time.monotonic() - self._begun
+                        if progress is not None:
+                            progress(self)
+                        if signals.came is not None:
+                            raise KeyboardInterrupt
+                self.complete = True
+            except WorkersLost as error:
+                self.stopped_by = (
+                    f"{error}; with workers=1 all is played in this process, where the cause may "
+                    "show"
+                )
+            except BaseException as error:
+                # A compiler that a signal meets may swallow it, or fail with something else.
+                if signals.came is None and not isinstance(error, KeyboardInterrupt):
+                    raise
+                self.signal = signals.came or signal.SIGINT
+                name = signal.Signals(self.signal).name
+                self.stopped_by = f"stopped by {_KEYS.get(name, name)}"
         self._write_records(whatever_there_is=True)
         self.seconds = time.monotonic() - self._begun
         return self.result()
@@ -397,7 +449,7 @@ class Arena:
             ladder=found,
             details=self.details,
             complete=self.complete,
-            interrupted=self.interrupted,
+            signal=self.signal,
             until=self.until,
             notes=tuple(self._notes(pairings, found)),
             seconds=self.seconds,
@@ -407,6 +459,8 @@ class Arena:
     def _notes(self, pairings: tuple[Pairing, ...], found: Ladder | None) -> Iterator[str]:
         if self.stopped_by is not None:
             yield f"The run is not complete: {self.stopped_by}."
+        if self._journal is not None and self._journal.fault:
+            yield f"{self._journal.path} could not be written to the end: {self._journal.fault}."
         if any(each.exact_endings for each in pairings):
             yield (
                 "Where both players are perfect in the endgame it was not played: its exact value "
@@ -447,6 +501,14 @@ class Arena:
         yield from (f"{forfeit}." for forfeit in forfeits)
         if forfeits and self.setting.records:
             yield "Forfeited hands have no record."
+
+
+_KEYS = {"SIGINT": "Ctrl-C"}
+
+
+def _signals() -> list[int]:
+    """Signals that end a run with what there is: those that do not end the process anyway."""
+    return [number for number in END_SIGNALS if callable(signal.getsignal(number))]
 
 
 def _whole(value: object, name: str, least: int, most: int) -> int:
