@@ -26,7 +26,7 @@ help:
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
 	@echo "make interop run the programs of the pages for other libraries, each in its environment"
 	@echo "make cuda    bring what compiles for GPUs (170 MB), for one more test; no GPU is needed"
-	@echo "make ray     bring Ray (70 MB), for a test that plays a ladder on two nodes"
+	@echo "make ray     bring Ray (70 MB), for a thorough test that plays a ladder on two nodes"
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make site    make the site of the documentation, in build/site"
 	@echo "make films   play and train what the films of the pages show (some minutes)"
@@ -39,7 +39,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) * 3 
 test: $(READY) browser
 	$(PYTEST) $(TESTS)
 
-thorough: $(READY) browser
+thorough: $(READY) browser ray
 	$(PYTEST) -m thorough $(TESTS)
 	$(if $(TESTS),,$(MAKE) compat)
 

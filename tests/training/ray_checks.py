@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ class Cautious(ThresholdAgent):
 """
 # All on the loopback address: the machine's own may not reach itself.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+os.environ["RAY_health_check_period_ms"] = "1000"  # noqa: SIM112
 ray: Any = importlib.import_module("ray")
 Cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
 TINY = [
@@ -74,8 +76,8 @@ def state_of(run: str) -> str:
 
 def hands_of(folder: Path, on: str) -> dict[str, str]:
     """The hands of a course that are played there."""
-    parts._TIMES = 1
-    course = load_course("quick", ["hands=8192"])
+    parts._TIMES, parts._TOGETHER["hands"] = 1, 64
+    course = load_course("quick", ["hands=128"])
     made = parts.Parts(folder, course, lambda _: None, 2 if on == "ray" else 1, on)
     files = sorted(made._play(made._hands))
     return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
@@ -117,7 +119,7 @@ def main(folder: Path) -> None:
     train_on("alone", ["decisions=8000"], quiet=True)
     named = settings_of(Path("there/seed-1")).yardsticks[1]
     sweep = Sweep(
-        preset="tiny", settings=read_words(TINY[:-1]), against=("random",), trials=3,
+        preset="tiny", settings=read_words(TINY[:-1]), against=("random",), trials=2,
         space={"epochs": [1, 2], "entropy": [0.01, 0.1]},
     )  # fmt: skip
     swept = [
@@ -130,11 +132,19 @@ def main(folder: Path) -> None:
         for on in ("ray", "local")
     ]
     course = [hands_of(folder / each, each) for each in ("ray", "local")]
+    address = cluster.address
     ray.shutdown()
     cluster.shutdown()
+    os.environ["RAY_ADDRESS"] = address
+    began, sentence = time.monotonic(), ""
+    try:
+        ladder(["random", "threshold"], on="ray")
+    except ValueError as error:
+        sentence = str(error)
+    stale = [address, time.monotonic() - began, sentence]
     print(json.dumps({
         "here": told(here), "there": told(there), "killed": killed, "notes": list(there.notes),
-        "lines": lines, "weights": weights, "other": state_of("there/seed-1"),
+        "stale": stale, "lines": lines, "weights": weights, "other": state_of("there/seed-1"),
         "on": [state_of("there/seed-2"), state_of("alone")],
         "named": [named, f"{folder}/{champion}"], "course": course, "swept": swept,
         "complete": there.complete, "dying": list(dying.notes), "ended": dying.complete,
