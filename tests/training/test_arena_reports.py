@@ -176,6 +176,24 @@ def test_the_page_needs_nothing_from_elsewhere(rungs: Result, rules: str) -> Non
     assert "nan" not in re.sub(r"<[^>]*title>|[a-z-]*nan[a-z]+", "", page)
 
 
+def test_plots_over_tricks_show_all_tricks_and_where_the_foreplay_ends(rungs: Result) -> None:
+    rules = load_rules(rungs.rules)
+    page, foreplay = as_html(rungs, rules), rules.foreplay_tricks
+    plots = [each for each in page.split("<svg") if ">trick</text>" in each]
+    assert len(plots) == 2 * len(rungs.pairings)
+    beyond = 0
+    for plot in plots:
+        borders = [float(x) for x in re.findall(r'<line x1="(\S+)"[^>]*class="stage"', plot)]
+        tricks = sorted({float(x) for x in re.findall(r'<circle cx="(\S+)"', plot)})
+        assert len(tricks) >= foreplay
+        # Endings of exact players are known, and not played.
+        assert len(borders) == (len(tricks) > foreplay)
+        if borders:
+            assert tricks[foreplay - 1] < borders[0] < tricks[foreplay]
+            beyond += 1
+    assert 0 < beyond < len(plots)
+
+
 def test_the_parts_of_the_margin_add_up(rungs: Result) -> None:
     for pairing in rungs.pairings:
         total = sum(part for _, part in parts_of_margin(pairing, counts_all=False))
