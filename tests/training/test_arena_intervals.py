@@ -8,7 +8,7 @@ from scipy import stats
 
 from german_whist.agents.registry import make_agent
 from german_whist.engine.records import GameRecord
-from german_whist.training.arena import Result, ladder
+from german_whist.training.arena import Result, evaluate, ladder
 from german_whist.training.arena.intervals import (
     ELO_SCALE,
     fit_ratings,
@@ -79,6 +79,11 @@ def test_a_clean_sweep_is_not_taken_for_certainty(wins: int, value: float) -> No
     found = share_estimate(share, error, 20)
     assert found.value == value
     assert 0.1 < found.high - found.low < 0.3
+
+
+def test_a_reach_is_the_longer_side_of_an_interval() -> None:
+    always = share_estimate(1.0, 0.0, 10)
+    assert always.half_width == always.value - always.low > 0.2
 
 
 def test_equal_pairs_are_exact() -> None:
@@ -279,7 +284,7 @@ def reach_by_hand(
 
 @pytest.mark.parametrize(
     ("options", "deals"),
-    [({"hands": 60}, {30}), ({"until": 0.04, "hands": 400}, {128, 152})],
+    [({"hands": 60}, {30}), ({"until": 0.04, "hands": 400}, {128, 136, 160})],
 )
 def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
     options: dict[str, float], deals: set[int]
@@ -309,6 +314,13 @@ def test_the_same_deals_played_again_tell_nothing_more() -> None:
     for elo in cloned.ladder.ratings.elo[1:]:
         assert elo.value == pytest.approx(once.value)
         assert elo.half_width == pytest.approx(once.half_width)
+
+
+def test_figures_that_never_varied_tell_no_interval() -> None:
+    (pairing,) = evaluate("counting", "random", hands=4, seed=2).pairings
+    assert pairing.points.value == 1
+    assert pairing.points.half_width == np.inf
+    assert np.isfinite(pairing.margin.half_width)
 
 
 def test_two_players_that_tie_every_deal_have_no_interval() -> None:

@@ -30,8 +30,8 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """Half of the interval's length."""
-        return (self.high - self.low) / 2
+        """How far the interval reaches: its longer side, where one end is near 0 or 1."""
+        return max(self.high - self.value, self.value - self.low)
 
     def to_json(self) -> dict[str, float]:
         """The figure and both ends."""

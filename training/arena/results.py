@@ -162,7 +162,12 @@ def _of_each(
 
 
 def _mean_a_hand(what: int) -> Callable[[Tally], Estimate]:
-    return lambda tally: mean_estimate(*_per_hand(tally, what), tally.pairs)
+    def of(tally: Tally) -> Estimate:
+        value, error = _per_hand(tally, what)
+        # The same in every pair says nothing of the next one, unless the players play alike.
+        return mean_estimate(value, error if error or not value else math.inf, tally.pairs)
+
+    return of
 
 
 def _as_leader(tally: Tally) -> float:
