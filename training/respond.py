@@ -20,6 +20,7 @@ from ..agents.base import CannotPlay
 from ..agents.checkpoint import read_card
 from ..agents.registry import make_agent
 from ..agents.shipped import champion_for
+from ..engine.checking import converted, read_json
 from ..engine.files import check_writable, written_whole
 from ..engine.rules import Rules
 from . import pictures
@@ -28,13 +29,14 @@ from .checkpoint import Measured
 from .measuring import evaluation_seed
 from .presets import settings_from
 from .session import train_or_go_on
-from .settings import Settings, SettingsError
+from .settings import Settings, SettingsError, check_same
 
 PLAN, RESULT, PAGE = "plan.json", "respond.json", "respond.html"
 TRAINED = "trained"
 _PARTS = "parts"
 _POINTS = 5
 _LAYERS = (512, 256)
+_REMEDY = "name another folder by --out, or give what it was begun with"
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -138,26 +140,12 @@ def _players(plan: Plan, rules: Rules) -> tuple[dict[str, str], str]:
 def _keep_plan(plan: Plan, folder: Path) -> None:
     check_writable(folder / RESULT)
     kept = folder / PLAN
-    told = msgspec.json.format(msgspec.json.encode(plan), indent=1)
-    if kept.exists() and kept.read_bytes() != told:
-        raise SettingsError(
-            f"{folder} was begun otherwise{_differing(kept, plan)}: name another folder by "
-            "--out, or give what it was begun with"
-        )
+    if kept.exists():
+        told = read_json(kept.read_bytes(), kept, _REMEDY, SettingsError)
+        before = converted(told, Plan, kept, _REMEDY, SettingsError)
+        check_same(folder, msgspec.to_builtins(before), msgspec.to_builtins(plan), _REMEDY)
     with written_whole(kept) as file:
-        file.write(told)
-
-
-def _differing(kept: Path, plan: Plan) -> str:
-    """What differs from a plan that was kept, as far as that can be read."""
-    try:
-        before = msgspec.to_builtins(msgspec.json.decode(kept.read_bytes(), type=Plan))
-    except msgspec.DecodeError:
-        return ""
-    now = msgspec.to_builtins(plan)
-    told = [f"{name} {before[name]!r} and not {now[name]!r}"
-            for name in now if before[name] != now[name]]  # fmt: skip
-    return f", with {', '.join(told)}"
+        file.write(msgspec.json.format(msgspec.json.encode(plan), indent=1))
 
 
 def _measured(plan: Plan, rules: Rules, path: Path, player: str, number: int) -> Won:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -62,6 +63,17 @@ class Checked(Struct, frozen=True, kw_only=True, dict=True):
     def as_yaml(self) -> str:
         """The resolved settings as a file."""
         return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
+
+
+def check_same(
+    folder: Path, before: Mapping[str, Any], now: Mapping[str, Any], remedy: str
+) -> None:
+    """Refuse to go on in a folder with settings that are not its own."""
+    for name, old in before.items():
+        if name != "about" and old != now.get(name):
+            raise SettingsError(
+                f"{folder} was begun with {name} {old!r}, and now it is {now.get(name)!r}: {remedy}"
+            )
 
 
 class Settings(Checked, frozen=True, kw_only=True):

@@ -94,7 +94,7 @@ def test_another_plan_is_refused(folder: Path, capsys: pytest.CaptureFixture[str
     before = (folder / PLAN).read_bytes()
     assert main([*WORDS[:-1], "6", "--out", str(folder)]) == 2
     told = capsys.readouterr().err
-    assert "begun otherwise, with seed 5 and not 6: name another folder by --out" in told
+    assert "was begun with seed 5, and now it is 6: name another folder by --out" in told
     assert (folder / PLAN).read_bytes() == before
 
 

@@ -31,7 +31,6 @@ def write_guesses(
     """
     game, view = row(games, 0), row(views, 0)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
-    seen[:] = 0
     for index in range(len(hands)):
         hand = row(hands, index)
         game.deal[:] = hand.deal
@@ -65,22 +64,17 @@ class BeliefStudy:
         self.rules = rules.record()
         self.decisions = rules.stock_cards
         self.places = np.zeros(MOST_KNOWN, np.int16)
-        self._room = self._space(0)
-
-    def _space(self, hands: int) -> tuple[Array, Array, Array]:
-        shape = hands, self.decisions
-        cards = np.zeros((*shape, CARDS_IN_ALL), np.float32)
-        return np.zeros((*shape, INPUTS), np.int16), cards, cards.copy()
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
-        """Inputs, cards held by the other, and cards unseen; good until the next call."""
+        """Inputs, cards held by the other, and cards unseen."""
         hands = without_advice(hands)
-        if len(self._room[0]) != len(hands):
-            self._room = self._space(len(hands))
+        shape = len(hands), self.decisions
+        seen = np.zeros((*shape, INPUTS), np.int16)
+        held, asked = np.zeros((2, *shape, CARDS_IN_ALL), np.float32)
         room = np.zeros(1, GAME), np.zeros(1, VIEW), self.places
-        write_guesses(self.rules, hands, *room, *self._room)
-        seen, held, asked = (torch.from_numpy(each) for each in self._room)
-        return seen.view(torch.bfloat16), held, asked
+        write_guesses(self.rules, hands, *room, seen, held, asked)
+        held, asked = map(torch.from_numpy, (held, asked))
+        return torch.from_numpy(seen).view(torch.bfloat16), held, asked
 
     def loss(self, net: nn.Module, hands: Array) -> Tensor:
         """How badly the guesses fit, in nats for each decision."""

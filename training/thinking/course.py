@@ -23,6 +23,7 @@ from ..settings import (
     Share,
     Whole,
     Widths,
+    check_same,
     says,
 )
 
@@ -145,10 +146,5 @@ def keep_settings(folder: Path, course: Course) -> None:
             file.write(course.as_yaml())
         return
     kept = _course_from(read_yaml_mapping(path), str(path))
-    for name in Course.__struct_fields__:
-        before, now = getattr(kept, name), getattr(course, name)
-        if before != now and name != "about":
-            raise SettingsError(
-                f"{folder} was begun with {name} {before!r}, and now it is {now!r}: go on "
-                "with its own settings, or study in another folder"
-            )
+    remedy = "go on with its own settings, or study in another folder"
+    check_same(folder, kept.as_mapping(), course.as_mapping(), remedy)

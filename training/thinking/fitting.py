@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from ...agents.card import JudgeCard, Judges
 from ...agents.checkpoint import CARD, WEIGHTS, write_checkpoint
-from ...engine.arrays import Array
+from ...engine.arrays import Array, Arrays
 from ...engine.files import written_whole
 from ...engine.rules import Rules
 from ..arrays import of_optimizer, of_tensors, restore_module, restore_optimizer
@@ -73,6 +73,11 @@ class Plan:
     """The learning rate, which falls to nothing along half a cosine."""
     average: float = 0.999
     seed: int = 1
+
+
+def judge_names(hidden: int) -> list[str]:
+    """What the layers of a network that judges are called in its file."""
+    return [str(k) for k in range(hidden + 1)]
 
 
 def layers(inputs: int, widths: Sequence[int], outputs: int, seed: int) -> nn.Sequential:
@@ -197,13 +202,19 @@ class Fit:
         return True
 
 
+def half_weights(net: nn.Module, names: Iterable[str]) -> Arrays:
+    """The weights of linear layers under these names, in half precision."""
+    linear = (each for each in net.modules() if isinstance(each, nn.Linear))
+    return {
+        f"{name}.{part}": parameter.detach().numpy().astype(np.float16)
+        for name, layer in zip(names, linear, strict=True)
+        for part, parameter in layer.named_parameters()
+    }
+
+
 def write_network(target: Path, fit: Fit, rules: Rules, course: Course) -> Path:
     """A network that judges, in half precision, beside its card."""
-    weights: dict[str, Array] = {}
-    linear = [each for each in fit.average.modules() if isinstance(each, nn.Linear)]
-    for k, each in enumerate(linear):
-        for name, part in each.named_parameters():
-            weights[f"{k}.{name}"] = part.detach().numpy().astype(np.float16)
+    weights = half_weights(fit.average, judge_names(len(fit.plan.layers)))
     card = JudgeCard(
         judges=cast("Judges", fit.study.kind),
         inputs=fit.study.inputs,

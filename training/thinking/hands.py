@@ -8,9 +8,7 @@ foreplay, in which tricks chance had its way, and how the ending comes out with 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -26,7 +24,6 @@ from ...engine.cards import CARDS_IN_ALL
 from ...engine.compiled import jit
 from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
 from ...engine.endgame.layout import MOST_CARDS
-from ...engine.files import written_whole
 from ...engine.layout import real_action
 from ...engine.play import Record, deal_numbered, legal, play, row
 from ...engine.rules import Rules
@@ -219,26 +216,3 @@ class Players(Lockstep):
         self.logits = self.policy.answers(seen.ones).numpy()
         likeliest(self.logits, *room, self.cards)
         return self.cards
-
-
-class FilesLeft:
-    """The files of hands of a folder; to go through it gives the numbers of those not there yet."""
-
-    def __init__(self, folder: Path, seed: int, chunks: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder, self._seed, self._chunks = folder, seed, chunks
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{self._seed}-{number:05d}.npy"
-
-    def paths(self) -> list[Path]:
-        """Of all, in order."""
-        return [self._path(each) for each in range(self._chunks)]
-
-    def __iter__(self) -> Iterator[int]:
-        return (each for each in range(self._chunks) if not self._path(each).exists())
-
-    def write(self, number: int, hands: Array) -> None:
-        """Add a file."""
-        with written_whole(self._path(number)) as file:
-            np.save(file, hands)

@@ -17,6 +17,7 @@ from ...agents.card import Origin
 from ...agents.checkpoint import (
     Checkpoint,
     find_checkpoint,
+    policy_alone,
     read_checkpoint,
     read_judge_card,
     read_weights,
@@ -29,6 +30,7 @@ from ...agents.shipped import BELIEFS, WORTH
 from ...agents.worth import check_judged
 from ...engine.arrays import Array
 from ...engine.executors import LOCAL, Executor, WorkersLost, check_place
+from ...engine.files import written_whole
 from ...engine.rules import Rules
 from ..arena.luggage import packed
 from ..arena.workers import played_here
@@ -37,13 +39,12 @@ from ..claim import Claim
 from ..presets import PRESETS, load_settings
 from ..run import SETTINGS, settings_of
 from ..session import train_or_go_on
-from ..settings import Settings, SettingsError
+from ..settings import Settings, SettingsError, check_same
 from ..stopping import Stopped
 from .advice import PolicyStudy
 from .beliefs import BeliefStudy
 from .course import Course, check_workers, command_of, keep_settings
-from .fitting import Fit, Plan, Study, fitted, layers, write_network
-from .hands import FilesLeft
+from .fitting import Fit, Plan, Study, fitted, half_weights, judge_names, layers, write_network
 from .playing import OTHER_DEALS, Cast, HandsFile, Kind, named, player_of
 from .worth import WorthStudy
 
@@ -72,8 +73,7 @@ def study(
     claim = Claim(folder)
     try:
         parts.train()
-        parts.fit_worth()
-        parts.fit_beliefs()
+        parts.fit_judges()
         parts.fit_policies()
     finally:
         claim.release()
@@ -124,24 +124,25 @@ class Parts:
             if course.train and self._begins and not fitted(folder / FIRST)
             else None
         )
-        about = WorthStudy(self.rules, course.trace)
-        plan = Plan(course.worth_layers, course.worth_epochs, 512, course.worth_rate,
-                    seed=course.seed)  # fmt: skip
-        self._worth = about, plan, self._start("worth", given[0], about, plan)
-        about = BeliefStudy(self.rules)
-        plan = Plan(course.belief_layers, course.belief_epochs, 128, course.belief_rate,
-                    seed=course.seed)  # fmt: skip
-        self._beliefs = about, plan, self._start("beliefs", given[1], about, plan)
+        judging: tuple[tuple[str, Study, Plan], ...] = (
+            ("worth", WorthStudy(self.rules, course.trace), Plan(
+                course.worth_layers, course.worth_epochs, 512, course.worth_rate, seed=course.seed
+            )),
+            ("beliefs", BeliefStudy(self.rules), Plan(
+                course.belief_layers, course.belief_epochs, 128, course.belief_rate,
+                seed=course.seed,
+            )),
+        )  # fmt: skip
+        # What a network that is not there yet learns on from.
+        self._judging = [
+            (name, study, plan,
+             None if fitted(folder / name) else judge_layers(before, study, plan, self.rules))
+            for (name, study, plan), before in zip(judging, given, strict=True)
+        ]  # fmt: skip
 
     def _before(self, named: str, shipped: Path) -> str:
         """The network to go on from, the package's own where no hands are played for another."""
         return named or ("" if self.course.hands else str(shipped))
-
-    def _start(self, name: str, before: str, about: Study, plan: Plan) -> nn.Module | None:
-        """What a network that is not there yet learns on from."""
-        if fitted(self.folder / name):
-            return None
-        return judge_layers(before, about, plan, self.rules)
 
     def check(self) -> None:
         """Refuse what could not be played, before hours of hands."""
@@ -160,7 +161,8 @@ class Parts:
         except Stopped as stopped:
             raise Stopped("stopped; the same command goes on", stopped.status) from stopped
         # What anybody does with the run from now on is no part of the course.
-        keep_policy(self.folder / FIRST, read_checkpoint(trained.checkpoint))
+        policy = policy_alone(read_checkpoint(trained.checkpoint))
+        write_checkpoint(self.folder / FIRST, policy.weights, policy.card)
         self.tell(f"train: {trained.checkpoint}")
 
     def _play(self, hands: Hands) -> list[Path]:
@@ -168,18 +170,21 @@ class Parts:
         count = min(_TOGETHER[hands.kind], hands.number)
         times = min(_TIMES, math.ceil(hands.number / count))
         chunks = math.ceil(hands.number / (count * times))
-        left = FilesLeft(self.folder / hands.name, hands.course.seed, chunks)
-        numbers = [*left]
-        if numbers:
-            files = (HandsFile(hands.kind, number, count, times) for number in numbers)
+        folder = self.folder / hands.name
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / f"{hands.course.seed}-{number:05d}.npy" for number in range(chunks)]
+        missing = [number for number, path in enumerate(paths) if not path.exists()]
+        if missing:
+            files = (HandsFile(hands.kind, number, count, times) for number in missing)
             with self._played(hands, lambda: next(files, None)) as played:
                 for file, each in played:
-                    left.write(file.number, each)
+                    with written_whole(paths[file.number]) as out:
+                        np.save(out, each)
                     self.tell(
                         f"{hands.name}: {file.number + 1} of {chunks} files of "
                         f"{count * times:,} hands"
                     )
-        return left.paths()
+        return paths
 
     @contextmanager
     def _played(
@@ -199,16 +204,14 @@ class Parts:
                 f"{error}; the files that are there stay, and the same command goes on"
             ) from error
 
-    def fit_worth(self) -> None:
-        """The network of worth."""
-        self._fit("worth", *self._worth, self._hands, self._judge)
+    def fit_judges(self) -> None:
+        """The networks of worth and of beliefs."""
 
-    def fit_beliefs(self) -> None:
-        """The network of beliefs."""
-        self._fit("beliefs", *self._beliefs, self._hands, self._judge)
+        def write(fit: Fit, path: Path) -> None:
+            write_network(path, fit, self.rules, self.course)
 
-    def _judge(self, fit: Fit, path: Path) -> None:
-        write_network(path, fit, self.rules, self.course)
+        for name, study, plan, start in self._judging:
+            self._fit(name, study, plan, start, self._hands, write)
 
     def fit_policies(self) -> None:
         """A policy that has taken the advice, in each round."""
@@ -274,13 +277,8 @@ def first_training(folder: Path, course: Course, rules: Rules) -> Settings:
         settings = load_settings(course.train, [f"seed={course.seed}"])
     except ValueError as error:
         raise SettingsError(f"train: {error}") from error
-    now = settings.as_mapping()
-    for name, before in (kept or settings).as_mapping().items():
-        if before != now.get(name) and name != "about":
-            raise SettingsError(
-                f"{begun} was begun with {name} {before!r}, and {course.train} now says "
-                f"{now.get(name)!r}: put it back, or study in another folder"
-            )
+    remedy = f"put it back in {course.train}, or study in another folder"
+    check_same(begun, (kept or settings).as_mapping(), settings.as_mapping(), remedy)
     if not any(rules.same_game(each.rules) for each in settings.all_options):
         raise SettingsError(
             f"train is {course.train!r}, a training for other rules than {rules.name}, which the "
@@ -306,7 +304,7 @@ def judge_layers(source: str, study: Study, plan: Plan, rules: Rules) -> nn.Sequ
             f"{path}: does not judge {rules.name}: name another by {study.kind}=PATH, or have "
             "hands played for a new one, as by hands=4_000_000"
         )
-    names = [str(k) for k in range(len(plan.layers) + 1)]
+    names = judge_names(len(plan.layers))
     return known_layers(read_weights(path, card.weights), names, study, plan)
 
 
@@ -329,25 +327,10 @@ def known_layers(
     return found
 
 
-def keep_policy(path: Path, checkpoint: Checkpoint) -> Path:
-    """A checkpoint under another name, without what only its training needs."""
-    card = checkpoint.card
-    names = _names(len(card.network.layers))
-    weights = {k: each for k, each in checkpoint.weights.items() if k.rpartition(".")[0] in names}
-    network = msgspec.structs.replace(card.network, critic=None)
-    return write_checkpoint(path, weights, msgspec.structs.replace(card, network=network))
-
-
 def write_policy(path: Path, net: nn.Module, before: Checkpoint, course: Course) -> Path:
     """A policy as a checkpoint of the same kind as the one before it."""
     assert before.card.weights is not None
     digest = before.card.weights.sha256
-    linear = [each for each in net.modules() if isinstance(each, nn.Linear)]
-    weights = {
-        f"{name}.{part}": parameter.detach().numpy().astype(np.float16)
-        for name, layer in zip(_names(len(linear) - 1), linear, strict=True)
-        for part, parameter in layer.named_parameters()
-    }
     card = msgspec.structs.replace(
         before.card,
         network=msgspec.structs.replace(before.card.network, critic=None),
@@ -357,7 +340,8 @@ def write_policy(path: Path, net: nn.Module, before: Checkpoint, course: Course)
         revision=revision(),
         commands=(command_of(course),),
     )
-    return write_checkpoint(path, weights, card)
+    names = _names(len(card.network.layers))
+    return write_checkpoint(path, half_weights(net, names), card)
 
 
 def _names(hidden: int) -> list[str]:
