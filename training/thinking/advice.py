@@ -41,6 +41,7 @@ from .hands import (
     Players,
     Seen,
     likeliest,
+    new_seen,
     sees,
 )
 
@@ -50,9 +51,8 @@ _LEAST = np.float32(-6.5)
 
 @jit
 def spread(
-    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, placed: np.ndarray,
-    shown: np.ndarray, orders: np.ndarray, leaves: np.ndarray, owners: np.ndarray,
-    columns: np.ndarray,
+    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, seen: Seen, leaves: np.ndarray,
+    owners: np.ndarray, columns: np.ndarray,
 ) -> int:  # fmt: skip
     """Play every card that is worth a thought in every game; returns how many leaves."""
     count = 0
@@ -61,9 +61,10 @@ def spread(
         cards = legal(row(rules, 0), row(games, index))
         top = np.float32(-np.inf)
         for place in range(logits.shape[1]):
-            if (placed[index] >> np.uint64(place)) & ONE:
+            if (seen.placed[index] >> np.uint64(place)) & ONE:
                 top = max(top, logits[index, place])
-                likely[real_action(shown[index, place], orders[index])] = logits[index, place]
+                card = real_action(seen.shown[index, place], seen.orders[index])
+                likely[card] = logits[index, place]
         first, column = count, 0
         while cards:
             card = lowest(cards)
@@ -82,8 +83,8 @@ def spread(
 
 @jit
 def show_replies(
-    rules: np.ndarray, leaves: np.ndarray, net: PolicyNet, desk: Desk, seen: np.ndarray,
-    asked: np.ndarray, placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
+    rules: np.ndarray, leaves: np.ndarray, net: PolicyNet, desk: Desk, seen: Seen,
+    asked: np.ndarray,
 ) -> int:  # fmt: skip
     """What the other sees where it has to reply and has a choice; a card without one is played."""
     count = 0
@@ -95,9 +96,7 @@ def show_replies(
         if cards & (cards - ONE) == NO_CARDS:
             play(row(rules, 0), game, lowest(cards))
             continue
-        placed[count] = sees(
-            row(rules, 0), game, net, desk, seen[count], shown[count], orders[count]
-        )
+        sees(row(rules, 0), game, net, desk, seen, count)
         asked[count] = leaf
         count += 1
     return count
@@ -105,12 +104,11 @@ def show_replies(
 
 @jit
 def reply_all(
-    rules: np.ndarray, leaves: np.ndarray, asked: np.ndarray, logits: np.ndarray,
-    placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
-) -> None:  # fmt: skip
+    rules: np.ndarray, leaves: np.ndarray, asked: np.ndarray, logits: np.ndarray, seen: Seen
+) -> None:
     """The likeliest reply in each leaf that was asked about."""
     cards = np.empty(len(logits), np.int64)
-    likeliest(logits, placed, shown, orders, cards)
+    likeliest(logits, seen, cards)
     for index in range(len(cards)):
         play(row(rules, 0), row(leaves, asked[index]), cards[index])
 
@@ -164,7 +162,7 @@ class Trying(Players):
         self.leaves = np.zeros(rows, GAME)
         self.owners, self.columns = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
         self.asked = np.zeros(rows, np.int64)
-        self.replying = Seen(policy, rows)
+        self.replying = new_seen(policy, rows)
         self.positions = np.zeros((rows, INPUTS), np.int16)
         self.trials = np.zeros(2, GAME)
         self.places = np.zeros(MOST_PLACES, np.int16)
@@ -178,19 +176,14 @@ class Trying(Players):
         return cards
 
     def _tried(self) -> Array:
-        seen = self.seen
-        room = seen.placed, seen.shown, seen.orders
         count = spread(
-            self.rules, self.games, self.logits, *room, self.leaves, self.owners, self.columns
+            self.rules, self.games, self.logits, self.seen, self.leaves, self.owners, self.columns
         )
         leaves, replying = self.leaves[:count], self.replying
-        room = replying.placed, replying.shown, replying.orders
-        asked = show_replies(
-            self.rules, leaves, self.net, self.desk, replying.ones, self.asked, *room
-        )
+        asked = show_replies(self.rules, leaves, self.net, self.desk, replying, self.asked)
         if asked:
             replies = self.policy.answers(replying.ones[:asked]).numpy()
-            reply_all(self.rules, leaves, self.asked, replies, *room)
+            reply_all(self.rules, leaves, self.asked, replies, replying)
         worths = np.zeros(count)
         asked = judge_exactly(
             self.rules, self.known, self.scratch, self.games, self.owners, leaves, self.trials,
@@ -234,15 +227,13 @@ def with_advice(players: Trying | Searching, seed: int, first: int, astray: floa
 @jit
 def write_decisions(
     rules: np.ndarray, advised: np.ndarray, net: PolicyNet, desk: Desk, games: np.ndarray,
-    seen: np.ndarray, worths: np.ndarray,
+    seen: Seen, worths: np.ndarray,
 ) -> int:  # fmt: skip
     """The decisions of some hands where there was a choice, as the policy sees them.
 
     `worths` are placed as its answers are, nan where no card can be played; returns how many.
     """
     game = row(games, 0)
-    order = np.empty(4, np.uint8)
-    shown = np.empty(worths.shape[1], np.int64)
     count = 0
     for index in range(len(advised)):
         each = row(advised, index)
@@ -253,9 +244,9 @@ def write_decisions(
             for column in range(MOST_CARDS):
                 tried |= not np.isnan(each.worths[at][column])
             if tried:
-                sees(row(rules, 0), game, net, desk, seen[count], shown, order)
-                _place_worths(legal(row(rules, 0), game), each.worths[at], order, shown,
-                              worths[count])  # fmt: skip
+                sees(row(rules, 0), game, net, desk, seen, count)
+                _place_worths(legal(row(rules, 0), game), each.worths[at], seen.orders[count],
+                              seen.shown[count], worths[count])  # fmt: skip
                 count += 1
             play(row(rules, 0), game, np.int64(each.hand.plays[at]))
     return count
@@ -293,11 +284,11 @@ class PolicyStudy:
     def read(self, advised: Array) -> tuple[Array, Tensor]:
         """Inputs, and worths by place."""
         most = len(advised) * int(self.rules["stock"][0])
-        seen = np.zeros((most, self.inputs), np.int16)
+        seen = new_seen(self.net, most)
         worths = np.zeros((most, self.outputs), np.float32)
         room = self.net, self.desk, np.zeros(1, GAME)
         count = write_decisions(self.rules, advised, *room, seen, worths)
-        return seen[:count], torch.from_numpy(worths[:count])
+        return seen.ones[:count], torch.from_numpy(worths[:count])
 
     def loss(self, net: nn.Module, advised: Array) -> Tensor:
         """What the policy loses on average, and how far it has gone."""

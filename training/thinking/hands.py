@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -93,45 +94,57 @@ def deal_all(
         streams[index] = keyed(keyed(seed, _STRAYS), number)
 
 
+class Seen(NamedTuple):
+    """What a policy sees of games, a row each, and where its answers stand."""
+
+    ones: np.ndarray
+    """Its inputs, ones in bfloat16."""
+    placed: np.ndarray
+    """Which places of its answer hold actions."""
+    shown: np.ndarray
+    """By place: the action as the policy is shown it."""
+    orders: np.ndarray
+    """The order of suits in which it is shown cards."""
+
+
+def new_seen(net: PolicyNet, count: int) -> Seen:
+    """Room for so many games."""
+    return Seen(
+        np.zeros((count, len(net.inputs)), np.int16), np.zeros(count, np.uint64),
+        np.zeros((count, net.layers.sizes[-1]), np.int64), np.zeros((count, 4), np.uint8),
+    )  # fmt: skip
+
+
 @jit
-def sees(
-    rules: Record, game: Record, net: PolicyNet, desk: Desk, seen: np.ndarray, shown: np.ndarray,
-    order: np.ndarray,
-) -> np.uint64:  # fmt: skip
-    """What the policy sees of a game, as ones in bfloat16; returns which places hold actions."""
+def sees(rules: Record, game: Record, net: PolicyNet, desk: Desk, seen: Seen, index: int) -> None:
+    """What the policy sees of a game."""
     view = row(desk.views, 0)
     write_position(rules, game, np.int64(game.turn), view)
-    placed = look(rules, view, net.trumps_first, net.closed, order, shown, desk.observation)
+    seen.placed[index] = look(
+        rules, view, net.trumps_first, net.closed, seen.orders[index], seen.shown[index],
+        desk.observation,
+    )  # fmt: skip
     for k in range(len(net.inputs)):
-        seen[k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
-    return placed
+        seen.ones[index, k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
 
 
 @jit
-def show_all(
-    rules: np.ndarray, games: np.ndarray, net: PolicyNet, desk: Desk, seen: np.ndarray,
-    placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
-) -> None:  # fmt: skip
-    """What the policy sees in each game, and which actions stand where in its answer."""
+def show_all(rules: np.ndarray, games: np.ndarray, net: PolicyNet, desk: Desk, seen: Seen) -> None:
+    """What the policy sees in each game."""
     for index in range(len(games)):
-        placed[index] = sees(
-            row(rules, 0), row(games, index), net, desk, seen[index], shown[index], orders[index]
-        )
+        sees(row(rules, 0), row(games, index), net, desk, seen, index)
 
 
 @jit
-def likeliest(
-    logits: np.ndarray, placed: np.ndarray, shown: np.ndarray, orders: np.ndarray,
-    cards: np.ndarray,
-) -> None:  # fmt: skip
+def likeliest(logits: np.ndarray, seen: Seen, cards: np.ndarray) -> None:
     """The card that the policy finds likeliest in each game."""
     for index in range(len(cards)):
         best = -1
         for place in range(logits.shape[1]):
-            fits = (placed[index] >> np.uint64(place)) & ONE
+            fits = (seen.placed[index] >> np.uint64(place)) & ONE
             if fits and (best < 0 or logits[index, place] > logits[index, best]):
                 best = place
-        cards[index] = real_action(shown[index, best], orders[index])
+        cards[index] = real_action(seen.shown[index, best], seen.orders[index])
 
 
 @jit
@@ -186,16 +199,6 @@ class Lockstep(ABC):
         """The next card of each hand, of which `at` have been played."""
 
 
-class Seen:
-    """Room for what a policy sees of games, and for which actions stand where in its answer."""
-
-    def __init__(self, net: PolicyNet, count: int) -> None:
-        self.ones = np.zeros((count, len(net.inputs)), np.int16)
-        self.placed = np.zeros(count, np.uint64)
-        self.shown = np.zeros((count, net.layers.sizes[-1]), np.int64)
-        self.orders = np.zeros((count, 4), np.uint8)
-
-
 class Players(Lockstep):
     """Two seats of one policy."""
 
@@ -205,14 +208,12 @@ class Players(Lockstep):
         self.policy = BatchLayers(net.layers)
         self.desk = new_desk(net)
         self.cards = np.zeros(count, np.int64)
-        self.seen = Seen(net, count)
+        self.seen = new_seen(net, count)
         self.logits = np.zeros((count, net.layers.sizes[-1]), np.float32)
 
     def choose(self, at: int) -> Array:
         """The policy's likeliest cards."""
-        seen = self.seen
-        room = seen.placed, seen.shown, seen.orders
-        show_all(self.rules, self.games, self.net, self.desk, seen.ones, *room)
-        self.logits = self.policy.answers(seen.ones).numpy()
-        likeliest(self.logits, *room, self.cards)
+        show_all(self.rules, self.games, self.net, self.desk, self.seen)
+        self.logits = self.policy.answers(self.seen.ones).numpy()
+        likeliest(self.logits, self.seen, self.cards)
         return self.cards
