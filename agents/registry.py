@@ -87,7 +87,6 @@ _own(
     *("nash", "nash", "NashAgent", "the equilibrium of a small deck, such as 2x4-h2"),
     usage="nash[:PATH]",
 )
-_own("human", "human", "HumanAgent", "you, at the terminal", endgame=OWN_POLICY)
 _own(
     *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),
     usage="network:PATH[,sample][,endgame=network]",

@@ -60,7 +60,7 @@ AGENTS = {
     "responder": ("responder:4,against=threshold", "responder:4,against=threshold,ahead=1"),
     "nash": ("nash",),
 }
-NEED_MORE = {"human", "network", "onnx", "sb3"}
+NEED_MORE = {"network", "onnx", "sb3"}
 SLOW = ("thinker", "responder", "hard", "flat-mc")
 # Searches are shown in one rule set for each of the ways in which they play.
 SLOW_RULES = ("classic", "small-last", "draft", "race-7")

@@ -391,11 +391,6 @@ def test_a_player_without_act_is_told_so() -> None:
     assert "NotImplementedError: Idle has no act of its own (" in found.forfeits[0].example
 
 
-def test_people_are_not_measured() -> None:
-    with pytest.raises(ValueError, match="human can not be measured"):
-        evaluate("random", "human")
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -26,7 +26,6 @@ import numpy as np
 from ...agents.asking import claims_perfection
 from ...agents.base import Agent
 from ...agents.common_rules import common_rules
-from ...agents.human import HumanAgent
 from ...agents.registry import named_player
 from ...engine.arrays import Array
 from ...engine.executors import LOCAL, Executor, WorkersLost, check_place
@@ -189,11 +188,6 @@ class Arena:
         # Made here as well: what can not play is told at once, and by its own name.
         self._agents = [self._bench.halves(place)[0] for place in range(len(pairings))]
         self.names = _names(players, pairings, self._agents)
-        if any(isinstance(each, HumanAgent) for pair in self._agents for each in pair):
-            raise ValueError(
-                "human can not be measured: over exchanged deals a person would see both hands; "
-                "name another player"
-            )
         self._places = list(pairings)
         made = dict(zip(sum(pairings, ()), sum(self._agents, ()), strict=True))
         self.details = tuple(details_of(name, made[i]) for i, name in enumerate(self.names))

@@ -1,0 +1,54 @@
+"""Argmax, softmax and sampling over a set of actions, in compiled code.
+
+Sums run over actions in rising order, in float64 whatever the logits are, so that a draw is the
+same wherever it is made.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..engine.bits import ONE
+from ..engine.compiled import jit
+
+
+@jit
+def masked_argmax(values: np.ndarray, legal: np.uint64) -> int:
+    """The legal action with the greatest value, the lowest of equals; -1 if none is legal."""
+    best = -1
+    for action in range(len(values)):
+        if (legal >> np.uint64(action)) & ONE and (best < 0 or values[action] > values[best]):
+            best = action
+    return best
+
+
+@jit
+def masked_softmax(logits: np.ndarray, legal: np.uint64, weights: np.ndarray) -> float:
+    """Write each action's weight, 0 where it is not legal; returns the sum of the weights.
+
+    An action's probability is its weight divided by that sum.
+    """
+    best = masked_argmax(logits, legal)
+    total = 0.0
+    for action in range(len(logits)):
+        weights[action] = 0.0
+        if (legal >> np.uint64(action)) & ONE:
+            weights[action] = math.exp(np.float64(logits[action] - logits[best]))
+            total += weights[action]
+    return total
+
+
+@jit
+def sample(weights: np.ndarray, left: float) -> int:
+    """The action at which the running sum of weights exceeds `left`, a random part of their sum."""
+    chosen = -1
+    for action in range(len(weights)):
+        # The last action that has a weight is taken where rounding leaves something over.
+        if weights[action] != 0.0:
+            chosen = action
+            left -= weights[action]
+            if left < 0:
+                break
+    return chosen
