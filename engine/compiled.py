@@ -5,6 +5,8 @@ lives in another module. Here the cache folder carries a hash of every source a
 function could call into, so an edit anywhere is never answered with old machine
 code. Functions from outside this package, whose sources are unknown, are compiled
 by `numba.jit`, anew in each process. `NUMBA_DISABLE_JIT=1` runs everything as plain Python.
+A file of the cache that is damaged, or that this version of numba cannot read, is compiled anew.
+On a disk that is full or read-only nothing is cached, which is reported once.
 
 Functions of this package are linked by `engine/dispatch.py`, which reads internals of numba. Where
 a version of numba has other internals, or `GERMAN_WHIST_PLAIN_JIT=1` is set, `numba.jit` compiles
@@ -14,21 +16,22 @@ these functions too, to the same results.
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import os
+import pickle
 import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 
-from .code_cache import CodeCache, tell_not_kept
-from .files import cache_folder, locked
+from .files import cache_folder, locked, written_whole
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -95,6 +98,82 @@ def _forget_old_folders(base: Path, room: str) -> None:
                 shutil.rmtree(old, ignore_errors=True)
 
 
+_not_cached_told = False
+
+
+def _tell_not_cached(folder: Path, error: Exception) -> None:
+    """Report once, and in the first process alone, that compiled code is not cached."""
+    global _not_cached_told
+    if _not_cached_told or multiprocessing.parent_process() is not None:
+        return
+    _not_cached_told = True
+    reason = getattr(error, "strerror", None) or error
+    print(
+        f"german-whist: compiled code cannot be kept in {folder} ({reason}): everything works, but "
+        "each start compiles anew; GERMAN_WHIST_CACHE may name another folder",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _mark(path: Path) -> None:
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+class CodeCache:
+    """The machine code of a function on disk, a checked file for each set of argument types.
+
+    It has the methods that numba's dispatchers call on a cache. Numba's own classes are not used:
+    `NUMBA_CACHE_LOCATOR_CLASSES` would replace the folder that depends on all sources.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._folder = folder
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        # What stands in angle brackets, as in <locals>, is no name of a file on Windows.
+        self._name = name.replace("<", "").replace(">", "")
+        self._key = f"{function.__code__.co_firstlineno} {cells}"
+
+    @staticmethod
+    def _checksum(data: bytes) -> bytes:
+        return hashlib.blake2b(data, digest_size=32).digest()
+
+    def _path(self, signature: Any, codegen: Any) -> Path:
+        # Types are told apart by their names, which spell out the fields of records.
+        key = f"{self._key} {signature} {codegen.magic_tuple()}"
+        return self._folder / f"{self._name}-{self._checksum(key.encode()).hex()[:16]}.code"
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """The machine code for these types; None where there is none, or a damaged one."""
+        from numba.core.compiler import CompileResult
+
+        target_context.refresh()
+        try:
+            data = self._path(signature, target_context.codegen()).read_bytes()
+            if self._checksum(data[32:]) != data[:32]:
+                return None
+            return CompileResult._rebuild(target_context, *pickle.loads(data[32:]))
+        except Exception:
+            return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Write the machine code for these types, if that is possible."""
+        # Addresses of this process are of no use to another.
+        if compiled.library.has_dynamic_globals:
+            return
+        try:
+            from numba.core.serialize import dumps
+
+            data = dumps(compiled._reduce())
+            with written_whole(self._path(signature, compiled.codegen)) as file:
+                file.write(self._checksum(data) + data)
+        except Exception as error:
+            _tell_not_cached(self._folder, error)
+
+
 # Numba hands `forceinline` down to whatever a function calls, unless that says otherwise.
 _OPTIONS = {
     "nopython": True,
@@ -135,12 +214,6 @@ def _linking() -> Any:
                 flush=True,
             )
         return None
-
-
-def _mark(path: Path) -> None:
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
 
 
 def _compiled(function: Function, called: bool = False, **options: Any) -> Function:
@@ -212,7 +285,12 @@ def warm_up(name: str, room: str, first_calls: Callable[[], object]) -> None:
     if done.exists():
         first_calls()
         return
-    with _alone(folder / f"{name}.lock"):
+    with ExitStack() as held:
+        # Where no lock can be written, each process compiles by itself.
+        try:
+            held.enter_context(locked(folder / f"{name}.lock"))
+        except OSError as error:
+            _tell_not_cached(folder, error)
         if not done.exists():
             print(
                 f"german-whist: compiling the {name} for this machine, once (some seconds) ...",
@@ -220,16 +298,4 @@ def warm_up(name: str, room: str, first_calls: Callable[[], object]) -> None:
                 flush=True,
             )
         first_calls()
-        with suppress(OSError):
-            done.touch()
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Let no other process do the same; where no lock can be written, do not wait for any."""
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(lock))
-        except OSError as error:
-            tell_not_kept(lock.parent, error)
-        yield
+        _mark(done)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import sys
 import traceback
@@ -13,12 +12,6 @@ from typing import Any, TextIO, cast
 
 DEBUG = "GERMAN_WHIST_DEBUG"
 """Environment variable that asks for tracebacks; processes that are started inherit it."""
-
-PLAIN = dict(zip("♣♦♥♠│─┌┬┐└┴┘░▲▸←→↑↓·…–−±×½", "cdhs|-++++++#^><>^v.~--+x.", strict=True)) | {
-    "±": "+-",
-    "½": ".5",
-}
-"""ASCII replacements: an encoding without suit symbols must not make all cards look alike."""
 
 
 def debugging() -> bool:
@@ -30,15 +23,6 @@ def show_traceback() -> None:
     """Print the traceback of the current exception if `debugging()`."""
     if debugging():
         traceback.print_exc()
-
-
-def _replace(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return PLAIN.get(error.object[error.start], "?"), error.start + 1
-
-
-codecs.register_error("german-whist", _replace)
 
 
 class _LastingStream:
@@ -81,7 +65,7 @@ def _lasting(stream: TextIO | None) -> _LastingStream:
     if stream is None:  # closed by the shell, as with `>&-`
         stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if hasattr(stream, "reconfigure"):
-        cast("Any", stream).reconfigure(errors="german-whist")
+        cast("Any", stream).reconfigure(errors="replace")
     return _LastingStream(stream)
 
 
