@@ -8,7 +8,7 @@ seed, so results do not depend on the threads, nor on where the games live.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from .episodes import (
 )
 from .game import Game, IllegalAction
 from .options import Options, one_of
-from .places import DEVICES, Host, Place
+from .places import DEVICES, Host
 from .results import RESULT
 from .rules import Rules
 from .seeds import checked_seat, checked_seed, fresh_seed
@@ -40,6 +40,12 @@ from .threads import STEP
 from .validation import first_impossible
 from .view import View, write_views
 from .words import a_kind_of, meant
+
+if TYPE_CHECKING:
+    from .device import Device
+
+Place: TypeAlias = "Host | Device"
+"""Where a batch's games live."""
 
 # What the `options` of a reset may hold, and what else those of a vector may.
 RESET_OPTIONS = ("deal", "dealer", "number")

@@ -10,13 +10,13 @@ import math
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Array
 from .layout import LONGEST_OBSERVATION
-from .threads import STEP, Threads
+from .threads import Threads
 
 DEVICES = ("cpu", "cuda")
 
@@ -38,50 +38,6 @@ MOST_RETURNED = 2
 """How many of them wait to be lent again: what a step shows goes back before the next but one."""
 
 
-class Place(Protocol):
-    """What a batch asks of where its games live."""
-
-    def zeros(self, shape: Any, kind: Any) -> Any:
-        """Room there, all zeros."""
-        ...
-
-    def empty(self, shape: Any, kind: Any) -> Any:
-        """Room there."""
-        ...
-
-    def keep(self, array: Array) -> Array:
-        """The same array, which never changes."""
-        ...
-
-    def taken(self, array: Any) -> Any:
-        """An array as it is there."""
-        ...
-
-    def fetched(self, array: Any) -> Array:
-        """An array from there, to read here: copied where it has to be."""
-        ...
-
-    def write(self, array: Any, values: Any) -> None:
-        """Overwrite an array there with values from here."""
-        ...
-
-    def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
-        """Go over `size` games with a compiled function; returns the sum of what it returns.
-
-        After `arguments`, a board and others, it gets a part's number, and where that begins and
-        ends. Where nobody waits, `size` stands for a sum that is not known. `each` is about how
-        many nanoseconds it takes for a game, by which threads are worth their while or not.
-        """
-        ...
-
-    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
-        """Go over `size` rows with a compiled function.
-
-        After `arguments` it gets a `Room`, and where its part of the rows begins and ends.
-        """
-        ...
-
-
 class _Lent:
     """Memory for an array, which goes back when neither it nor a part of it is held any more."""
 
@@ -97,7 +53,7 @@ class _Lent:
 
 
 class Host(Threads):
-    """This process: arrays of NumPy, and threads."""
+    """This process: arrays of NumPy, and threads. `Device` has the same methods."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
@@ -105,12 +61,12 @@ class Host(Threads):
         # So many in all, whatever their shapes: some of the games have any number of rows.
         self._returned: deque[Array] = deque(maxlen=MOST_RETURNED)
 
-    def zeros(self, shape: Any, kind: Any) -> Array:
-        """Fresh zeros."""
+    def zeros(self, shape: Any, kind: Any) -> Any:
+        """Room there, all zeros."""
         return np.zeros(shape, kind)
 
-    def empty(self, shape: Any, kind: Any) -> Array:
-        """Room that nobody holds."""
+    def empty(self, shape: Any, kind: Any) -> Any:
+        """Room there that nobody holds."""
         kind = np.dtype(kind)
         size = math.prod(shape) if isinstance(shape, tuple) else shape
         if size * kind.itemsize < LARGE:
@@ -125,18 +81,26 @@ class Host(Threads):
         return np.asarray(_Lent(memory, self._returned))
 
     def keep(self, array: Array) -> Array:
-        """The array itself."""
+        """The same array, which never changes."""
         return array
 
-    taken = keep
-    fetched = keep
+    def taken(self, array: Any) -> Any:
+        """An array as it is there."""
+        return array
 
-    def write(self, array: Array, values: Any) -> None:
-        """Overwrite it."""
+    def fetched(self, array: Any) -> Array:
+        """An array from there, to read here: copied where it has to be."""
+        return array
+
+    def write(self, array: Any, values: Any) -> None:
+        """Overwrite an array there with values from here."""
         array[:] = values
 
     def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
-        """Go over so many rows, on the calling thread."""
+        """Go over `size` rows with a compiled function.
+
+        After `arguments` it gets a `Room`, and where its part of the rows begins and ends.
+        """
         if self._room is None:
             observation = np.zeros(LONGEST_OBSERVATION, np.int8)
             self._room = Room(observation, np.zeros(MOST_NUMBERS))

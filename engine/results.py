@@ -43,16 +43,6 @@ def results_seen(results: Array, seats: Array) -> dict[str, Array]:
     }
 
 
-def result_seen(seen: dict[str, Array], place: int = 0) -> dict[str, Any]:
-    """One row of `results_seen`, sharing no memory with it."""
-    return {
-        "tricks": seen["tricks"][place].copy(),
-        "points": seen["points"][place].copy(),
-        "won": int(seen["won"][place]),
-        "deal": int(seen["deal"][place]),
-    }
-
-
 def each_result(seen: dict[str, Array]) -> list[dict[str, Any]]:
     """All rows of `results_seen` one by one, sharing no memory with it."""
     rows = zip(

@@ -22,7 +22,7 @@ from ..engine.options import (
     RulesLike,
     named_options,
 )
-from ..engine.results import result_seen
+from ..engine.results import each_result
 from ..engine.view import View
 from .against import RANDOM_SEAT, Opposed, Outcome
 from .pictures.painter import RENDER_MODES, SEAT, warn_without_render_mode
@@ -120,7 +120,7 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
         self._show_people()
         over, info = bool(outcome.ended[0]), self._info()
         if over:
-            info["result"] = result_seen(outcome.results)
+            info["result"] = each_result(outcome.results)[0]
         return self._observation(), float(outcome.rewards[0]), over, False, info
 
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:

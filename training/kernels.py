@@ -11,11 +11,12 @@ import numpy as np
 
 from ..agents.card import HIDDEN_SIZE
 from ..agents.closing import gather_rows
+from ..engine.batch import Place
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import jit
 from ..engine.layout import OBSERVATION_SIZE, relabelled, shown_action
-from ..engine.places import Place, Room
+from ..engine.places import Room
 from ..engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
 from ..engine.state import EXCHANGE, GAME, UNDECIDED
 from ..engine.streams import keyed, mixed

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..engine.places import Host, Place
+from ..engine.batch import Place
+from ..engine.places import Host
 from ..envs.self_play import Round
 from .kernels import draw_chances
 
