@@ -20,11 +20,6 @@ def answer_of(agent: Agent, views: Array, rng: Array, indices: Array) -> Array:
     return checked_answer(agent, answer, len(views))
 
 
-def tell_of_hands(agent: Agent, indices: Array) -> None:
-    """Tell an agent that new hands begin in the games with these numbers."""
-    agent.reset(indices.copy())
-
-
 class Named(Agent):
     """Another agent, whose errors name it and the place."""
 

@@ -9,7 +9,8 @@ import numpy as np
 from ..engine.cards import CARDS, CARDS_IN_ALL, action_text
 from ..engine.state import VIEW
 from ..engine.view import View
-from .base import Agent, agent_key, checked_answer, decision_streams
+from .asking import answer_of
+from .base import Agent, agent_key, decision_streams
 from .registry import as_agent
 
 
@@ -34,11 +35,7 @@ class Player:
         if not views["to_move"][0]:
             raise ValueError(f"seat {view.seat} is not to move in this view, so it can not choose")
         rng = decision_streams(self._key, np.array([deal], np.uint64), views)
-        if self.agent.keeps_state:
-            answer = self.agent.act(views, rng, indices=np.zeros(1, np.int64))  # type: ignore[call-arg]
-        else:
-            answer = self.agent.act(views, rng)
-        action = int(checked_answer(self.agent, answer, 1)[0])
+        action = int(answer_of(self.agent, views, rng, np.zeros(1, np.int64))[0])
         if action not in view.legal():
             allowed = ", ".join(action_text(each) for each in view.legal())
             raise ValueError(

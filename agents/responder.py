@@ -30,7 +30,7 @@ from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ..engine.compiled import called, jit, pasted, warm_up
 from ..engine.endgame import Scratch, Tables
 from ..engine.endgame.solver import scratch_here
-from ..engine.endings import has_exact_endings
+from ..engine.endings import why_not_exact
 from ..engine.play import Record, play, row, set_up
 from ..engine.rules import Match, Rules
 from ..engine.state import GAME, LEAD, MOST_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
@@ -383,7 +383,7 @@ def responder_actions(
 def check_answered(rules: Rules) -> None:
     """Refuse games whose hidden cards could not be followed."""
     followed = rules.faced == "every" and not rules.choice and not rules.exchange
-    if not followed or not has_exact_endings(rules):
+    if not followed or why_not_exact(rules):
         raise CannotPlay(
             f"the responder does not play {rules.name}: it knows games in which one upcard is "
             "turned for each trick and the winner takes it, and whose ending is open, short and "

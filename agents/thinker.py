@@ -30,7 +30,7 @@ import numpy as np
 from ..engine.compiled import warm_up
 from ..engine.endgame import Tables
 from ..engine.endgame.layout import MOST_CARDS
-from ..engine.endings import has_exact_endings
+from ..engine.endings import why_not_exact
 from ..engine.rules import Match, Rules
 from .base import Array, CannotPlay, no_rng, no_views
 from .checkpoint import find_checkpoint, model_file
@@ -46,7 +46,7 @@ from .worth import check_judged
 def check_playable(rules: Rules) -> None:
     """Refuse games whose last tricks for the stock it could not think about."""
     faced = rules.faced == "every" or (rules.faced == "after-first" and rules.foreplay_tricks > 1)
-    if rules.choice or not faced or not has_exact_endings(rules):
+    if rules.choice or not faced or why_not_exact(rules):
         raise CannotPlay(
             f"the thinker does not play {rules.name}: it knows games in which the winner of a "
             "trick takes the upcard, and whose ending is open, short and no race"

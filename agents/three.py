@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.batch import checked_count
 from ..engine.cards import CARDS_IN_ALL, cards_of
 from ..engine.play import beats
+from ..engine.seeds import checked_count
 from ..engine.streams import Key, below, siphash
 from ..engine.student import quantile
 from ..engine.three import DUMMY, PLAYERS, ThreeGame, ThreeView

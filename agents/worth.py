@@ -17,7 +17,7 @@ import numpy as np
 from ..engine.bits import NO_CARDS, ONE, suit_part
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit
-from ..engine.endings import has_exact_endings
+from ..engine.endings import why_not_exact
 from ..engine.play import Record, pay_for, stock_left
 from ..engine.rules import Rules
 from .base import Array, CannotPlay
@@ -129,7 +129,7 @@ def paid_on_average(out: np.ndarray, pays: np.ndarray) -> float:
 def check_judged(rules: Rules) -> None:
     """Refuse games that the inputs of such a network have no words for."""
     plain = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
-    exact = has_exact_endings(rules)
+    exact = not why_not_exact(rules)
     if not (plain and exact and rules.counts == "last" and rules.contract == "high"):
         raise CannotPlay(
             f"a network of worth does not judge {rules.name}: it knows games with one upcard, in "

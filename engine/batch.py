@@ -58,13 +58,6 @@ STATE = ("records", "seed")
 LOOK = 3
 
 
-def checked_count(value: object, name: str) -> int:
-    """A number of games, from 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is {value!r}: it has to be a number from 1")
-    return int(value)
-
-
 def checked_action(action: object) -> int:
     """One action as an int; what is no whole number is refused with a sentence."""
     number = whole_number(action)
@@ -472,10 +465,6 @@ class Batch:
             raise ValueError("a game comes twice among the indices")
         return where
 
-    def first_illegal(self, indices: Array, actions: Array) -> int:
-        """The first place of these games whose action is not open, as it was shown; -1 for none."""
-        return first_illegal(self.legal, indices, actions)
-
     def checked_actions(self, actions: Any, where: Array | None = None) -> Array:
         """One action for each game, or for each of `where`, refused unless they are legal.
 
@@ -489,7 +478,7 @@ class Batch:
             return self.gpu.allowed(self.board, taken)
         where = self.all if where is None else where
         chosen = one_for_each(actions, len(where))
-        wrong = self.first_illegal(where, chosen)
+        wrong = first_illegal(self.legal, where, chosen)
         if wrong >= 0:
             # Named as it was given: int64 has other numbers for those beyond it.
             given = int(np.asarray(actions)[wrong])

@@ -27,11 +27,6 @@ def why_not_exact(rules: Rules) -> str:
     return ""
 
 
-def has_exact_endings(rules: Rules) -> bool:
-    """Whether a hand has an exact worth in tricks once its stock is gone."""
-    return not why_not_exact(rules)
-
-
 def best_tricks(games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The tricks that the player to lead takes of the rest of each hand, both playing perfectly."""
     best = np.zeros(len(games), np.int64)

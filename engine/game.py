@@ -202,7 +202,8 @@ class Game:
         game.record[:] = record
         _deal(game._table, _AS_IT_LIES, _ZERO, _ZERO, int(record["dealer"][0]))
         game._begin()
-        game.actions = actions_in(rules, record)
+        played = (action for _, actions in tricks_in(rules, record[0]) for action in actions)
+        game.actions = [*exchanges_in(record[0]), *played]
         game._replay()
         if game.over and match is not None:
             # The record's score has this hand's pay already, which was now added once more.
@@ -225,12 +226,7 @@ class Game:
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
         """Deal these cards: in dealing order, non-dealer first, then the stock from the top."""
         order = checked_deal(self.rules, deal)
-        if (
-            isinstance(dealer, bool)
-            or not isinstance(dealer, (int, np.integer))
-            or (dealer not in range(SEATS))
-        ):
-            raise ValueError(f"dealer is {dealer!r}: it has to be a seat, 0 or 1")
+        checked_seat(dealer, name="dealer")
         self.record["deal"][0, : len(order)] = order
         _deal(self._table, _AS_IT_LIES, _ZERO, _ZERO, int(dealer))
         self._begin()
@@ -268,7 +264,7 @@ class Game:
     def play(self, action: int | str) -> None:
         """Play a card, by id or text, or make a choice; what is illegal raises a sentence."""
         # Compiled code takes a plain int much faster than a Card.
-        number = int(action) if action.__class__ in _NUMBERS else self._checked_action(action)
+        number = int(action) if action.__class__ in _NUMBERS else parsed_action(action)
         now = _play(self._table, number) if 0 <= number < ACTIONS_IN_ALL else -1
         if now < 0:
             raise IllegalAction(self._why_illegal(number))
@@ -449,17 +445,6 @@ class Game:
 
     # -- words
 
-    def _checked_action(self, action: object) -> int:
-        """An action that is not a plain int: a text, a scalar of an array library, or a mistake."""
-        if isinstance(action, str):
-            return int(card(action))
-        number = whole_number(action)
-        if number is None:
-            raise IllegalAction(
-                f"{action!r} is {a_kind_of(action)}: an action is a card id or a text such as TD"
-            )
-        return number
-
     def _why_illegal(self, number: int) -> str:
         if self.over:
             return f"{_shown(number)} can not be played: the hand is over, deal again"
@@ -489,26 +474,39 @@ _ACTIONS = np.array(ACTIONS, object)
 _NUMBERS = frozenset((int, Card))
 
 
+def parsed_action(action: object) -> int:
+    """An action from a text or a scalar of an array library; what is neither is refused."""
+    if isinstance(action, str):
+        return int(card(action))
+    number = whole_number(action)
+    if number is None:
+        raise IllegalAction(
+            f"{action!r} is {a_kind_of(action)}: an action is a card id or a text such as TD"
+        )
+    return number
+
+
 def _shown(action: int) -> str:
     if action in CHOICES:
         return f"{action} ({CHOICES[action]})"
     return str(CARDS[action]) if 0 <= action < len(CARDS) else str(action)
 
 
-def actions_in(rules: Rules, record: np.ndarray[Any, Any]) -> list[int]:
-    """The actions that led from its deal to a record."""
-    game = record[0]
+def tricks_in(rules: Rules, game: Any) -> list[tuple[int, list[int]]]:
+    """The tricks that led to a `GAME` record: who led, and the actions, a choice last."""
+    tricks: list[tuple[int, list[int]]] = []
     played = (int(game["played"][0]) | int(game["played"][1])).bit_count()
-    actions = exchanges_in(game)
-    for place in range(played):
-        trick = place // 2
-        actions.append(int(game["followed_cards" if place % 2 else "led_cards"][trick]))
-        faced = rules.faced == "every" or (rules.faced == "after-first" and trick > 0)
-        if place % 2 and rules.choice and faced and 2 * trick < game["drawn"]:
-            second = int(game["took_second"][trick])
-            card = int(game["deal"][SEATS * rules.hand + 2 * trick + second])
-            actions.append(TAKE_HIDDEN if second and rules.hidden_choice else card)
-    return actions
+    for trick in range((played + 1) // 2):
+        actions = [int(game["led_cards"][trick])]
+        if 2 * trick + 1 < played:
+            actions.append(int(game["followed_cards"][trick]))
+            faced = rules.faced == "every" or (rules.faced == "after-first" and trick > 0)
+            if rules.choice and faced and 2 * trick < game["drawn"]:
+                second = int(game["took_second"][trick])
+                card = int(game["deal"][SEATS * rules.hand + 2 * trick + second])
+                actions.append(TAKE_HIDDEN if second and rules.hidden_choice else card)
+        tricks.append((int(game["leaders"][trick]), actions))
+    return tricks
 
 
 def exchanges_in(game: Any) -> list[int]:

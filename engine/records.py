@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
@@ -22,7 +22,8 @@ from msgspec import Meta, Struct
 from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, card, text_of
 from .checking import converted, shown
 from .files import CanNotWrite, locked, written_whole
-from .game import Game, checked_deal
+from .game import Game, checked_deal, exchanges_in, tricks_in
+from .play import pay_for, row
 from .rules import Match, Rules, load_rules, named_rules
 from .state import SEATS
 from .validation import score_is_possible
@@ -61,22 +62,6 @@ class MatchScore:
     hands_won: tuple[int, ...] = (0,) * SEATS
     hands: int = 0
     """Hands of the match that were over, drawn ones included."""
-
-    @staticmethod
-    def before(
-        match: Match,
-        points: Iterable[int],
-        hands_won: Iterable[int],
-        hands: int,
-        pays: Sequence[int],
-    ) -> MatchScore:
-        """The score before a hand that paid so, from the score after it."""
-        return MatchScore(
-            match,
-            tuple(int(now) - max(paid, 0) for now, paid in zip(points, pays, strict=True)),
-            tuple(int(now) - (paid > 0) for now, paid in zip(hands_won, pays, strict=True)),
-            hands - 1,
-        )
 
 
 @dataclass(frozen=True)
@@ -183,24 +168,37 @@ def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
     """The record of a finished hand."""
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
-    dealt = game.cards_dealt
-    by_number = Game(game.rules, game.seed, game.number).cards_dealt == dealt
-    again = game.clone()
-    again.deal_cards(dealt, game.dealer)
+    record = record_of_finished(game.rules, game.match, game.seed, game.record[0], meta)
+    if Game(game.rules, game.seed, game.number).cards_dealt != game.cards_dealt:
+        record = replace(record, seed=None, number=0, deal=tuple(game.cards_dealt))
+    return record
+
+
+def record_of_finished(
+    rules: Rules, match: Match | None, seed: int, game: Any, meta: Mapping[str, Any] | None = None
+) -> GameRecord:
+    """The record of a finished hand that is given as a `GAME` record, of a numbered deal."""
+    mine, others = (int(each) for each in game["tricks"])
+    pays = [int(pay_for(row(rules.record(), 0), int(game["low"]), mine, others))]
+    pays.append(-pays[0])
+    score = match and MatchScore(
+        match,
+        tuple(int(now) - max(paid, 0) for now, paid in zip(game["points"], pays, strict=True)),
+        tuple(int(now) - (paid > 0) for now, paid in zip(game["hands_won"], pays, strict=True)),
+        int(game["hands"]) - 1,
+    )
     return GameRecord(
-        rules=game.rules,
-        dealer=game.dealer,
-        tricks=tuple(_played_out(again, game.actions)),
-        counting_tricks=game.counting_tricks,
-        pays=game.pays,
-        seed=game.seed if by_number else None,
-        number=game.number if by_number else 0,
-        deal=() if by_number else tuple(dealt),
-        match=game.match
-        and MatchScore.before(
-            game.match, game.points, game.hands_won, int(game.record["hands"][0]), game.pays
+        rules=rules,
+        dealer=int(game["dealer"]),
+        tricks=tuple(
+            TrickRecord(leader, tuple(actions)) for leader, actions in tricks_in(rules, game)
         ),
-        exchange=tuple(each for each in game.actions if each in _EXCHANGES),
+        counting_tricks=(mine, others),
+        pays=tuple(pays),
+        seed=seed,
+        number=int(game["number"]),
+        match=score,
+        exchange=tuple(exchanges_in(game)),
         meta=dict(meta or {}),
     )
 

@@ -1,4 +1,4 @@
-"""Seeds and seats that are given, checked; other seeds are drawn from the system."""
+"""Seeds, seats and counts that are given, checked; other seeds are drawn from the system."""
 
 from __future__ import annotations
 
@@ -28,3 +28,10 @@ def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1), name: str 
         *shown, last = map(repr, allowed)
         raise ValueError(f"{name} is {value!r}: it has to be {', '.join(shown)} or {last}")
     return value
+
+
+def checked_count(value: object, name: str) -> int:
+    """A number of games, worlds or threads, from 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} is {value!r}: it has to be a number from 1")
+    return int(value)

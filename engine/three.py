@@ -8,18 +8,17 @@ seven tricks count. One game is played at a time, in plain Python over card sets
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .cards import CARDS, CARDS_IN_ALL, SUIT_NAMES, Card, card, cards_of, text_of, whole_number
+from .cards import CARDS, CARDS_IN_ALL, SUIT_NAMES, Card, cards_of, text_of
 from .compiled import jit, warm_up
-from .game import IllegalAction, checked_deal
+from .game import IllegalAction, checked_deal, parsed_action
 from .play import Record, beats, row, shuffle
 from .rules import load_rules
 from .seeds import checked_seat, checked_seed
 from .streams import below, keyed
-from .words import a_kind_of
 
 PLAYERS = 3
 DUMMY = 3
@@ -182,12 +181,7 @@ class ThreeGame:
         The last seven become the dummy.
         """
         order = [int(each) for each in checked_deal(_CLASSIC, deal)]
-        if (
-            isinstance(dealer, bool)
-            or not isinstance(dealer, (int, np.integer))
-            or (dealer not in range(PLAYERS))
-        ):
-            raise ValueError(f"dealer is {dealer!r}: it has to be a seat, 0, 1 or 2")
+        checked_seat(dealer, (0, 1, 2), "dealer")
         self._begin(order, int(dealer))
 
     def _begin(self, deal: list[int], dealer: int) -> None:
@@ -239,7 +233,7 @@ class ThreeGame:
 
     def play(self, action: int | str) -> None:
         """Play a card, by id or text, from the hand that is to play; else raise a sentence."""
-        number = _number(action)
+        number = parsed_action(action)
         seat = self.turn
         if seat is None or not 0 <= number < CARDS_IN_ALL or not self.legal_set >> number & 1:
             raise IllegalAction(self._why_illegal(number))
@@ -411,14 +405,3 @@ _DECK = (1 << CARDS_IN_ALL) - 1
 
 def _seen_from(seat: int, other: int) -> int:
     return DUMMY if other == DUMMY else (other - seat) % PLAYERS
-
-
-def _number(action: Any) -> int:
-    if isinstance(action, str):
-        return int(card(action))
-    number = whole_number(action)
-    if number is None:
-        raise IllegalAction(
-            f"{action!r} is {a_kind_of(action)}: an action is a card id or a text such as TD"
-        )
-    return number

@@ -43,6 +43,7 @@ from .play import (
     suit_of,
 )
 from .rules import Match, Rules
+from .seeds import checked_count
 from .state import (
     CHOOSE,
     GAME,
@@ -458,14 +459,13 @@ def _draw_past(rules: Record, plan: Record, held: np.uint64, stream: np.ndarray)
         else:
             state += _radix_power(base, earliest[index])
     for slot in range(np.int64(plan.slots) - 1, -1, -1):
+        more, more_free = _arrivals(plan, base, slot)
+        state += more
+        free += more_free
         for index in range(plan.past_count):
             if plan.past_latest[index] == slot:
                 cards[count] = plan.past_cards[index]
                 earliest[count] = plan.past_earliest[index]
-                if earliest[count] == _NEVER:
-                    free += 1
-                else:
-                    state += _radix_power(base, earliest[count])
                 count += 1
         chosen = below(stream, count)
         if plan.weighted == 1:
@@ -668,10 +668,8 @@ def worlds(
     """`n` worlds in keeping with a view, as an array of `GAME` records."""
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: it has to be one of {', '.join(METHODS)}")
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"n is {n!r}: it has to be a number from 1")
+    games = np.zeros(checked_count(n, "n"), GAME)
     warm_up("sampling of worlds", "engine", _compile_all)
-    games = np.zeros(int(n), GAME)
     rules: Rules = view.rules
     stream = np.array([seed], np.uint64)
     record = view.record.copy()

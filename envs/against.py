@@ -16,7 +16,6 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from ..agents.asking import tell_of_hands
 from ..agents.base import Agent, agent_key
 from ..agents.registry import as_agent
 from ..engine.batch import (
@@ -24,7 +23,6 @@ from ..engine.batch import (
     RESET_OPTIONS,
     Array,
     Batch,
-    checked_count,
     kept,
     one_for_each,
 )
@@ -34,7 +32,7 @@ from ..engine.game import IllegalAction
 from ..engine.options import GameOptions, Options, RulesLike, options_from
 from ..engine.results import results_seen
 from ..engine.rules import Rules
-from ..engine.seeds import checked_seat
+from ..engine.seeds import checked_count, checked_seat
 from ..engine.state import NO_CARD, OVER, VIEW
 from .kernels import draw_seats, find_waiting, write_legal, write_paid, write_waiting
 from .opponents import legal_answer
@@ -106,7 +104,7 @@ class Against:
         for name in ("led_cards", "followed_cards", "my_draws", "other_draws"):
             self._opponent_views[name] = NO_CARD
         self._opponent_views["i_led"] = 0
-        tell_of_hands(agent, self.batch.all)
+        agent.reset(self.batch.all.copy())
 
     def reset(
         self,
@@ -121,7 +119,7 @@ class Against:
         self._take_seats(begun)
         with self._or_not_ready():
             self.over[begun] = False
-            tell_of_hands(self.opponent, begun)
+            self.opponent.reset(begun.copy())
             self._play_opponent(batch.all)
             self._look()
 
@@ -193,7 +191,7 @@ class Against:
         """Begin the next episodes in games whose episode is over."""
         self.batch.deal_on(indices)
         self._take_seats(indices)
-        tell_of_hands(self.opponent, indices)
+        self.opponent.reset(indices.copy())
 
     def state(self) -> dict[str, Array]:
         """All that goes on, as arrays; what an opponent remembers is not among it."""
@@ -217,7 +215,7 @@ class Against:
         self._key = agent_key(self.batch.seed)
         self.seats[:] = seats
         self.over = over
-        tell_of_hands(self.opponent, self.batch.all)
+        self.opponent.reset(self.batch.all.copy())
         self._look()
 
     def _why_over(self, resting: Array) -> str:
@@ -237,7 +235,7 @@ class Against:
     def _tell(self, dealt: Array) -> None:
         """Tell the opponent of games that are in the next hand of their match."""
         if len(dealt):
-            tell_of_hands(self.opponent, dealt)
+            self.opponent.reset(dealt.copy())
 
     def _play_opponent(self, where: Array) -> None:
         """Let the opponent play wherever it is to move among these games, as often as it is."""

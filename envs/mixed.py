@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch import STATE, Array, checked_count, one_for_each
+from ..engine.batch import STATE, Array, one_for_each
 from ..engine.compiled import jit, warm_up
 from ..engine.options import GameOptions, RulesLike, named_options
 from ..engine.places import Room
 from ..engine.rule_features import rule_features
 from ..engine.rules import load_rules
+from ..engine.seeds import checked_count
 from ..engine.streams import secret_of_seed
 from .self_play import Round, SelfPlayEnv
 

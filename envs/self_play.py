@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from ..engine.batch import Array, Batch, checked_count
+from ..engine.batch import Array, Batch
 from ..engine.compiled import warm_up
 from ..engine.episodes import GOES_ON
 from ..engine.game import Game
 from ..engine.options import GameOptions, Options, RulesLike, named_options, options_from
 from ..engine.rules import Rules
+from ..engine.seeds import checked_count
 from ..engine.state import SEATS
 from ..engine.view import View
 from .against import prepare

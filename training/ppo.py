@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..agents.asking import Named, tell_of_hands
+from ..agents.asking import Named
 from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.card import HIDDEN_SIZE, Count, NetworkCard
 from ..agents.registry import make_agent
@@ -328,7 +328,7 @@ class PPO(Trainer):
         else:
             # Whatever it remembers is of games that others have gone on with.
             for agent, (games, _) in zip(self.other, self.games.parts(), strict=True):
-                tell_of_hands(agent, games.batch.all[: self._shared(games)])
+                agent.reset(games.batch.all[: self._shared(games)].copy())
         return seats
 
     def _games_with_others(self) -> int:
@@ -345,7 +345,7 @@ class PPO(Trainer):
         """Tell who plays the other seats of the hands that the last step has begun."""
         for agent, (games, span) in zip(self.other or (), self.games.parts(), strict=False):
             begun = games.begun
-            tell_of_hands(agent, begun[others[span][begun] != 2])
+            agent.reset(begun[others[span][begun] != 2].copy())
 
     def _let_other_play(self, step: int) -> None:
         """Replace the actions where another plays."""

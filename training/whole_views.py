@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..agents.asking import answer_of, tell_of_hands
+from ..agents.asking import answer_of
 from ..agents.base import Agent, agent_key, decision_streams
 from ..engine.arrays import Array
 from ..engine.bits import ONE, lowest
@@ -224,7 +224,7 @@ def _answer(agent: Agent, views: Array, number: int, past: Past | None) -> tuple
     if agent.keeps_state:
         if past is None:
             raise ValueError(f"{agent.name} remembers: views alone do not tell what it plays")
-        tell_of_hands(agent, everywhere)
+        agent.reset(everywhere.copy())
         for level, sets, actions in zip(past.levels, past.sets, past.actions, strict=True):
             where = np.flatnonzero(sets != _NOBODY)
             came[where] &= asked(level.views[sets[where]], where) == actions[where]

@@ -17,17 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.asking import claims_perfection, tell_of_hands
+from ...agents.asking import claims_perfection
 from ...agents.base import Agent, checked_answer, copied
 from ...agents.naming import raised_at, told_error
 from ...engine.arrays import Array
-from ...engine.cards import TAKE_HIDDEN, action_text
+from ...engine.cards import action_text
 from ...engine.compiled import warm_up
-from ...engine.endgame import Scratch, Tables, new_scratch, no_tables, tables
-from ...engine.endings import has_exact_endings
-from ...engine.game import exchanges_in
-from ...engine.play import pay_for, row
-from ...engine.records import GameRecord, MatchScore, TrickRecord
+from ...engine.endgame import Scratch, Tables, new_scratch, no_tables
+from ...engine.endings import known_endings, why_not_exact
+from ...engine.records import record_of_finished
 from ...engine.rules import Match, Rules
 from ...engine.state import GAME, NO_CARD, SEATS, VIEW
 from ...engine.streams import fresh_secret, key_of_bytes, siphash
@@ -61,7 +59,7 @@ class Setting:
     @property
     def solvable(self) -> bool:
         """Whether endings have exact values that count."""
-        return has_exact_endings(self.rules)
+        return not why_not_exact(self.rules)
 
 
 @dataclass
@@ -366,7 +364,7 @@ class _Hall:
             return
         fault: BaseException | None = None
         try:
-            tell_of_hands(self.players[player], indices)
+            self.players[player].reset(indices.copy())
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -383,9 +381,9 @@ class _Hall:
         """The record of a hand, with what it is sorted by: its deal, and player one's seat."""
         names = [each.name for each in self.players]
         seat = int(self.seats[index])
-        record = record_of_game(
-            self.games[index], self.setting, names if seat == 0 else names[::-1]
-        )
+        rules, match, seed = self.setting.rules, self.setting.match, self.setting.seed
+        meta = {"players": names if seat == 0 else names[::-1]}
+        record = record_of_finished(rules, match, seed, self.games[index], meta)
         return int(self.games[index]["number"]), seat, record.to_line()
 
 
@@ -411,14 +409,8 @@ def _known(setting: Setting) -> tuple[Tables, Tables, Scratch]:
     rules = setting.rules
     if not setting.solvable:
         return no_tables(), no_tables(), _scratch[0]
-    with_trumps = rules.trumps == "upcard"
-    if rules.contract == "high":
-        high = low = tables(with_trumps, False)
-    elif rules.contract == "low":
-        high = low = tables(with_trumps, True)
-    else:
-        high, low = tables(with_trumps, False), tables(with_trumps, True)
-    return high, low, _scratch[0]
+    known = known_endings(rules)
+    return known[0], known[-1], _scratch[0]
 
 
 _judges: dict[Rules, Judge] = {}
@@ -430,47 +422,6 @@ def _judge(setting: Setting) -> Judge:
         high, _, scratch = _known(setting)
         _judges[setting.rules] = new_judge(setting.rules, high, scratch)
     return _judges[setting.rules]
-
-
-def record_of_game(game: Any, setting: Setting, players: list[str]) -> GameRecord:
-    """The record of a finished hand out of a batch; `players` by seat."""
-    rules, match = setting.rules, setting.match
-    tricks = []
-    for trick in range(int(game["trick"])):
-        actions = [int(game["led_cards"][trick]), int(game["followed_cards"][trick])]
-        chosen = _choice(game, rules, trick)
-        if chosen is not None:
-            actions.append(chosen)
-        tricks.append(TrickRecord(int(game["leaders"][trick]), tuple(actions)))
-    mine, theirs = (int(each) for each in game["tricks"])
-    paid = int(pay_for(row(rules.record(), 0), int(game["low"]), mine, theirs))
-    pays = (paid, -paid)
-    return GameRecord(
-        rules=rules,
-        dealer=int(game["dealer"]),
-        tricks=tuple(tricks),
-        counting_tricks=(mine, theirs),
-        pays=pays,
-        seed=setting.seed,
-        number=int(game["number"]),
-        match=match
-        and MatchScore.before(match, game["points"], game["hands_won"], int(game["hands"]), pays),
-        exchange=tuple(exchanges_in(game)),
-        meta={"players": players},
-    )
-
-
-def _choice(game: Any, rules: Rules, trick: int) -> int | None:
-    """What the winner of a trick took, where that was a choice."""
-    left = rules.stock_cards - 2 * trick
-    faced = left > 0 and (rules.faced == "every" or (rules.faced == "after-first" and trick > 0))
-    ended_early = rules.race is not None and trick + 1 == int(game["trick"])
-    if not rules.choice or not faced or ended_early:
-        return None
-    second = int(game["took_second"][trick])
-    if second and rules.hidden_choice:
-        return TAKE_HIDDEN
-    return int(game["deal"][SEATS * rules.hand + 2 * trick + second])
 
 
 def warm_up_arena(halves: Halves, setting: Setting) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..engine.endings import has_exact_endings
+from ..engine.endings import why_not_exact
 from ..engine.files import written_whole
 from ..engine.progress import Progress
 from ..engine.rules import named_rules
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     lacks = {
         name: what
         for name, what, there in (
-            ("endgames", "endings whose exact values are known", has_exact_endings(rules)),
+            ("endgames", "endings whose exact values are known", not why_not_exact(rules)),
             ("foreplay", "tricks for a stock", rules.foreplay_tricks),
         )
         if not there
