@@ -71,6 +71,12 @@ class Checkpoint:
         """The rule sets that it plays."""
         return rules_of(self.card.rules, self.path)
 
+    @property
+    def policy_layers(self) -> list[tuple[Array, Array]]:
+        """Weights and biases of the policy's layers, in order."""
+        names = [*(f"hidden.{k}" for k in range(len(self.card.network.layers))), "policy"]
+        return [(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names]
+
 
 def rules_of(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules, ...]:
     """The rule sets that a card lists."""
@@ -273,8 +279,11 @@ def read_checkpoint(wanted: str | Path) -> Checkpoint:
     path = find_checkpoint(wanted)
     card = read_card(path)
     weights = read_weights(path, card.weights)
-    _check_weights(path, weights, card)
-    return Checkpoint(path, weights, card)
+    check_weights(path, weights, weight_shapes(card.network, card.actions))
+    checkpoint = Checkpoint(path, weights, card)
+    if card.network.kind == "mlp":
+        check_bounded(path, checkpoint.policy_layers)
+    return checkpoint
 
 
 def read_weights(path: Path, told: WeightsFile | None) -> dict[str, Array]:
@@ -299,9 +308,12 @@ def read_weights(path: Path, told: WeightsFile | None) -> dict[str, Array]:
         raise CheckpointError(f"{path}: is no safetensors file ({error}); {REMEDY}") from None
 
 
-def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None:
+def check_weights(
+    path: Path, weights: Mapping[str, Array], shapes: Iterable[tuple[str, Shape]]
+) -> None:
+    """Refuse weights that are not those of a card, or whose numbers are spoilt."""
     wanted = set()
-    for name, shape in weight_shapes(card.network, card.actions):
+    for name, shape in shapes:
         found = weights.get(name)
         if found is None or found.shape != shape:
             told = "missing" if found is None else found.shape
@@ -317,11 +329,6 @@ def _check_weights(path: Path, weights: Mapping[str, Array], card: Card) -> None
     for name in weights:
         if name not in wanted:
             raise CheckpointError(f"{path}: holds {name}, which its card does not tell; {REMEDY}")
-    if card.network.kind == "mlp":
-        names = [*(f"hidden.{k}" for k in range(len(card.network.layers))), "policy"]
-        check_bounded(
-            path, ((weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names)
-        )
 
 
 # What networks compute in float32 stays below its end by so much, sums and differences too.
@@ -349,19 +356,20 @@ def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Sha
         yield "cells", (network.cells,)
         return
     seen = len(network.inputs) + len(network.rule_features)
-    yield from _layers("hidden", [seen, *network.layers])
+    yield from layer_shapes("hidden.", [seen, *network.layers])
     yield from _layer("policy", network.layers[-1] if network.layers else seen, actions)
     if network.critic is None:
         return
     if network.critic != "shared":
         seen += HIDDEN_SIZE if network.critic == "oracle" else 0
-        yield from _layers("critic", [seen, *network.layers])
+        yield from layer_shapes("critic.", [seen, *network.layers])
     yield from _layer("value", network.layers[-1] if network.layers else seen, 1)
 
 
-def _layers(name: str, widths: list[int]) -> Iterator[tuple[str, Shape]]:
+def layer_shapes(prefix: str, widths: list[int]) -> Iterator[tuple[str, Shape]]:
+    """The names and shapes of the weights of layers that follow each other."""
     for k, (n, m) in enumerate(pairwise(widths)):
-        yield from _layer(f"{name}.{k}", n, m)
+        yield from _layer(f"{prefix}{k}", n, m)
 
 
 def _layer(name: str, n: int, m: int) -> Iterator[tuple[str, Shape]]:

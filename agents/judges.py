@@ -6,25 +6,22 @@ their layers are, for which games they were made, and from what.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-
 from ..engine.rules import Rules
-from .base import Array
 from .card import Judges
 from .checkpoint import (
-    REMEDY,
     CheckpointError,
     check_bounded,
     check_listed,
+    check_weights,
     find_checkpoint,
+    layer_shapes,
     read_judge_card,
     read_weights,
     rules_of,
 )
-from .layers import Layers, new_layers
+from .layers import Layers, layers_of
 
 
 def judges(path: Path, rules: Rules) -> bool:
@@ -42,17 +39,8 @@ def read_judge(wanted: str | Path, kind: Judges, inputs: int, outputs: int, rule
             f"answers, and what is wanted is one of {kind} with {inputs} and {outputs}"
         )
     check_listed(rules_of(card.rules, path), rules, f"{path}: judges the rules")
-    weights = read_weights(path, card.weights)
-    parts: list[Array] = []
-    layers: list[tuple[Array, Array]] = []
-    for k, (n, m) in enumerate(pairwise([inputs, *card.layers, outputs])):
-        for name, shape in ((f"{k}.weight", (m, n)), (f"{k}.bias", (m,))):
-            found = weights.get(name)
-            if found is None or found.shape != shape or not np.isfinite(found).all():
-                raise CheckpointError(
-                    f"{path}: {name} has to hold {shape} finite numbers; {REMEDY}"
-                )
-            parts.append(found.astype(np.float32).T.ravel())
-        layers.append((weights[f"{k}.weight"], weights[f"{k}.bias"]))
+    widths, weights = [inputs, *card.layers, outputs], read_weights(path, card.weights)
+    check_weights(path, weights, layer_shapes("", widths))
+    layers = [(weights[f"{k}.weight"], weights[f"{k}.bias"]) for k in range(len(widths) - 1)]
     check_bounded(path, layers)
-    return new_layers(np.array([inputs, *card.layers, outputs], np.int64), np.concatenate(parts))
+    return layers_of(layers)

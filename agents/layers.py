@@ -9,10 +9,12 @@ fixed order; for two rows at a time, since weights are slow to come by.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.arrays import Array
 from ..engine.compiled import jit
 
 
@@ -37,6 +39,13 @@ def new_layers(sizes: np.ndarray, weights: np.ndarray) -> Layers:
     first = weights[: (sizes[0] + 1) * sizes[1]].astype(np.float64).reshape(-1, sizes[1])
     units = (np.maximum(np.abs(first).sum(axis=0), 1e-20) / _MOST_UNITS).astype(np.float32)
     return Layers(sizes, weights, np.round(first / units).astype(np.int32).ravel(), units)
+
+
+def layers_of(layers: Sequence[tuple[Array, Array]]) -> Layers:
+    """A network of these weights, `(outputs, inputs)` each, and biases."""
+    sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
+    numbers = [each.astype(np.float32).T.ravel() for layer in layers for each in layer]
+    return new_layers(np.array(sizes, np.int64), np.concatenate(numbers))
 
 
 NO_LAYERS = new_layers(np.array([1, 1]), np.zeros(2))
