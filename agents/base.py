@@ -194,19 +194,3 @@ def checked_answer(agent: Agent, answer: object, count: int) -> Array:
             f"number for each of {count} views is needed"
         )
     return np.ascontiguousarray(actions, np.int64)
-
-
-__all__ = [
-    "EXACT_SOLVER",
-    "OWN_POLICY",
-    "Agent",
-    "CannotPlay",
-    "ModelFile",
-    "agent_key",
-    "checked_answer",
-    "copied",
-    "decision_stream",
-    "decision_streams",
-    "no_rng",
-    "no_views",
-]

@@ -2,7 +2,7 @@
 
 A ten that is the highest card left of its suit takes the tricks that its ace would
 have taken. With closed ranks it stands where the ace stood, so that what a network
-learns of one holds for the other. `gather` takes what a network reads out of many.
+learns of one holds for the other. `gather_rows` takes what a network reads out of many.
 """
 
 from __future__ import annotations
@@ -61,51 +61,6 @@ def closed_actions(actions: np.uint64, shown: np.ndarray) -> np.uint64:
 
 
 @jit
-def _gather(
-    observations: np.ndarray,
-    masks: np.ndarray,
-    inputs: np.ndarray,
-    closed: bool,
-    out: np.ndarray,
-    masks_out: np.ndarray,
-    shown: np.ndarray,
-    observation: np.ndarray,
-    start: int,
-    stop: int,
-) -> None:
-    for index in range(start, stop):
-        for k in range(observations.shape[1]):
-            observation[k] = observations[index, k]
-        if closed:
-            close_ranks(observation, shown[index])
-        else:
-            keep_ranks(shown[index])
-        for k in range(len(inputs)):
-            out[index, k] = observation[inputs[k]]
-        for place in range(masks.shape[1]):
-            action = shown[index, place]
-            masks_out[index, place] = masks[index, action] if action >= 0 else 0
-
-
-@jit
-def gather(
-    observations: np.ndarray,
-    masks: np.ndarray,
-    inputs: np.ndarray,
-    closed: bool,
-    out: np.ndarray,
-    masks_out: np.ndarray,
-    shown: np.ndarray,
-) -> None:
-    """The network's inputs and masks out of what the games show.
-
-    `shown` becomes the action that stands in each of the network's places, -1 for none.
-    """
-    room = np.empty(observations.shape[1], np.int8)
-    _gather(observations, masks, inputs, closed, out, masks_out, shown, room, 0, len(observations))
-
-
-@jit
 def gather_rows(
     observations: np.ndarray,
     masks: np.ndarray,
@@ -118,6 +73,20 @@ def gather_rows(
     start: int,
     stop: int,
 ) -> None:
-    """The same for some of the rows, wherever they are."""
+    """The network's inputs and masks out of what the games show, for some of the rows.
+
+    `shown` becomes the action that stands in each of the network's places, -1 for none.
+    """
     observation = room.observation[: observations.shape[1]]
-    _gather(observations, masks, inputs, closed, out, masks_out, shown, observation, start, stop)
+    for index in range(start, stop):
+        for k in range(observations.shape[1]):
+            observation[k] = observations[index, k]
+        if closed:
+            close_ranks(observation, shown[index])
+        else:
+            keep_ranks(shown[index])
+        for k in range(len(inputs)):
+            out[index, k] = observation[inputs[k]]
+        for place in range(masks.shape[1]):
+            action = shown[index, place]
+            masks_out[index, place] = masks[index, action] if action >= 0 else 0

@@ -320,6 +320,3 @@ class CountingAgent(RuledAgent):
 
     def _decide(self, views: Array, actions: Array) -> None:
         counting_actions(self.record, views, actions)
-
-
-__all__ = ["CountingAgent", "counting_action", "counting_actions"]

@@ -30,8 +30,9 @@ from .imagining import (
     play_out,
     real_card,
 )
-from .replies import PRIOR, UNLIKELY, ask
-from .searching import to_search
+from .network import ask
+from .sampling import masked_argmax, masked_softmax
+from .searching import PRIOR, UNLIKELY, to_search
 
 CLEARLY = 2.5
 """A card is dropped that lies so many standard errors behind the best."""
@@ -73,21 +74,19 @@ def _begin(rules: Record, view: Record, minds: Minds, room: Thoughts, stream: np
     room.state[COUNT] = 0
     room.state[WORLDS] = 0
     room.state[ACTIVE] = 0
-    top, total = np.float32(-np.inf), 0.0
-    for each in room.desk.logits:
-        top = max(top, each)
+    logits = room.desk.logits
+    top = logits[masked_argmax(logits, cards)]
+    log_total = np.log(masked_softmax(logits, cards, room.desk.weights))
     while cards:
         card = lowest(cards)
         cards &= cards - ONE
         at = room.state[COUNT]
         room.cards[at] = card
-        room.priors[at] = np.float64(room.desk.logits[card] - top)
-        if room.state[THOROUGH] == TRIES_ALL or view.stock_left == 2 or room.priors[at] > UNLIKELY:
+        below_top = np.float64(logits[card] - top)
+        room.priors[at] = below_top - log_total
+        if room.state[THOROUGH] == TRIES_ALL or view.stock_left == 2 or below_top > UNLIKELY:
             room.state[ACTIVE] |= 1 << at
-        total += np.exp(room.priors[at])
         room.state[COUNT] = at + 1
-    for at in range(room.state[COUNT]):
-        room.priors[at] -= np.log(total)
     guess(rules, view, minds, room)
     draw_world(rules, view, row(room.plans, 0), stream, row(room.games, 0))
     if room.state[THOROUGH] == DROPS and view.stock_left > 2:
@@ -228,7 +227,7 @@ def _every_world(
     while left:
         card = lowest(left)
         left &= left - ONE
-        weight = _weight(rules, view, minds, room, view.unseen & ~bit(card))
+        weight = _weight(rules, minds, room, view.unseen & ~bit(card))
         if weight == 0.0:
             continue
         rest[0] = card
@@ -249,9 +248,7 @@ def _every_world(
 
 
 @pasted
-def _weight(
-    rules: Record, view: Record, minds: Minds, room: Thoughts, held: np.uint64
-) -> float:  # fmt: skip
+def _weight(rules: Record, minds: Minds, room: Thoughts, held: np.uint64) -> float:
     """How likely this hidden hand is, against others."""
     weight = 1.0
     if minds.guesses:
@@ -291,20 +288,15 @@ def _weigh_replies(
 def _over_replies(
     rules: Record, known: Tables, room: Thoughts, index: int, leaf: int, seat: int
 ) -> float:
-    logits = room.replies.out[index]
-    top = np.float32(-np.inf)
-    for place in range(len(logits)):
-        if (room.legal[index] >> np.uint64(place)) & ONE:
-            top = max(top, logits[place])
+    weights = room.desk.weights
+    masked_softmax(room.replies.out[index], room.legal[index], weights)
     total, sum_ = 0.0, 0.0
-    for place in range(len(logits)):
-        if (room.legal[index] >> np.uint64(place)) & ONE:
-            share = np.exp(np.float64(logits[place] - top))
-            if share < LIKELY:
-                continue
-            room.games[1] = room.leaves[leaf]
-            after = row(room.games, 1)
-            play(rules, after, real_card(room, index, place))
-            total += share
-            sum_ += share * paid_at_ending(rules, known, room.scratch, after, seat)
+    for place in range(len(weights)):
+        if weights[place] < LIKELY:
+            continue
+        room.games[1] = room.leaves[leaf]
+        after = row(room.games, 1)
+        play(rules, after, real_card(room, index, place))
+        total += weights[place]
+        sum_ += weights[place] * paid_at_ending(rules, known, room.scratch, after, seat)
     return sum_ / total

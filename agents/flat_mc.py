@@ -154,7 +154,6 @@ class FlatMcAgent(SearchAgent):
     """Tries each card in sampled worlds, played on by the rules of thumb."""
 
     kind = "flat-mc"
-    usual_worlds = "plain"
     chunk = 8
 
     def __init__(
@@ -170,7 +169,10 @@ class FlatMcAgent(SearchAgent):
         `playout=counting`, who plays them on.
         """
         worlds, playout = _options(words)
-        super().__init__(rules, samples, worlds, match)
+        super().__init__(rules, samples, match)
+        self._voids = worlds == "voids"
+        if self._voids:
+            self.name += ",voids"
         self._counting = playout == "counting"
         if playout != PLAYOUTS[0]:
             self.name += f",playout={playout}"
@@ -228,6 +230,3 @@ def _compile_all() -> None:
         looks, totals, np.zeros(0, np.int64),
     )  # fmt: skip
     nothing_to_search(record, np.zeros(1, VIEW))
-
-
-__all__ = ["FlatMcAgent", "flat_mc_actions"]

@@ -30,8 +30,8 @@ from .beliefs import (
 from .checkpoint import checkpoint_for, read_checkpoint
 from .endings import open_last_trick, paid_at_ending
 from .layers import NO_LAYERS, Layers, Rows, new_rows, pass_rows
-from .network import PolicyNet, look, ones_of, policy_net
-from .replies import Desk, new_desk
+from .network import Desk, PolicyNet, look, new_desk, ones_of, policy_net
+from .sampling import masked_argmax
 from .worth import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
 
 VOIDS = "voids"
@@ -201,13 +201,11 @@ def ask_in(rules: Record, minds: Minds, room: Thoughts, count: int, phase: int) 
             continue
         write_position(rules, game, np.int64(game.turn), view)
         room.legal[asked] = look(
-            rules, view, net.trumps_first, net.closed, room.orders[asked], room.shown[asked],
-            room.desk.observation,
-        )  # fmt: skip
-        ones = ones_of(room.desk.observation, net.inputs, room.desk.places)
-        room.replies.counts[asked] = ones
-        for k in range(ones):
-            room.replies.places[asked, k] = room.desk.places[k]
+            rules, view, net, room.orders[asked], room.shown[asked], room.desk.observation
+        )
+        room.replies.counts[asked] = ones_of(
+            room.desk.observation, net.inputs, room.replies.places[asked]
+        )
         room.asked[asked] = leaf
         asked += 1
     pass_rows(net.layers, room.replies, asked)
@@ -232,12 +230,7 @@ def _play_likeliest(rules: Record, minds: Minds, room: Thoughts, count: int, pha
     """The policy's likeliest card in every leaf of a phase."""
     asked = ask_in(rules, minds, room, count, phase)
     for index in range(asked):
-        best = -1
-        logits = room.replies.out[index]
-        for place in range(len(logits)):
-            fits = (room.legal[index] >> np.uint64(place)) & ONE
-            if fits and (best < 0 or logits[place] > logits[best]):
-                best = place
+        best = masked_argmax(room.replies.out[index], room.legal[index])
         play(rules, row(room.leaves, room.asked[index]), real_card(room, index, best))
     if phase != FOLLOW:
         return

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.bits import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount
+from ..engine.bits import NO_CARDS, bit, nth_lowest, popcount
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.compiled import jit, warm_up
 from ..engine.endgame import Scratch, Tables, solve_moves
@@ -36,7 +36,7 @@ from .base import Agent, Array, no_rng, no_views
 from .champion import Champion, can_think
 from .counting import counting_actions
 from .flat_mc import FlatMcAgent
-from .searching import SearchAgent
+from .sampling import masked_argmax
 from .thinker import ThinkerAgent
 from .threshold import threshold_actions
 
@@ -92,14 +92,7 @@ def guessed_endgame(
             solve_moves(known, scratch, view.hand, other, trump, led, tricks)
             for card in range(CARDS_IN_ALL):
                 totals[card] += -tricks[card] if view.low == 1 else tricks[card]
-        cards = legal_in_view(first, view)
-        best = lowest(cards)
-        while cards:
-            card = lowest(cards)
-            cards &= cards - ONE
-            if totals[card] > totals[best]:
-                best = card
-        actions[index] = best
+        actions[index] = masked_argmax(totals, legal_in_view(first, view))
 
 
 class ForgetfulAgent(Agent):
@@ -143,14 +136,11 @@ class Medium(ForgetfulAgent):
     guesses = 3
 
 
-class Hard(SearchAgent):
+def hard(rules: Any = "classic", *, match: Match | None = None) -> Agent:
     """The strongest that answers soon, with a perfect memory: in most rules one that searches."""
-
-    def __new__(cls, rules: Any = "classic", *, match: Match | None = None) -> Agent:
-        """One of the three; whoever makes it by name gives it that name."""
-        rules = load_rules(rules)
-        if ThinkerAgent.plays(rules):
-            return ThinkerAgent(rules, 64, match=match)
-        if Champion.plays(rules) and (rules.race is not None or can_think(rules)):
-            return Champion(rules, match=match)
-        return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)
+    rules = load_rules(rules)
+    if ThinkerAgent.plays(rules):
+        return ThinkerAgent(rules, 64, match=match)
+    if Champion.plays(rules) and (rules.race is not None or can_think(rules)):
+        return Champion(rules, match=match)
+    return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)

@@ -18,15 +18,16 @@ from ..engine.bits import ONE, lowest, nth_lowest, popcount
 from ..engine.compiled import called, jit
 from ..engine.play import Record
 from ..engine.rules import Rules
-from ..engine.streams import below, fraction
+from ..engine.streams import below
 from ..engine.view import legal_in_view
 from ..engine.words import meant
 from .base import CannotPlay
 from .checkpoint import checkpoint_for, find_checkpoint, is_checkpoint, read_checkpoint
 from .counting import counting_action
 from .layers import NO_LAYERS
-from .network import PolicyNet, policy_net
-from .replies import Desk, ask, likeliest
+from .network import Desk, PolicyNet, ask, policy_net
+from .network import chosen as chosen_by_logits
+from .sampling import masked_argmax, masked_softmax
 from .shipped import FIRST_WEIGHTS, champion_for
 from .threshold import threshold_action
 
@@ -94,7 +95,7 @@ def chosen(rules: Record, view: Record, model: Model, desk: Desk) -> int:
     if model.kind == COUNTING:
         return counting_action(rules, view)
     ask(rules, view, model.net, desk)
-    return likeliest(desk.logits)
+    return masked_argmax(desk.logits, legal_in_view(rules, view))
 
 
 @called
@@ -110,10 +111,8 @@ def chance_of(rules: Record, view: Record, model: Model, desk: Desk, card: int) 
     if model.kind != SHARES:
         return share + (1.0 - model.slip if chosen(rules, view, model, desk) == card else 0.0)
     ask(rules, view, model.net, desk)
-    top, total = desk.logits.max(), 0.0
-    for logit in desk.logits:
-        total += np.exp(np.float64(logit - top))
-    return share + (1.0 - model.slip) * np.exp(np.float64(desk.logits[card] - top)) / total
+    total = masked_softmax(desk.logits, cards, desk.weights)
+    return share + (1.0 - model.slip) * desk.weights[card] / total
 
 
 @called
@@ -127,14 +126,4 @@ def played(rules: Record, view: Record, model: Model, desk: Desk, stream: np.nda
     if model.kind != SHARES:
         return chosen(rules, view, model, desk)
     ask(rules, view, model.net, desk)
-    top, total = desk.logits.max(), 0.0
-    for logit in desk.logits:
-        total += np.exp(np.float64(logit - top))
-    left, card = fraction(stream) * total, -1
-    for action in range(len(desk.logits)):
-        if desk.logits[action] > -np.inf:
-            card = action
-            left -= np.exp(np.float64(desk.logits[action] - top))
-            if left < 0:
-                break
-    return card
+    return chosen_by_logits(desk.logits, cards, True, desk.weights, stream)

@@ -12,19 +12,21 @@ import numpy as np
 
 from ..engine.compiled import jit, warm_up
 from ..engine.rules import Match, Rules
+from ..engine.streams import fraction
 from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import CheckpointError
 from .endgame import EndgamePlayer
+from .sampling import sample
 from .solved.path import paths_of
 from .solved.strategy import find_strategy, read_strategy
 from .solved.tree import public_tree, why_not
-from .tabular import drawn, write_shares
+from .tabular import write_shares
 
 
 @jit
 def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -> None:
     for index in range(len(actions)):
-        actions[index] = drawn(probabilities[index], rng[index : index + 1])
+        actions[index] = sample(probabilities[index], fraction(rng[index : index + 1]))
 
 
 class NashAgent(Agent):

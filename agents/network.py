@@ -12,176 +12,21 @@ import numpy as np
 
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.compiled import jit, warm_up
-from ..engine.layout import (
-    LONGEST_OBSERVATION,
-    encode,
-    keep_suits,
-    real_action,
-    relabelled,
-    trump_first,
-)
+from ..engine.layout import LONGEST_OBSERVATION, encode_view, real_action
 from ..engine.play import Record, row
 from ..engine.rules import Match
+from ..engine.state import VIEW
 from ..engine.streams import fraction
-from ..engine.view import legal_in_view
 from .base import Agent, Array, CannotPlay, no_rng, no_views
 from .checkpoint import Checkpoint, checkpoint_for, model_file, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
-from .layers import Layers, forward, new_hidden, new_layers
+from .layers import Hidden, Layers, forward, layers_of, new_hidden
 from .policies import endgame_word, read_words
+from .sampling import masked_argmax, masked_softmax, sample
 from .tabular import TablePolicy
 
 # -- the network
-
-
-@jit
-def ones_of(observation: np.ndarray, inputs: np.ndarray, places: np.ndarray) -> int:
-    """Which of the network's inputs are one in an observation; returns how many."""
-    count = 0
-    for k in range(len(inputs)):
-        if observation[inputs[k]]:
-            places[count] = k
-            count += 1
-    return count
-
-
-@jit
-def most_likely(logits: np.ndarray, legal: np.uint64) -> int:
-    """The legal action with the greatest logit."""
-    best = -1
-    for action in range(len(logits)):
-        if (legal >> np.uint64(action)) & ONE and (best < 0 or logits[action] > logits[best]):
-            best = action
-    return best
-
-
-@jit
-def sampled(logits: np.ndarray, legal: np.uint64, stream: np.ndarray) -> int:
-    """A legal action with the probability that the logits give it."""
-    top = logits[most_likely(logits, legal)]
-    total = 0.0
-    for action in range(len(logits)):
-        if (legal >> np.uint64(action)) & ONE:
-            total += np.exp(np.float64(logits[action] - top))
-    left = fraction(stream) * total
-    chosen = -1
-    for action in range(len(logits)):
-        if (legal >> np.uint64(action)) & ONE:
-            chosen = action
-            left -= np.exp(np.float64(logits[action] - top))
-            if left < 0:
-                break
-    return chosen
-
-
-@jit
-def look(
-    rules: Record,
-    view: Record,
-    trumps_first: bool,
-    closed: bool,
-    order: np.ndarray,
-    shown: np.ndarray,
-    observation: np.ndarray,
-) -> np.uint64:
-    """Write what the network sees of a view; returns the legal actions as they are placed there.
-
-    The action in place `p` is `real_action(shown[p], order)`.
-    """
-    if trumps_first:
-        trump_first(rules, view, order)
-    else:
-        keep_suits(order)
-    encode(rules, view, order, observation)
-    legal = relabelled(legal_in_view(rules, view), order)
-    if not closed:
-        keep_ranks(shown)
-        return legal
-    close_ranks(observation, shown)
-    return closed_actions(legal, shown)
-
-
-@jit
-def network_actions(
-    rules: np.ndarray,
-    views: np.ndarray,
-    trumps_first: bool,
-    closed: bool,
-    inputs: np.ndarray,
-    layers: Layers,
-    sample: bool,
-    skip_open: bool,
-    rng: np.ndarray,
-    actions: np.ndarray,
-) -> None:
-    """What the network plays in each view; open endings may be left to others."""
-    order = np.empty(4, np.uint8)
-    shown = np.empty(layers.sizes[-1], np.int64)
-    observation = np.zeros(LONGEST_OBSERVATION, np.int8)
-    places = np.empty(len(inputs), np.int64)
-    hidden = new_hidden(layers.sizes)
-    logits = np.empty(layers.sizes[-1], np.float32)
-    for index in range(len(views)):
-        view = row(views, index)
-        if skip_open and is_open(row(rules, 0), view):
-            actions[index] = -1
-            continue
-        legal = look(row(rules, 0), view, trumps_first, closed, order, shown, observation)
-        if legal == NO_CARDS:
-            actions[index] = -1
-            continue
-        ones = places[: ones_of(observation, inputs, places)]
-        forward(layers, ones, hidden, logits)
-        if sample:
-            place = sampled(logits, legal, rng[index : index + 1])
-        else:
-            place = most_likely(logits, legal)
-        actions[index] = real_action(shown[place], order)
-
-
-@jit
-def network_logits(
-    rules: np.ndarray,
-    views: np.ndarray,
-    trumps_first: bool,
-    closed: bool,
-    inputs: np.ndarray,
-    layers: Layers,
-    out: np.ndarray,
-) -> None:
-    """The logits of all real actions in each view; minus infinity where not legal."""
-    order = np.empty(4, np.uint8)
-    shown = np.empty(layers.sizes[-1], np.int64)
-    observation = np.zeros(LONGEST_OBSERVATION, np.int8)
-    places = np.empty(len(inputs), np.int64)
-    hidden = new_hidden(layers.sizes)
-    logits = np.empty(layers.sizes[-1], np.float32)
-    for index in range(len(views)):
-        view = row(views, index)
-        legal = look(row(rules, 0), view, trumps_first, closed, order, shown, observation)
-        ones = places[: ones_of(observation, inputs, places)]
-        forward(layers, ones, hidden, logits)
-        out[index] = -np.inf
-        for place in range(len(logits)):
-            if (legal >> np.uint64(place)) & ONE:
-                out[index, real_action(shown[place], order)] = logits[place]
-
-
-@jit
-def logits_actions(logits: np.ndarray, sample: bool, rng: np.ndarray, actions: np.ndarray) -> None:
-    """What is played by the logits of real actions, minus infinity where not legal."""
-    for index in range(len(logits)):
-        legal = NO_CARDS
-        for action in range(logits.shape[1]):
-            if logits[index, action] > -np.inf:
-                legal |= ONE << np.uint64(action)
-        if legal == NO_CARDS:
-            actions[index] = -1
-        elif sample:
-            actions[index] = sampled(logits[index], legal, rng[index : index + 1])
-        else:
-            actions[index] = most_likely(logits[index], legal)
 
 
 class PolicyNet(NamedTuple):
@@ -200,21 +45,143 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
         raise CannotPlay(
             f"{checkpoint.path}: is a {network.kind}; a network of the kind 'mlp' is needed here"
         )
-    names = [*(f"hidden.{k}" for k in range(len(network.layers))), "policy"]
-    parts = [
-        checkpoint.weights[f"{name}.{part}"].astype(np.float32).T.ravel()
-        for name in names
-        for part in ("weight", "bias")
-    ]
     return PolicyNet(
         card.layout == "trump-first",
         network.ranks == "closed",
         np.array(network.inputs, np.int64),
-        new_layers(
-            np.array([len(network.inputs), *network.layers, card.actions], np.int64),
-            np.concatenate(parts),
-        ),
+        layers_of(checkpoint.policy_layers),
     )
+
+
+@jit
+def look(
+    rules: Record, view: Record, net: PolicyNet, order: np.ndarray, shown: np.ndarray,
+    observation: np.ndarray,
+) -> np.uint64:  # fmt: skip
+    """Write what the network sees of a view; returns the legal actions as they are placed there.
+
+    The action in place `p` is `real_action(shown[p], order)`.
+    """
+    legal = encode_view(rules, view, net.trumps_first, order, observation)
+    if not net.closed:
+        keep_ranks(shown)
+        return legal
+    close_ranks(observation, shown)
+    return closed_actions(legal, shown)
+
+
+@jit
+def ones_of(observation: np.ndarray, inputs: np.ndarray, places: np.ndarray) -> int:
+    """Which of the network's inputs are one in an observation; returns how many."""
+    count = 0
+    for k in range(len(inputs)):
+        if observation[inputs[k]]:
+            places[count] = k
+            count += 1
+    return count
+
+
+class Desk(NamedTuple):
+    """What one thread needs to ask a policy."""
+
+    views: np.ndarray
+    order: np.ndarray
+    shown: np.ndarray
+    observation: np.ndarray
+    places: np.ndarray
+    hidden: Hidden
+    placed: np.ndarray
+    """Logits as the network places them."""
+    logits: np.ndarray
+    """Logits of the real actions, minus infinity where not legal."""
+    weights: np.ndarray
+    """Room for the weight of each action."""
+
+
+def new_desk(net: PolicyNet) -> Desk:
+    """Room to ask a policy in."""
+    actions = net.layers.sizes[-1]
+    return Desk(
+        np.zeros(1, VIEW),
+        np.zeros(4, np.uint8),
+        np.zeros(actions, np.int64),
+        np.zeros(LONGEST_OBSERVATION, np.int8),
+        np.zeros(len(net.inputs), np.int64),
+        new_hidden(net.layers.sizes),
+        np.zeros(actions, np.float32),
+        np.zeros(actions, np.float32),
+        np.zeros(actions),
+    )
+
+
+@jit
+def _ask_placed(rules: Record, view: Record, net: PolicyNet, desk: Desk) -> np.uint64:
+    """Fill `desk.placed`; returns the legal actions as they are placed."""
+    legal = look(rules, view, net, desk.order, desk.shown, desk.observation)
+    ones = desk.places[: ones_of(desk.observation, net.inputs, desk.places)]
+    forward(net.layers, ones, desk.hidden, desk.placed)
+    return legal
+
+
+@jit
+def ask(rules: Record, view: Record, net: PolicyNet, desk: Desk) -> None:
+    """Fill `desk.logits` for the player whose view this is, who knows no more than that."""
+    legal = _ask_placed(rules, view, net, desk)
+    desk.logits[:] = -np.inf
+    for place in range(len(desk.placed)):
+        if (legal >> np.uint64(place)) & ONE:
+            desk.logits[real_action(desk.shown[place], desk.order)] = desk.placed[place]
+
+
+@jit
+def chosen(
+    logits: np.ndarray, legal: np.uint64, draws: bool, weights: np.ndarray, stream: np.ndarray
+) -> int:
+    """A legal action with the probability that the logits give it, or the most likely one."""
+    if not draws:
+        return masked_argmax(logits, legal)
+    total = masked_softmax(logits, legal, weights)
+    return sample(weights, fraction(stream) * total)
+
+
+@jit
+def network_actions(
+    rules: np.ndarray, views: np.ndarray, net: PolicyNet, desk: Desk, draws: bool,
+    skip_open: bool, rng: np.ndarray, actions: np.ndarray,
+) -> None:  # fmt: skip
+    """What the network plays in each view; open endings may be left to others."""
+    for index in range(len(views)):
+        view = row(views, index)
+        actions[index] = -1
+        if skip_open and is_open(row(rules, 0), view):
+            continue
+        legal = _ask_placed(row(rules, 0), view, net, desk)
+        if legal != NO_CARDS:
+            stream = rng[index : index + 1]
+            place = chosen(desk.placed, legal, draws, desk.weights, stream)
+            actions[index] = real_action(desk.shown[place], desk.order)
+
+
+@jit
+def network_logits(
+    rules: np.ndarray, views: np.ndarray, net: PolicyNet, desk: Desk, out: np.ndarray
+) -> None:
+    """The logits of all real actions in each view; minus infinity where not legal."""
+    for index in range(len(views)):
+        ask(row(rules, 0), row(views, index), net, desk)
+        out[index] = desk.logits
+
+
+@jit
+def logits_actions(logits: np.ndarray, draws: bool, rng: np.ndarray, actions: np.ndarray) -> None:
+    """What is played by the logits of real actions, minus infinity where not legal."""
+    weights = np.empty(logits.shape[1])
+    for index in range(len(logits)):
+        legal = NO_CARDS
+        for action in range(logits.shape[1]):
+            if logits[index, action] > -np.inf:
+                legal |= ONE << np.uint64(action)
+        actions[index] = chosen(logits[index], legal, draws, weights, rng[index : index + 1])
 
 
 class NetworkAgent(Agent):
@@ -265,7 +232,10 @@ class NetworkAgent(Agent):
         actions, streams = np.empty(len(views), np.int64), rng.copy()
         if isinstance(self.policy, PolicyNet):
             skip = self.perfect_endgame
-            network_actions(self.record, views, *self.policy, self.sample, skip, streams, actions)
+            network_actions(
+                self.record, views, self.policy, new_desk(self.policy), self.sample, skip, streams,
+                actions,
+            )  # fmt: skip
         else:
             logits_actions(self.policy.logits(self.record, views), self.sample, streams, actions)
         if self._endgame is not None:
@@ -290,7 +260,7 @@ class NetworkAgent(Agent):
         """`(n, actions)`: what the network alone makes of each legal action, 1 in all."""
         if isinstance(self.policy, PolicyNet):
             logits = np.empty((len(views), self.rules.actions), np.float32)
-            network_logits(self.record, views, *self.policy, logits)
+            network_logits(self.record, views, self.policy, new_desk(self.policy), logits)
         else:
             logits = self.policy.logits(self.record, views)
         shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))

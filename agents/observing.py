@@ -16,13 +16,11 @@ import numpy.typing as npt
 from ..engine.compiled import jit
 from ..engine.history import histories, history_rows
 from ..engine.layout import (
-    encode,
-    keep_suits,
+    encode_view,
     layout_number,
     layout_of,
     real_action,
     relabelled,
-    trump_first,
     write_mask,
 )
 from ..engine.options import OBSERVATIONS, one_of
@@ -41,12 +39,7 @@ def _encode_all(
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
-        order = orders[index]
-        if trumps_first:
-            trump_first(first, view, order)
-        else:
-            keep_suits(order)
-        encode(first, view, order, observations[index])
+        encode_view(first, view, trumps_first, orders[index], observations[index])
 
 
 @jit

@@ -11,7 +11,7 @@ from ..engine.compiled import jit, warm_up
 from ..engine.play import Record, row
 from ..engine.rules import Match
 from ..engine.streams import below
-from ..engine.view import legal_in_view
+from ..engine.view import legal_in_view, legal_in_views
 from .base import Agent, Array, no_rng, no_views
 from .endgame import EndgamePlayer
 
@@ -30,15 +30,6 @@ def random_actions(
     """`random_action` for each view of an array."""
     for index in range(len(views)):
         actions[index] = random_action(row(rules, 0), row(views, index), rng[index : index + 1])
-
-
-@jit
-def write_legal(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
-    """Ones for the legal actions of each view."""
-    for index in range(len(views)):
-        actions = legal_in_view(row(rules, 0), row(views, index))
-        for action in range(out.shape[1]):
-            out[index, action] = (actions >> np.uint64(action)) & ONE
 
 
 class RandomAgent(Agent):
@@ -60,8 +51,9 @@ class RandomAgent(Agent):
 
     def probabilities(self, views: Array) -> Array:
         """`(n, actions)`: with what probability it plays each action."""
-        legal = np.zeros((len(views), self.rules.actions))
-        write_legal(self.record, views, legal)
+        sets = np.zeros(len(views), np.uint64)
+        legal_in_views(self.record, views, sets)
+        legal = sets[:, None] >> np.arange(self.rules.actions, dtype=np.uint64) & ONE
         return legal / legal.sum(axis=1, keepdims=True)
 
 

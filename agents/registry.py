@@ -11,6 +11,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ _own(
 )
 _own("easy", "levels", "Easy", "rules of thumb and a short memory", endgame=OWN_POLICY)
 _own("medium", "levels", "Medium", "a careful player who forgets", endgame=OWN_POLICY)
-_own("hard", "levels", "Hard", "search and a perfect memory")
+_own("hard", "levels", "hard", "search and a perfect memory")
 _own(
     *("champion", "champion", "Champion", "the trained network that comes with the package"),
     usage="champion[:sample]",
@@ -147,7 +148,7 @@ def make_agent(
     else:
         raise ValueError(_unknown(text, name, list(known)))
     parameters = [part.strip() for part in rest.split(",")] if rest else []
-    agent = _made(factory, text, rules, parameters, match, usage)
+    agent = _Wanted(factory, text, rules, parameters, match, usage).made()
     agent.name = title
     return agent
 
@@ -186,32 +187,6 @@ def _load(source: str | Factory) -> Factory:
     return found
 
 
-def _made(
-    factory: Factory,
-    text: str,
-    rules: Rules,
-    parameters: list[str],
-    match: Match | None,
-    usage: str | None,
-) -> Agent:
-    if isinstance(factory, type) and issubclass(factory, Agent):
-        made: object = _called(factory, text, rules, parameters, match, usage)
-    elif isinstance(factory, Agent):
-        made = factory
-    elif getattr(factory, "__code__", None) is not None and _takes_views(factory):
-        made = _of_function(factory, rules, parameters, match)
-    else:
-        made = _called(factory, text, rules, parameters, match, usage)
-    if not isinstance(made, Agent):
-        raise ValueError(
-            f"{text} makes {a_kind_of(made)}, which is not an Agent: make its class a "
-            "subclass of german_whist.agents.Agent"
-        )
-    if made.rules != rules:
-        raise CannotPlay(f"{text} plays {made.rules.name} and not {rules.name}")
-    return made
-
-
 def _of_function(
     function: Callable[..., Any], rules: Rules, words: list[str], match: Match | None
 ) -> Agent:
@@ -221,61 +196,76 @@ def _of_function(
 
 
 def _takes_views(function: Factory) -> bool:
-    code = function.__code__  # type: ignore[attr-defined]
-    return code.co_varnames[: code.co_argcount] == ("views", "rng")
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_varnames[: code.co_argcount] == ("views", "rng")
 
 
-def _called(
-    factory: Factory,
-    text: str,
-    rules: Rules,
-    parameters: list[str],
-    match: Match | None,
-    usage: str | None,
-) -> Agent:
-    """Call a factory; `usage` is how a registered name is written, None for module:object."""
-    if not _fits(factory, rules, parameters, match):
-        raise ValueError(_misfit(factory, text, rules, parameters, match, usage))
-    try:
-        return factory(rules, *parameters, match=match)
-    except ValueError:
-        raise
-    except (Exception, SystemExit) as error:
-        if usage is not None:
+@dataclass(frozen=True)
+class _Wanted:
+    """An agent that is to be made, and what it was named by."""
+
+    factory: Factory
+    text: str
+    rules: Rules
+    parameters: list[str]
+    match: Match | None
+    usage: str | None
+    """How a registered name is written; None for module:object."""
+
+    def made(self) -> Agent:
+        """The agent, refused unless it is one and plays the rules."""
+        factory = self.factory
+        made: object
+        if isinstance(factory, Agent):
+            made = factory
+        elif not isinstance(factory, type) and _takes_views(factory):
+            made = _of_function(factory, self.rules, self.parameters, self.match)
+        else:
+            made = self._called()
+        if not isinstance(made, Agent):
+            raise ValueError(
+                f"{self.text} makes {a_kind_of(made)}, which is not an Agent: make its class a "
+                "subclass of german_whist.agents.Agent"
+            )
+        if made.rules != self.rules:
+            raise CannotPlay(f"{self.text} plays {made.rules.name} and not {self.rules.name}")
+        return made
+
+    def _called(self) -> object:
+        if not self._fits(self.parameters):
+            raise ValueError(self._misfit())
+        try:
+            return self.factory(self.rules, *self.parameters, match=self.match)
+        except ValueError:
             raise
-        where = raised_at(error)
-        raise ValueError(f"{text} is no agent: {told_error(error)} ({where})") from error
+        except (Exception, SystemExit) as error:
+            if self.usage is not None:
+                raise
+            where = raised_at(error)
+            raise ValueError(f"{self.text} is no agent: {told_error(error)} ({where})") from error
 
-
-def _fits(factory: Factory, rules: Rules, parameters: list[str], match: Match | None) -> bool:
-    try:
-        signature = inspect.signature(factory)
-    except ValueError:  # something compiled, which tells only when it is called
+    def _fits(self, parameters: list[str]) -> bool:
+        try:
+            signature = inspect.signature(self.factory)
+        except ValueError:  # something compiled, which tells only when it is called
+            return True
+        try:
+            signature.bind(self.rules, *parameters, match=self.match)
+        except TypeError:
+            return False
         return True
-    try:
-        signature.bind(rules, *parameters, match=match)
-    except TypeError:
-        return False
-    return True
 
-
-def _misfit(
-    factory: Factory,
-    text: str,
-    rules: Rules,
-    parameters: list[str],
-    match: Match | None,
-    usage: str | None,
-) -> str:
-    if not parameters or (usage is None and not _fits(factory, rules, [], match)):
-        wanted = "it has to take the rules, its parameters, and match=None"
-        return f"{text} is no agent that can be made: {wanted}"
-    given = ",".join(parameters)
-    if _fits(factory, rules, [], match) and not _fits(factory, rules, [""], match):
-        name = text[: -len(given) - 1] if usage is None else usage
-        return f"the parameters {given!r} do not fit {text}: {name} takes none"
-    named = f"it is named as {usage}" if usage is not None else "give fewer, or other ones"
-    return f"the parameters {given!r} do not fit {text}: {named}"
+    def _misfit(self) -> str:
+        text, usage, fits_bare = self.text, self.usage, self._fits([])
+        if not self.parameters or (usage is None and not fits_bare):
+            wanted = "it has to take the rules, its parameters, and match=None"
+            return f"{text} is no agent that can be made: {wanted}"
+        given = ",".join(self.parameters)
+        if fits_bare and not self._fits([""]):
+            name = text[: -len(given) - 1] if usage is None else usage
+            return f"the parameters {given!r} do not fit {text}: {name} takes none"
+        named = f"it is named as {usage}" if usage is not None else "give fewer, or other ones"
+        return f"the parameters {given!r} do not fit {text}: {named}"
 
 
 def _unknown(text: str, name: str, known: list[str]) -> str:

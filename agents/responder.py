@@ -43,8 +43,8 @@ from .endings import ending_worth
 from .judges import judges
 from .layers import NO_LAYERS, Layers, Rows, new_rows, pass_rows
 from .models import LIKELIEST, Model, chance_of, model_of, played, weights_of_model
-from .replies import PRIOR, Desk, new_desk
-from .searching import SearchAgent, to_search
+from .network import Desk, new_desk
+from .searching import PRIOR, SearchAgent, to_search, tricks_option
 from .shipped import WORTH
 from .worth import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
 
@@ -391,20 +391,10 @@ def check_answered(rules: Rules) -> None:
         )
 
 
-def _tricks(text: str, rules: Rules) -> int:
-    most = rules.stock_cards // 2
-    if text.isdecimal() and 1 <= int(text) <= most:
-        return int(text)
-    raise ValueError(
-        f"ahead is {text!r}: it is a number of tricks, from 1 to {most} in {rules.name}"
-    )
-
-
 class ResponderAgent(SearchAgent):
     """A search that answers one fixed player, whose way of deciding it knows."""
 
     kind = "responder"
-    usual_worlds = "voids"
     chunk = CHAIN
 
     def __init__(
@@ -415,7 +405,7 @@ class ResponderAgent(SearchAgent):
         match: Match | None = None,
     ) -> None:
         """`samples` is a number of worlds or a time a move; `words` name players and a network."""
-        super().__init__(rules, samples, "voids", match)
+        super().__init__(rules, samples, match)
         check_answered(self.rules)
         told = self._told(
             words,
@@ -441,7 +431,7 @@ class ResponderAgent(SearchAgent):
             model_of(by, self.rules),
             NO_LAYERS if worth == "none" else read_worth(Path(worth), self.rules),
             worth != "none",
-            _tricks(told["ahead"], self.rules),
+            tricks_option("ahead", told["ahead"], 1, self.rules, "are played out before that"),
             pays_of(self.rules),
             FIRST_STEPS // fewer,
             STEPS // fewer,

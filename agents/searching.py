@@ -16,10 +16,9 @@ from ..engine.endgame import Tables
 from ..engine.endgame.layout import MOST_CARDS
 from ..engine.endings import known_endings
 from ..engine.play import Record, row
-from ..engine.rules import Match
+from ..engine.rules import Match, Rules
 from ..engine.state import VIEW
 from ..engine.view import View, legal_in_view
-from ..engine.worlds import METHODS
 from .base import Agent, Array, agent_key, decision_streams
 from .endgame import EndgamePlayer, is_open
 
@@ -35,6 +34,10 @@ class Budget:
         return f"{self.samples}" if self.samples else f"{self.seconds * 1000:g}ms"
 
 
+PRIOR = 0.0025
+"""What a search adds to a card's mean by each unit of the logarithm of its probability."""
+UNLIKELY = -36.0
+"""A card is not tried whose logit lies so far below the best one's, but at the last trick."""
 MOST_SAMPLES = 10_000_000
 _UNITS = {"ms": 0.001, "s": 1.0}
 
@@ -140,23 +143,30 @@ def _half_widths(batches: Array) -> Array:
     return _T95 * batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
 
 
+def tricks_option(name: str, text: str, least: int, rules: Rules, about: str) -> int:
+    """An option that is a number of tricks for the stock."""
+    most = rules.stock_cards // 2
+    if text == "all":
+        return most
+    if text.isdecimal() and least <= int(text) <= most:
+        return int(text)
+    raise ValueError(
+        f"{name} is {text!r}: it is how many of the tricks for the stock {about}, from {least} to "
+        f"{most} in {rules.name}"
+    )
+
+
 class SearchAgent(Agent):
     """A search through sampled worlds, for so many samples or so long a move."""
 
     kind: ClassVar[str]
-    usual_worlds: ClassVar[str]
     chunk: ClassVar[int]
     """Samples between two looks at the clock."""
 
-    def __init__(self, rules: Any, amount: object, worlds: str, match: Match | None) -> None:
+    def __init__(self, rules: Any, amount: object, match: Match | None) -> None:
         super().__init__(rules, match=match)
-        if worlds not in METHODS:
-            raise ValueError(f"{self.kind} draws worlds plain or by voids, not {worlds!r}")
         self.budget = budget(amount, self.kind)
         self.name = f"{self.kind}:{self.budget}"
-        if worlds != self.usual_worlds:
-            self.name += f",{worlds}"
-        self._voids = worlds == "voids"
         self._endgame = EndgamePlayer(self.rules)
         self._known = known_endings(self.rules)
 

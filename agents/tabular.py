@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..engine.bits import ONE
-from ..engine.compiled import inlined, jit
+from ..engine.compiled import jit
 from ..engine.play import row
-from ..engine.streams import fraction
 from ..engine.view import legal_in_view
 from .base import Array, CannotPlay
 from .checkpoint import Checkpoint, CheckpointError
@@ -41,19 +40,6 @@ def write_shares(
                 total += out[index, card]
         for card in range(len(cells)):
             out[index, card] /= total
-
-
-@inlined
-def drawn(shares: np.ndarray, stream: np.ndarray) -> int:
-    """A place by its share of one."""
-    left, chosen = fraction(stream), 0
-    for place in range(len(shares)):
-        if shares[place] > 0:
-            chosen = place
-            left -= shares[place]
-            if left < 0:
-                break
-    return chosen
 
 
 class TablePolicy:

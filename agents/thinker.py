@@ -38,7 +38,7 @@ from .deciding import thinker_actions
 from .imagining import ACTIVE, KEEPS, ROUND, TRIES_ALL, VOIDS, Thoughts, minds_of, new_thoughts
 from .judges import judges
 from .network import NetworkAgent
-from .searching import SearchAgent
+from .searching import SearchAgent, tricks_option
 from .shipped import BELIEFS, CHAMPION, WORTH, champion_for, network_for
 from .worth import check_judged
 
@@ -73,24 +73,10 @@ def shared_out(
     return actions
 
 
-def _tricks(name: str, text: str, least: int, rules: Rules, about: str) -> int:
-    """How many of the tricks for the stock."""
-    most = rules.stock_cards // 2
-    if text == "all":
-        return most
-    if text.isdecimal() and least <= int(text) <= most:
-        return int(text)
-    raise ValueError(
-        f"{name} is {text!r}: it is how many of the tricks for the stock {about}, from {least} to "
-        f"{most} in {rules.name}"
-    )
-
-
 class ThinkerAgent(SearchAgent):
     """The policy network, networks of worth and of beliefs, and imagined worlds."""
 
     kind = "thinker"
-    usual_worlds = "voids"
     chunk = ROUND
 
     def __init__(
@@ -101,7 +87,7 @@ class ThinkerAgent(SearchAgent):
         match: Match | None = None,
     ) -> None:
         """`samples` is worlds or a time a move; `words` are `last=K`, `ahead=K` and networks."""
-        super().__init__(rules, samples, "voids", match)
+        super().__init__(rules, samples, match)
         check_playable(self.rules)
         told = self._told(
             words,
@@ -109,10 +95,10 @@ class ThinkerAgent(SearchAgent):
             "last=TRICKS and ahead=TRICKS, and networks by name, as in policy=PATH, worth=PATH, "
             f"beliefs=PATH, and beliefs={VOIDS}",
         )
-        self._last = _tricks(
+        self._last = tricks_option(
             "last", told["last"], 1, self.rules, "are thought about, the last ones"
         )
-        ahead = _tricks(
+        ahead = tricks_option(
             "ahead", told["ahead"], 0, self.rules, "are played on in imagination, the next ones"
         )
         policy = network_for(self.rules, told["policy"])

@@ -246,6 +246,3 @@ class ThresholdAgent(RuledAgent):
 
     def _decide(self, views: Array, actions: Array) -> None:
         threshold_actions(self.record, views, actions)
-
-
-__all__ = ["RuledAgent", "ThresholdAgent", "rule_of_thumb", "threshold_action", "threshold_actions"]

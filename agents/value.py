@@ -170,6 +170,3 @@ def _checked_bonus(bonus: int | str) -> int:
             f"value:13, not {text!r}"
         )
     return int(text)
-
-
-__all__ = ["ValueAgent", "value_action", "value_actions", "worth_of"]

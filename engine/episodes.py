@@ -15,7 +15,7 @@ from .bits import NO_CARDS, ONE
 from .cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from .compiled import called, jit
 from .history import HISTORY_COLUMNS, history_suits, write_history
-from .layout import encode, keep_suits, real_action, relabelled, trump_first, write_mask
+from .layout import encode_view, real_action, relabelled, write_mask
 from .options import FOREPLAY, MATCH, TRICKS, WIN
 from .play import (
     Record,
@@ -166,14 +166,10 @@ def show(
     rules = plan.rules
     if plan.history == 1:
         _write_history(plan, game, seat, view, scratch, order, observation)
+        shown = relabelled(legal_in_view(rules, view), order)
     else:
         write_position(rules, game, seat, view)
-        if plan.trumps_first == 1:
-            trump_first(rules, view, order)
-        else:
-            keep_suits(order)
-        encode(rules, view, order, observation)
-    shown = relabelled(legal_in_view(rules, view), order)
+        shown = encode_view(rules, view, plan.trumps_first == 1, order, observation)
     write_mask(mask, shown)
     return shown
 

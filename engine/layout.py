@@ -20,6 +20,7 @@ from .compiled import jit
 from .play import Record, suit_of
 from .rules import Rules
 from .state import EXCHANGE, KEPT, MOST_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
+from .view import legal_in_view
 
 LAYOUT_VERSION = 1
 LAYOUTS = ("raw", "trump-first")
@@ -350,6 +351,22 @@ def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> N
     _write_binary(out, _NEEDS_OPPONENT, _still_needed(rules, view, 1) if match else 0)
     if rules.exchange == 1:
         _write_exchange(view, order, kept, out)
+
+
+@jit
+def encode_view(
+    rules: Record, view: Record, trumps_first: bool, order: np.ndarray, out: np.ndarray
+) -> np.uint64:
+    """Write the observation of a view in a layout; returns its legal actions as they are shown.
+
+    `order` becomes the order of suits in which they are shown.
+    """
+    if trumps_first:
+        trump_first(rules, view, order)
+    else:
+        keep_suits(order)
+    encode(rules, view, order, out)
+    return relabelled(legal_in_view(rules, view), order)
 
 
 def layout_number(layout: Any) -> int:

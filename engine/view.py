@@ -197,7 +197,8 @@ def write_views(rules: np.ndarray, games: np.ndarray, seats: np.ndarray, views: 
 
 
 @jit
-def _legal_in_views(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
+def legal_in_views(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
+    """`legal_in_view` for each view of an array."""
     for index in range(len(views)):
         out[index] = legal_in_view(row(rules, 0), row(views, index))
 
@@ -415,7 +416,7 @@ class View:
     def legal(self) -> list[int]:
         """The actions open to this player now."""
         out = np.zeros(1, np.uint64)
-        _legal_in_views(self.rules.record(), self.record, out)
+        legal_in_views(self.rules.record(), self.record, out)
         actions = int(out[0])
         return [action for action in ACTIONS if actions >> action & 1]
 

@@ -23,9 +23,9 @@ from msgspec import Struct
 
 from ..agents.card import Count as Counted
 from ..agents.card import NetworkCard
+from ..agents.sampling import sample
 from ..agents.solved.path import Paths, cells_of_view, paths_of
 from ..agents.solved.tree import MOST_CARDS, public_tree, why_not
-from ..agents.tabular import drawn
 from ..engine.bits import ONE, lowest
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.checking import converted
@@ -36,6 +36,7 @@ from ..engine.episodes import ENDING, GOES_ON, advance, close_ending
 from ..engine.play import deal_numbered, legal, new_match, row
 from ..engine.results import RESULT
 from ..engine.state import GAME, VIEW
+from ..engine.streams import fraction
 from ..engine.view import write_view
 from .settings import Count, Settings, SettingsError, says
 from .trainer import Arrays, Trainer
@@ -183,7 +184,7 @@ def _walk(desk: Any, number: int, walker: int, weight: float, told: np.ndarray) 
                 if not walks:
                     desk.sums[cells[cards[k]]] += np.float32(weight * shares[k])
             if not walks:
-                desk.at[depth] = drawn(shares[: desk.counts[depth]], desk.stream)
+                desk.at[depth] = sample(shares[: desk.counts[depth]], fraction(desk.stream))
         else:  # the card that was played has turned out to be worth this
             desk.worth[depth, desk.at[depth]] = worth
             if not walks:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..agents.card import HIDDEN_SIZE
 from ..agents.closing import gather_rows
+from ..agents.sampling import masked_softmax, sample
 from ..engine.batch import Place
 from ..engine.bits import NO_CARDS, ONE
 from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
@@ -47,26 +48,14 @@ def choose(
 
     `chances` are numbers from 0 to 1, one for each row.
     """
-    weights = room.numbers
+    weights = room.numbers[: masks.shape[1]]
     for index in range(start, stop):
-        top = np.float32(-np.inf)
-        for action in range(masks.shape[1]):
-            if masks[index, action] and logits[index, action] > top:
-                top = logits[index, action]
-        total = 0.0
-        for action in range(masks.shape[1]):
-            weights[action] = 0.0
-            if masks[index, action]:
-                weights[action] = math.exp(np.float64(logits[index, action] - top))
-                total += weights[action]
-        left = np.float64(chances[index]) * total
-        chosen = -1
+        legal = NO_CARDS
         for action in range(masks.shape[1]):
             if masks[index, action]:
-                chosen = action
-                left -= weights[action]
-                if left < 0:
-                    break
+                legal |= ONE << np.uint64(action)
+        total = masked_softmax(logits[index], legal, weights)
+        chosen = sample(weights, np.float64(chances[index]) * total)
         actions[index] = chosen
         if chosen >= 0:
             chosen_logs[index] = math.log(weights[chosen] / total)

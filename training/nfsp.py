@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..agents.card import Count, NetworkCard
-from ..agents.closing import gather
+from ..agents.closing import gather_rows
 from ..engine.arrays import Array
 from ..engine.checking import converted
 from ..engine.state import SEATS
@@ -116,7 +116,10 @@ class NFSP(Trainer):
             seen = np.zeros((count, len(self.inputs)), np.int8)
             legal = np.zeros((count, self.actions), np.int8)
             shown = np.zeros((count, self.actions), np.int64)
-            gather(now.observations, now.masks, self.inputs, True, seen, legal, shown)
+            self.games.batch.place.rows(
+                count, gather_rows, now.observations, now.masks, self.inputs, True, seen, legal,
+                shown,
+            )  # fmt: skip
             at, seats = np.arange(count), now.seats.astype(np.int64)
             answering = responds[at, seats]
             actions = self._chosen(seen, legal, answering, astray, chance)

@@ -25,7 +25,8 @@ from plain_learning import (
     masked_log_softmax,
 )
 
-from german_whist.agents.closing import gather
+from german_whist.agents.closing import gather_rows
+from german_whist.engine.places import Host
 from german_whist.training.memory import Memory
 from german_whist.training.network import weights_of
 from german_whist.training.nfsp import NFSP
@@ -86,7 +87,8 @@ class Recorder:
         seen = np.zeros((N_ENVS, len(inputs)), np.int8)
         legal = np.zeros((N_ENVS, actions), np.int8)
         shown = np.zeros((N_ENVS, actions), np.int64)
-        gather(now.observations.copy(), now.masks.copy(), inputs, True, seen, legal, shown)
+        copies = now.observations.copy(), now.masks.copy()
+        Host().rows(N_ENVS, gather_rows, *copies, inputs, True, seen, legal, shown)
         return seen, legal, shown
 
     def trajectories(self) -> list[list[dict[str, Any]]]:

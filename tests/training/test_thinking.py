@@ -27,8 +27,7 @@ from german_whist.agents.checkpoint import (  # noqa: E402
 from german_whist.agents.layers import new_rows, pass_rows  # noqa: E402
 from german_whist.agents.network import NetworkAgent, PolicyNet, policy_net  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
-from german_whist.agents.replies import UNLIKELY  # noqa: E402
-from german_whist.agents.searching import SearchAgent  # noqa: E402
+from german_whist.agents.searching import UNLIKELY, SearchAgent  # noqa: E402
 from german_whist.agents.shipped import (  # noqa: E402
     CLASSIC_WEIGHTS,
     FAMILY_WEIGHTS,

@@ -16,8 +16,7 @@ from torch.nn import functional
 
 from ...agents.endings import ending_worth, open_last_trick
 from ...agents.layers import Layers
-from ...agents.network import PolicyNet
-from ...agents.replies import Desk, new_desk
+from ...agents.network import Desk, PolicyNet, new_desk
 from ...agents.searching import SearchAgent
 from ...agents.worth import INPUTS, MOST_PLACES, pays_of, write_game_places
 from ...engine.arrays import Array

@@ -17,8 +17,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...agents.layers import Layers
-from ...agents.network import PolicyNet, look
-from ...agents.replies import Desk, new_desk
+from ...agents.network import Desk, PolicyNet, look, new_desk
+from ...agents.sampling import masked_argmax
 from ...engine.arrays import Array
 from ...engine.bits import ONE, nth_lowest, popcount
 from ...engine.cards import CARDS_IN_ALL
@@ -121,9 +121,8 @@ def sees(rules: Record, game: Record, net: PolicyNet, desk: Desk, seen: Seen, in
     view = row(desk.views, 0)
     write_position(rules, game, np.int64(game.turn), view)
     seen.placed[index] = look(
-        rules, view, net.trumps_first, net.closed, seen.orders[index], seen.shown[index],
-        desk.observation,
-    )  # fmt: skip
+        rules, view, net, seen.orders[index], seen.shown[index], desk.observation
+    )
     for k in range(len(net.inputs)):
         seen.ones[index, k] = BF16_ONE if desk.observation[net.inputs[k]] else 0
 
@@ -139,11 +138,7 @@ def show_all(rules: np.ndarray, games: np.ndarray, net: PolicyNet, desk: Desk, s
 def likeliest(logits: np.ndarray, seen: Seen, cards: np.ndarray) -> None:
     """The card that the policy finds likeliest in each game."""
     for index in range(len(cards)):
-        best = -1
-        for place in range(logits.shape[1]):
-            fits = (seen.placed[index] >> np.uint64(place)) & ONE
-            if fits and (best < 0 or logits[index, place] > logits[index, best]):
-                best = place
+        best = masked_argmax(logits[index], seen.placed[index])
         cards[index] = real_action(seen.shown[index, best], seen.orders[index])
 
 
