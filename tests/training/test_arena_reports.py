@@ -22,9 +22,10 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.arena import Arena, Result, evaluate, ladder
 from german_whist.training.arena.config import LADDERS, load_ladder
+from german_whist.training.arena.intervals import Estimate
 from german_whist.training.arena.options import forfeited_all
 from german_whist.training.arena.page import as_html
-from german_whist.training.arena.plots import parts_of_margin
+from german_whist.training.arena.plots import figures, parts_of_margin
 from german_whist.training.arena.report import as_markdown, as_text, pairings_table
 from german_whist.training.arena.results import Forfeit, Pairing, Stages, figures_of
 from support import KEY
@@ -192,6 +193,11 @@ def test_plots_over_tricks_show_all_tricks_and_where_the_foreplay_ends(rungs: Re
             assert tricks[foreplay - 1] < borders[0] < tricks[foreplay]
             beyond += 1
     assert 0 < beyond < len(plots)
+
+
+def test_a_plot_tells_the_reach_of_an_interval_as_tables_do() -> None:
+    rates = [("a – b", Estimate(100.0, 1.2, 100.0))]
+    assert "100.0 % ± 98.8" in figures(rates, 50.0, " %", "Win rates")
 
 
 def test_the_parts_of_the_margin_add_up(rungs: Result) -> None:

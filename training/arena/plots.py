@@ -55,7 +55,7 @@ def figures(
     for place, (name, each) in enumerate(rows):
         y = _height(place)
         words = f"{each.value:.{digits}f}{unit}"
-        reach = (each.high - each.low) / 2
+        reach = each.half_width
         if math.isfinite(reach):
             words += f" ± {reach:.{digits}f}" if reach else ""
             picture.line(at(each.low), y, at(each.high), y, "whisker")
