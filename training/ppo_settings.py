@@ -19,7 +19,10 @@ from .settings import (
     says,
 )
 
-_Batch = Annotated[int, says("Decisions in a step; advantages are measured by their spread.", ge=2)]
+_Batch = Annotated[
+    int,
+    says("Decisions in a step; advantages are measured by their spread.", ge=2, le=10**12 - 1),
+]
 _Clip = Annotated[AboveNothing, says("How far one step moves a probability.")]
 _Discount = Annotated[float, says("What a reward is worth a decision earlier.", gt=0, le=1)]
 _Trace = Annotated[
