@@ -124,6 +124,13 @@ def ranks_here() -> Ranks:
 
         distributed: Any = torch.distributed
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-        distributed.init_process_group(backend, timeout=_TIMEOUT)
+        # torchrun keeps its store when it starts ranks again: without a prefix of its own a rank
+        # can find the address of one that is gone.
+        store, rank, world = next(distributed.rendezvous("env://"))
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        distributed.init_process_group(
+            backend, store=distributed.PrefixStore(f"attempt {attempt}", store),
+            rank=rank, world_size=world, timeout=_TIMEOUT,
+        )  # fmt: skip
         atexit.register(distributed.destroy_process_group)
     return Ranks(rank, world)
