@@ -189,6 +189,12 @@ class Run:
             path = self._lead(self._measure_at_the_end)
             self.finished = True
             self.save()
+        except PlayerFault:
+            # One that came up while it played: what was learnt before it stays. Several ranks can
+            # not save, since the others are in the middle of an iteration.
+            if self.ranks.alone:
+                self.save_state()
+            raise
         finally:
             self._measuring.close()
             self._tell("on_end")
