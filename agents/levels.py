@@ -37,6 +37,7 @@ from .champion import Champion, can_think
 from .counting import counting_actions
 from .flat_mc import FlatMcAgent
 from .sampling import masked_argmax
+from .searching import SearchAgent
 from .thinker import ThinkerAgent
 from .threshold import threshold_actions
 
@@ -136,11 +137,14 @@ class Medium(ForgetfulAgent):
     guesses = 3
 
 
-def hard(rules: Any = "classic", *, match: Match | None = None) -> Agent:
+class Hard(SearchAgent):
     """The strongest that answers soon, with a perfect memory: in most rules one that searches."""
-    rules = load_rules(rules)
-    if ThinkerAgent.plays(rules):
-        return ThinkerAgent(rules, 64, match=match)
-    if Champion.plays(rules) and (rules.race is not None or can_think(rules)):
-        return Champion(rules, match=match)
-    return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)
+
+    def __new__(cls, rules: Any = "classic", *, match: Match | None = None) -> Agent:
+        """One of the three; whoever makes it by name gives it that name."""
+        rules = load_rules(rules)
+        if ThinkerAgent.plays(rules):
+            return ThinkerAgent(rules, 64, match=match)
+        if Champion.plays(rules) and (rules.race is not None or can_think(rules)):
+            return Champion(rules, match=match)
+        return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)

@@ -69,7 +69,7 @@ _own(
 )
 _own("easy", "levels", "Easy", "rules of thumb and a short memory", endgame=OWN_POLICY)
 _own("medium", "levels", "Medium", "a careful player who forgets", endgame=OWN_POLICY)
-_own("hard", "levels", "hard", "search and a perfect memory")
+_own("hard", "levels", "Hard", "search and a perfect memory")
 _own(
     *("champion", "champion", "Champion", "the trained network that comes with the package"),
     usage="champion[:sample]",
