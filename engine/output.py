@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 import traceback
@@ -14,6 +15,13 @@ DEBUG = "GERMAN_WHIST_DEBUG"
 """Environment variable that asks for tracebacks; processes that are started inherit it."""
 
 
+PLAIN = dict(zip("♣♦♥♠│─┌┬┐└┴┘░▲▸←→↑↓·…–−±×½", "cdhs|-++++++#^><>^v.~--+x.", strict=True)) | {
+    "±": "+-",
+    "½": ".5",
+}
+"""ASCII replacements: an encoding without suit symbols must not make all cards look alike."""
+
+
 def debugging() -> bool:
     """Whether `--debug` or the environment asks for tracebacks."""
     return bool(os.environ.get(DEBUG))
@@ -23,6 +31,15 @@ def show_traceback() -> None:
     """Print the traceback of the current exception if `debugging()`."""
     if debugging():
         traceback.print_exc()
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return PLAIN.get(error.object[error.start], "?"), error.start + 1
+
+
+codecs.register_error("german-whist", _replace)
 
 
 class _LastingStream:
@@ -65,7 +82,7 @@ def _lasting(stream: TextIO | None) -> _LastingStream:
     if stream is None:  # closed by the shell, as with `>&-`
         stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if hasattr(stream, "reconfigure"):
-        cast("Any", stream).reconfigure(errors="replace")
+        cast("Any", stream).reconfigure(errors="german-whist")
     return _LastingStream(stream)
 
 
