@@ -51,7 +51,7 @@ class Device:
         self._kept: dict[int, tuple[Array, Any]] = {}
         self._tables: list[Tables] = []
         self._room: dict[str, Any] = {}
-        self.knows_all = False
+        self.knows_all: bool = False
         """Whether every ending is found in the tables that are here; else nobody finds any here."""
 
     def zeros(self, shape: Any, kind: Any) -> Any:
