@@ -190,8 +190,8 @@ class Run:
             self.finished = True
             self.save()
         except PlayerFault:
-            # One that came up while it played: what was learnt before it stays. Several ranks can
-            # not save, since the others are in the middle of an iteration.
+            # One that came up while it played: what was learnt before it stays. Several ranks
+            # cannot save, since the others are in the middle of an iteration.
             if self.ranks.alone:
                 self.save_state()
             raise

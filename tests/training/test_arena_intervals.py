@@ -297,7 +297,8 @@ def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
     assert {len(of_deals) for of_deals in shares.values()} == deals
     assert found.ladder is not None
     told = [elo.half_width for elo in found.ladder.ratings.elo]
-    assert told == pytest.approx(reach_by_hand(players, shares), rel=5e-4)
+    # The series for Student's quantile is off by 0.9 / n^4 of n degrees of freedom; here n >= 7.
+    assert told == pytest.approx(reach_by_hand(players, shares), rel=0.9 / 7**4)
 
 
 def rated(players: list[str], **options: float) -> Result:
@@ -317,7 +318,7 @@ def test_the_same_deals_played_again_tell_nothing_more() -> None:
 
 
 def test_figures_that_never_varied_tell_no_interval() -> None:
-    (pairing,) = evaluate("counting", "random", hands=4, seed=2).pairings
+    (pairing,) = evaluate("counting", "random", hands=4, seed=2, key="00" * 16).pairings
     assert pairing.points.value == 1
     assert pairing.points.half_width == np.inf
     assert np.isfinite(pairing.margin.half_width)
