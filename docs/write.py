@@ -16,10 +16,11 @@ from german_whist.engine.rules import named_rules, solved_rules
 from german_whist.engine.three_layout import THREE_LAYOUT
 from german_whist.training.arena.config import LadderConfig
 from german_whist.training.benchmark import Benchmark
-from german_whist.training.settings import Checked, Settings, described, written
+from german_whist.training.settings import Settings
 from german_whist.training.sweep import Between, Sweep
 from german_whist.training.thinking.course import Course
 from german_whist.training.trainers import own_settings
+from german_whist.training.typed_settings import Checked, described, written
 
 OBSERVATION = f"""\
 # What a player observes

@@ -33,7 +33,8 @@ from .presets import settings_from
 from .reading import Shelf, made
 from .run import FOLDER
 from .session import train_or_go_on
-from .settings import Checked, Count, Hands, Names, Settings, SettingsError, says
+from .settings import Settings
+from .typed_settings import Checked, Count, Hands, Names, SettingsError, says
 
 BENCHMARKS = Shelf("benchmark", "a benchmark")
 """Those that come with the package."""

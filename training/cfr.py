@@ -38,8 +38,9 @@ from ..engine.results import RESULT
 from ..engine.state import GAME, VIEW
 from ..engine.streams import fraction
 from ..engine.view import write_view
-from .settings import Count, Settings, SettingsError, says
+from .settings import Settings
 from .trainer import Arrays, Trainer
+from .typed_settings import Count, SettingsError, says
 
 Array = np.ndarray[Any, Any]
 

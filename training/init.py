@@ -22,7 +22,8 @@ from ..engine.arrays import Array
 from ..engine.rule_features import rule_features
 from ..engine.rules import Rules
 from .reading import words_of
-from .settings import Settings, SettingsError
+from .settings import Settings
+from .typed_settings import SettingsError
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Annotated, ClassVar
 
 from ..agents.card import Critic, Ranks
 from ..engine.options import Options
-from .settings import (
+from .settings import Settings
+from .typed_settings import (
     AboveNothing,
     AtLeastNothing,
     Count,
     Names,
-    Settings,
     SettingsError,
     Share,
     Whole,

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .reading import Shelf, made, made_with_words, read_words, shortest_command
-from .settings import Settings, SettingsError
+from .settings import Settings
 from .trainers import own_settings, settings_kind
+from .typed_settings import SettingsError
 
 _USUAL = "ppo"
 

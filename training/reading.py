@@ -18,7 +18,7 @@ from msgspec import inspect
 
 from ..engine.files import read_yaml_mapping
 from ..engine.words import meant
-from .settings import Checked, SettingsError, misfits, written
+from .typed_settings import Checked, SettingsError, misfits, written
 
 S = TypeVar("S")
 T = TypeVar("T", bound=Checked)

@@ -29,7 +29,8 @@ from .checkpoint import Measured
 from .measuring import evaluation_seed
 from .presets import settings_from
 from .session import train_or_go_on
-from .settings import Settings, SettingsError, check_same
+from .settings import Settings
+from .typed_settings import SettingsError, check_same
 
 PLAN, RESULT, PAGE = "plan.json", "respond.json", "respond.html"
 TRAINED = "trained"

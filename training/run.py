@@ -48,12 +48,13 @@ from .init import beginning_of
 from .measuring import Found, Measuring, check_yardsticks, measure
 from .presets import changed_settings, command_of, settings_from
 from .ranks import RanksLost, ranks_here
-from .settings import Settings, SettingsError
+from .settings import Settings
 from .stopping import UNSTABLE, Signals, Stopped
 from .tables import Page, Tables
 from .trackers import TensorBoard
 from .trainer import Trainer
 from .trainers import make_trainer
+from .typed_settings import SettingsError
 
 SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
 # What says how the player is measured when the run is over, and who is told of it.

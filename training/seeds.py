@@ -19,10 +19,10 @@ from .compare import Comparison, compare
 from .presets import load_settings
 from .separate_runs import Training, threads_each, train_apart
 from .session import Wanted, resolved
-from .settings import SettingsError
 from .stopping import Stopped
 from .tables import REPORT
 from .trainers import trainer_kind
+from .typed_settings import SettingsError
 
 _SHARED, _SEED = "training.yaml", "seed-"
 

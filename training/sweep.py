@@ -39,19 +39,19 @@ from .reading import made, words_of
 from .run import STATE
 from .separate_runs import Say, Training, known_beside, threads_each, train_apart
 from .session import train_or_go_on
-from .settings import (
+from .settings import Settings
+from .stopping import UNSTABLE, Stopped
+from .typed_settings import (
     AboveNothing,
     Checked,
     Count,
     Hands,
     Names,
     Seed,
-    Settings,
     SettingsError,
     says,
     written,
 )
-from .stopping import UNSTABLE, Stopped
 
 BEST, TRIALS, JOURNAL = "best.yaml", "trials", "optuna.log"
 _FRESH_SEED = MEASURING_SEED + 1

@@ -17,7 +17,8 @@ from ..agents.card import NetworkCard
 from ..engine.arrays import Arrays as Arrays
 from ..engine.device import NoDevice, check_device
 from ..engine.threads import usable_threads
-from .settings import Settings, SettingsError
+from .settings import Settings
+from .typed_settings import SettingsError
 
 _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
 

@@ -11,8 +11,9 @@ from typing import Any
 from ..agents.naming import Registry, loaded
 from .asked import made_by
 from .ranks import ALONE, Ranks
-from .settings import Settings, SettingsError
+from .settings import Settings
 from .trainer import Trainer, missing
+from .typed_settings import SettingsError
 
 TRAINERS = Registry("german_whist.trainers", "trainer")
 _SETTINGS: dict[str, str] = {}

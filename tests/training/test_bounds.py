@@ -9,7 +9,8 @@ from german_whist.cli import main
 from german_whist.training.arena.config import ladder_from
 from german_whist.training.benchmark import Benchmark
 from german_whist.training.presets import load_settings
-from german_whist.training.settings import Settings, SettingsError
+from german_whist.training.settings import Settings
+from german_whist.training.typed_settings import SettingsError
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ from german_whist.training.ppo_settings import SB3Settings
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, resume, start
 from german_whist.training.sb3 import SB3Trainer
-from german_whist.training.settings import Settings, SettingsError
+from german_whist.training.settings import Settings
+from german_whist.training.typed_settings import SettingsError
 
 HERE = "sb3_callbacks"
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}

@@ -14,7 +14,7 @@ from german_whist.cli import main
 from german_whist.training.claim import Claim
 from german_whist.training.compare import Comparison, compare
 from german_whist.training.presets import load_settings
-from german_whist.training.settings import SettingsError
+from german_whist.training.typed_settings import SettingsError
 
 
 def a_run(

@@ -30,7 +30,7 @@ from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
-from german_whist.training.settings import SettingsError
+from german_whist.training.typed_settings import SettingsError
 
 TINY: dict[str, Any] = {
     "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},

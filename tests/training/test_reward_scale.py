@@ -16,8 +16,8 @@ from german_whist.training.init import beginning_of
 from german_whist.training.presets import load_settings, settings_from
 from german_whist.training.reading import read_words
 from german_whist.training.run import resume, start
-from german_whist.training.settings import SettingsError
 from german_whist.training.trainers import make_trainer
+from german_whist.training.typed_settings import SettingsError
 
 SMALL = ["rules=2x4-h2", "games=8", "layers=8", "threads=1", "reward=margin"]
 

@@ -29,7 +29,8 @@ from german_whist.training.display import Lines
 from german_whist.training.ppo import PPO
 from german_whist.training.presets import load_settings
 from german_whist.training.run import Stopped, resume, start
-from german_whist.training.settings import Settings, SettingsError
+from german_whist.training.settings import Settings
+from german_whist.training.typed_settings import SettingsError
 
 SMALL = [
     *("games=64", "layers=16,16", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),

@@ -21,10 +21,10 @@ from german_whist.training.presets import (
     settings_from,
 )
 from german_whist.training.reading import read_words, words_of
-from german_whist.training.settings import Checked, SettingsError, described
 from german_whist.training.sweep import Between, Sweep
 from german_whist.training.thinking.course import Course
 from german_whist.training.trainers import own_settings
+from german_whist.training.typed_settings import Checked, SettingsError, described
 
 
 @pytest.mark.parametrize("name", PRESETS.names())

@@ -27,7 +27,7 @@ from german_whist.training.players import player_of
 from german_whist.training.ppo import PPO
 from german_whist.training.ppo_settings import PPOSettings
 from german_whist.training.presets import load_settings
-from german_whist.training.settings import SettingsError
+from german_whist.training.typed_settings import SettingsError
 
 # The same cards; of one the stock's tricks count as well, and in one fewer tricks win.
 HIGH = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}

@@ -44,7 +44,6 @@ from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import View, write_views  # noqa: E402
 from german_whist.training.run import settings_of  # noqa: E402
 from german_whist.training.session import train, train_on  # noqa: E402
-from german_whist.training.settings import SettingsError  # noqa: E402
 from german_whist.training.thinking import fitting  # noqa: E402
 from german_whist.training.thinking.advice import (  # noqa: E402
     Searching,
@@ -72,6 +71,7 @@ from german_whist.training.thinking.playing import (  # noqa: E402
     player_of,
 )
 from german_whist.training.thinking.worth import WorthStudy  # noqa: E402
+from german_whist.training.typed_settings import SettingsError  # noqa: E402
 
 CLASSIC = load_rules("classic")
 TINY = load_rules({"name": "tiny", "suits": 2, "ranks": 4, "hand": 2})

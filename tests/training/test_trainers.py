@@ -17,8 +17,8 @@ from small_runs import arrays_of, same
 from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
 from german_whist.training.presets import command_of, load_settings
-from german_whist.training.settings import SettingsError
 from german_whist.training.trainers import TRAINERS, make_trainer, trainer_kind
+from german_whist.training.typed_settings import SettingsError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "algorithms.md"
 TRAINER = "trainer=reinforce:Reinforce"

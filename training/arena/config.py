@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from ...engine.rules import Match
 from ..reading import Shelf, made
-from ..settings import AboveNothing, Checked, Count, Hands, Names, Seed, says
+from ..typed_settings import AboveNothing, Checked, Count, Hands, Names, Seed, says
 
 LADDERS = Shelf("arena", "a ladder")
 """The ladders that come with the package."""

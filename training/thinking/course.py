@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from ...agents.shipped import CHAMPION
 from ...engine.files import read_yaml_mapping, written_whole
 from ..reading import Shelf, made, made_with_words, shortest_command
-from ..settings import (
+from ..typed_settings import (
     AboveNothing,
     Checked,
     Count,

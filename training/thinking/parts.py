@@ -39,8 +39,9 @@ from ..claim import Claim
 from ..presets import PRESETS, load_settings
 from ..run import SETTINGS, settings_of
 from ..session import train_or_go_on
-from ..settings import Settings, SettingsError, check_same
+from ..settings import Settings
 from ..stopping import Stopped
+from ..typed_settings import SettingsError, check_same
 from .advice import PolicyStudy
 from .beliefs import BeliefStudy
 from .course import Course, check_workers, command_of, keep_settings

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ..training.arena.place import add_place_options, place_of
 from ..training.reading import listed
-from ..training.settings import as_help
 from ..training.thinking.course import COURSES, check_workers, load_course
 from ..training.trainer import missing
+from ..training.typed_settings import as_help
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from ..engine.words import meant
 from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
 from ..training.ranks import rank_and_world
 from ..training.reading import listed
-from ..training.settings import as_help
+from ..training.typed_settings import as_help
 
 if TYPE_CHECKING:
     from ..training.compare import Comparison
