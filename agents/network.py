@@ -22,7 +22,7 @@ from .checkpoint import Checkpoint, checkpoint_for, model_file, read_checkpoint
 from .closing import close_ranks, closed_actions, keep_ranks
 from .endgame import EndgamePlayer, is_open
 from .layers import Hidden, Layers, forward, layers_of, new_hidden
-from .policies import endgame_word, read_words
+from .name_options import endgame_word, read_words
 from .sampling import masked_argmax, masked_softmax, sample
 from .tabular import TablePolicy
 

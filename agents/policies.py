@@ -18,15 +18,14 @@ from msgspec import Struct
 from ..engine.checking import converted, read_json
 from ..engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE, layout_number
 from ..engine.options import OBSERVATIONS, one_of
-from ..engine.rules import Match, Rules, rules_from_mapping
+from ..engine.rules import Match, rules_from_mapping
 from .base import Agent, Array, CannotPlay, ModelFile, checked_answer
 from .endgame import EndgamePlayer
+from .name_options import endgame_word, read_words
 from .observing import Observed, observe
 
 Policy = Callable[[Array, Array], Any]
 """`f(observations, masks)`, which answers with `(n, actions)` logits or `(n,)` actions."""
-
-_GREEDY, _SAMPLE = "greedy", "sample"
 
 
 class PolicyAgent(Agent):
@@ -188,48 +187,6 @@ class CallableAgent(Agent):
         actions = checked_answer(self, answer, len(views)).copy()
         self._endgame.improve(views, actions)
         return actions
-
-
-def endgame_word(rules: Rules, exact: bool) -> str:
-    """The word that gives endings to the other of policy and solver; empty where none solves."""
-    if not EndgamePlayer.solves(rules):
-        return ""
-    return "endgame=network" if exact else "endgame=exact"
-
-
-def read_words(
-    words: tuple[str, ...],
-    kind: str,
-    *,
-    layout: bool = False,
-    draws: bool = True,
-    exact: bool = True,
-) -> dict[str, Any]:
-    """The options that the words of a player's name give; the layout, where one may be given.
-
-    `layout` says whether one may be named (`None` without such a word), `draws` whether the player
-    may play its likeliest action or draw, `exact` who plays endings unless a word says so.
-    """
-    told: dict[str, Any] = {"sample": False, "exact": exact}
-    told |= {"layout": None} if layout else {}
-    for word in words:
-        name, _, value = word.partition("=")
-        if draws and word in (_GREEDY, _SAMPLE):
-            told["sample"] = word == _SAMPLE
-        elif name == "endgame" and value in ("exact", "network"):
-            told["exact"] = value == "exact"
-        elif name == "layout" and value and layout:
-            layout_number(value)
-            told["layout"] = value
-        else:
-            known = [_GREEDY, _SAMPLE] if draws else []
-            known += ["endgame=exact", "endgame=network"]
-            known += ["layout=raw", "layout=trump-first"] if layout else []
-            raise ValueError(
-                f"{word!r} is no option of {kind}: there are {', '.join(known[:-1])} and "
-                f"{known[-1]}"
-            )
-    return told
 
 
 class OnnxAgent(PolicyAgent):

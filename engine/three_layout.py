@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from .cards import CARDS_IN_ALL
 from .layout import Layout
@@ -110,3 +111,13 @@ def mask_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
 def _ones_of(bits: int, size: int) -> npt.NDArray[np.int8]:
     packed = np.frombuffer(bits.to_bytes((size + 7) // 8, "little"), np.uint8)
     return np.unpackbits(packed, count=size, bitorder="little").view(np.int8)
+
+
+def three_space() -> spaces.Dict:
+    """The space of an observation of the game for three, with its mask."""
+    return spaces.Dict(
+        {
+            "observation": spaces.Box(0, 1, (THREE_LAYOUT.size,), np.int8),
+            "action_mask": spaces.Box(0, 1, (CARDS_IN_ALL,), np.int8),
+        }
+    )

@@ -90,10 +90,9 @@ from typing import TYPE_CHECKING, Any
 from ..engine.cards import CARDS_IN_ALL, action_text
 from ..engine.options import named_options
 from ..engine.three import HAND, ThreeGame, ThreeView
-from ..engine.three_layout import THREE_LAYOUT
+from ..engine.three_layout import THREE_LAYOUT, three_space
 from .aec import IllegalActionLoses, TableAEC, no_parallel_env
 from .pictures.painter import OPEN, RENDER_MODES
-from .spaces import three_space
 from .three_table import ThreeTable
 from .typed_aec import Observation, Wrapped
 

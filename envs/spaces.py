@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from ..engine.cards import CARDS_IN_ALL
 from ..engine.options import TRAINED_ON, Options
-from ..engine.three_layout import THREE_LAYOUT
 
 
 def observation_box(options: Options) -> spaces.Box:
@@ -35,13 +33,3 @@ def observation_space(options: Options, mask_in_observation: bool) -> spaces.Spa
 def action_space(options: Options) -> spaces.Discrete:
     """The space of actions: card ids, and those of a choice or an exchange."""
     return spaces.Discrete(options.rules.actions)
-
-
-def three_space() -> spaces.Dict:
-    """The space of an observation of the game for three, with its mask."""
-    return spaces.Dict(
-        {
-            "observation": spaces.Box(0, 1, (THREE_LAYOUT.size,), np.int8),
-            "action_mask": spaces.Box(0, 1, (CARDS_IN_ALL,), np.int8),
-        }
-    )

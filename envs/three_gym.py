@@ -19,9 +19,9 @@ from ..engine.options import named_options
 from ..engine.seeds import checked_seat
 from ..engine.streams import below, keyed
 from ..engine.three import PLAYERS, ThreeView
+from ..engine.three_layout import three_space
 from .against import RANDOM_SEAT
 from .pictures.painter import OPEN, RENDER_MODES, SEAT, painter_for
-from .spaces import three_space
 from .three_table import ThreeTable
 
 _SEATS = np.uint64(0x7365617473)
