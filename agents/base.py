@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.arrays import Array as Array
-from ..engine.compiled import jit
+from ..common.jit.compiler import jit
+from ..common.typing import Array as Array
+from ..engine.dtypes import OVER, VIEW
 from ..engine.play import Record, row
+from ..engine.rng import Key, key_of_bytes, secret_of_seed, siphash
 from ..engine.rules import Match, Rules, load_rules
-from ..engine.state import OVER, VIEW
-from ..engine.streams import Key, key_of_bytes, secret_of_seed, siphash
 
 if TYPE_CHECKING:
-    from .endgame import EndgamePlayer
+    from .perfect_endgame import EndgamePlayer
 
 
 # Keeps the key of agents apart from others that come from the same seed.

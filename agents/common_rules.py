@@ -9,7 +9,8 @@ from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
 from .base import Agent, CannotPlay
-from .checkpoint import (
+from .checkpoints.bundled import CHAMPION, FIRST, FIRST_WEIGHTS, rules_of_champion
+from .checkpoints.checkpoint import (
     Checkpoint,
     find_checkpoint,
     is_checkpoint,
@@ -18,7 +19,6 @@ from .checkpoint import (
     rules_wanted,
 )
 from .registry import agent_names, as_agent, named_player
-from .shipped import CHAMPION, FIRST, FIRST_WEIGHTS, rules_of_champion
 
 _USUAL = "classic"
 

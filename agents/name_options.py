@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.layout import layout_number
+from ..engine.observation.layout import layout_number
 from ..engine.rules import Rules
-from .endgame import EndgamePlayer
+from .perfect_endgame import EndgamePlayer
 
 _GREEDY, _SAMPLE = "greedy", "sample"
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..engine.cards import CARDS, CARDS_IN_ALL, action_text
-from ..engine.state import VIEW
+from ..engine.dtypes import VIEW
 from ..engine.view import View
-from .asking import answer_of
 from .base import Agent, agent_key, decision_streams
+from .calls import answer_of
 from .registry import as_agent
 
 

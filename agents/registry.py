@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..common.plugins import Entry, Registry, loaded, raised_at, told_error
+from ..common.suggestions import a_kind_of, meant
 from ..engine.rules import Match, Rules, load_rules
-from ..engine.words import a_kind_of, meant
 from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay
-from .checkpoint import WEIGHTS, is_checkpoint
-from .naming import Entry, Registry, loaded, raised_at, told_error
+from .checkpoints.checkpoint import WEIGHTS, is_checkpoint
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"
@@ -57,49 +57,72 @@ def _own(
 
 _SWITCHED = f"{EXACT_SOLVER}, or {OWN_POLICY} with endgame=network"
 
-_own("random", "random", "RandomAgent", "any legal card, all hand long", endgame=OWN_POLICY)
-_own("random-exact", "random", "RandomExactAgent", "random foreplay, perfect endgame")
-_own("threshold", "threshold", "ThresholdAgent", "the classic rules of thumb, perfect endgame")
-_own("value", "value", "ValueAgent", "weighs the upcard against the cost of it", "value:13")
-_own("counting", "counting", "CountingAgent", "counts cards, voids and known cards")
 _own(
-    *("flat-mc", "flat_mc", "FlatMcAgent"),
+    "random", "heuristic.random", "RandomAgent", "any legal card, all hand long", endgame=OWN_POLICY
+)
+_own("random-exact", "heuristic.random", "RandomExactAgent", "random foreplay, perfect endgame")
+_own(
+    "threshold",
+    "heuristic.threshold",
+    "ThresholdAgent",
+    "the classic rules of thumb, perfect endgame",
+)
+_own(
+    "value",
+    "heuristic.upcard_value",
+    "ValueAgent",
+    "weighs the upcard against the cost of it",
+    "value:13",
+)
+_own("counting", "heuristic.counting", "CountingAgent", "counts cards, voids and known cards")
+_own(
+    *("flat-mc", "search.flat_mc", "FlatMcAgent"),
     "tries each card in sampled worlds",
     "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
 )
-_own("easy", "levels", "Easy", "rules of thumb and a short memory", endgame=OWN_POLICY)
-_own("medium", "levels", "Medium", "a careful player who forgets", endgame=OWN_POLICY)
-_own("hard", "levels", "Hard", "search and a perfect memory")
+_own("easy", "search.levels", "Easy", "rules of thumb and a short memory", endgame=OWN_POLICY)
+_own("medium", "search.levels", "Medium", "a careful player who forgets", endgame=OWN_POLICY)
+_own("hard", "search.levels", "Hard", "search and a perfect memory")
 _own(
-    *("champion", "champion", "Champion", "the trained network that comes with the package"),
+    *("champion", "search.champion", "Champion", "the trained network that comes with the package"),
     usage="champion[:sample]",
 )
-_own("champion-1", "champion", "FirstChampion", "the first champion, to measure against")
+_own("champion-1", "search.champion", "FirstChampion", "the first champion, to measure against")
 _own(
-    *("thinker", "thinker", "ThinkerAgent", "the champion, thinking in imagined worlds"),
+    *("thinker", "search.thinker", "ThinkerAgent", "the champion, thinking in imagined worlds"),
     usage="thinker:64[,last=TRICKS][,ahead=TRICKS][,policy=PATH][,worth=PATH][,beliefs=PATH] or "
     "thinker:5ms",
 )
 _own(
-    *("responder", "responder", "ResponderAgent", "a search that answers one player it knows"),
+    *(
+        "responder",
+        "search.best_response",
+        "ResponderAgent",
+        "a search that answers one player it knows",
+    ),
     usage="responder:64,against=PLAYER[,by=PLAYER][,worth=PATH][,ahead=TRICKS]",
 )
 _own(
-    *("nash", "nash", "NashAgent", "the equilibrium of a small deck, such as 2x4-h2"),
+    *("nash", "equilibrium.nash", "NashAgent", "the equilibrium of a small deck, such as 2x4-h2"),
     usage="nash[:PATH]",
 )
 _own(
-    *("network", "network", "NetworkAgent", "a trained checkpoint, by its path alone as well"),
+    *(
+        "network",
+        "networks.policy",
+        "NetworkAgent",
+        "a trained checkpoint, by its path alone as well",
+    ),
     usage="network:PATH[,sample][,endgame=network]",
     endgame=_SWITCHED,
 )
 _own(
-    *("onnx", "policies", "OnnxAgent", "a policy as an ONNX graph"),
+    *("onnx", "external.policies", "OnnxAgent", "a policy as an ONNX graph"),
     usage="onnx:PATH[,sample][,layout=trump-first][,endgame=network]",
     endgame=_SWITCHED,
 )
 _own(
-    *("sb3", "sb3", "SB3Agent", "a model of Stable-Baselines3, a pickle that you trust"),
+    *("sb3", "external.sb3", "SB3Agent", "a model of Stable-Baselines3, a pickle that you trust"),
     usage="sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=network]",
     endgame=_SWITCHED,
 )
@@ -190,7 +213,7 @@ def _load(source: str | Factory) -> Factory:
 def _of_function(
     function: Callable[..., Any], rules: Rules, words: list[str], match: Match | None
 ) -> Agent:
-    from .policies import CallableAgent  # loads what most players do without
+    from .external.policies import CallableAgent  # loads what most players do without
 
     return CallableAgent(function, rules, *words, match=match)
 

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from ..engine.bits import ONE
-from ..engine.compiled import jit
+from ..common.jit.bitset import ONE
+from ..common.jit.compiler import jit
 
 
 @jit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from german_whist.agents import agent_names, make_agent
 from german_whist.engine.endgame import tables
 from german_whist.engine.rules import load_rules
-from german_whist.training.arena.play import Setting, play_chunk, warm_up_arena
+from german_whist.evaluation.match import Setting, play_chunk, warm_up_arena
 
 from .measure import Row, rate
 

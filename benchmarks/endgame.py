@@ -14,9 +14,9 @@ import numpy as np
 
 from german_whist.engine import endgame
 from german_whist.engine.endgame.build import fill_layer
-from german_whist.engine.endgame.layout import MOST_CARDS, layer_bytes, layer_size
-from german_whist.engine.endgame.opening import DEFAULT_CARDS
+from german_whist.engine.endgame.index import MOST_CARDS, layer_bytes, layer_size
 from german_whist.engine.endgame.store import Kind
+from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
 
 from .measure import Row
 

@@ -11,7 +11,7 @@ import tempfile
 import numpy as np
 
 from german_whist import Game, load_rules
-from german_whist.engine.rollout import random_hands
+from german_whist.engine.random_play import random_hands
 from german_whist.envs import SelfPlayEnv
 
 from .measure import Row, rate, seconds

@@ -11,11 +11,11 @@ import json
 from collections import Counter
 from typing import Any
 
-from german_whist.agents.champion import Champion
+from german_whist.agents.search.champion import Champion
 from german_whist.engine.cards import CHOICE_WORDS, KEEP, TAKE_BLIND
-from german_whist.engine.state import EXCHANGE
-from german_whist.training.arena.run import evaluate
-from german_whist.training.arena.texts import number_with_reach, percent_with_reach
+from german_whist.engine.dtypes import EXCHANGE
+from german_whist.evaluation.formats import number_with_reach, percent_with_reach
+from german_whist.evaluation.tournament import evaluate
 
 RULES = "humbug"
 

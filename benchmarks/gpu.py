@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from german_whist.engine.batch import Batch
-from german_whist.engine.device import Device, NoDevice, check_device
-from german_whist.engine.options import options_from
-from german_whist.engine.results import RESULT
-from german_whist.engine.rollout import random_hands
-from german_whist.engine.state import GAME
-from german_whist.engine.threads import usable_threads
+from german_whist.common.threads import usable_threads
+from german_whist.engine.batch.batch import Batch
+from german_whist.engine.batch.config import options_from
+from german_whist.engine.batch.cuda_backend import Device, NoDevice, check_device
+from german_whist.engine.batch.results import RESULT
+from german_whist.engine.dtypes import GAME
+from german_whist.engine.random_play import random_hands
 
 from .measure import Row, rate
 
@@ -52,7 +52,7 @@ def _synchronised(work: Any) -> Any:
 
 
 def _random_play() -> Row:
-    from german_whist.engine import cuda_kernels
+    from german_whist.engine.batch import cuda_kernels
 
     device = Device()
     rules = device.taken(options_from("classic").rules_record)
@@ -92,7 +92,7 @@ def _shown(games: Batch) -> tuple[Any, ...]:
 
 def _steps(size: int, horizon: str = "hand") -> Row:
     """Steps of so many games, with random legal actions that are drawn on the device."""
-    from german_whist.engine.cuda_kernels import random_actions_of_all
+    from german_whist.engine.batch.cuda_kernels import random_actions_of_all
 
     options = options_from("classic", horizon=horizon, layout="trump-first")
     games = Batch(options, size, device="cuda")

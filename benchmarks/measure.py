@@ -81,7 +81,7 @@ def machine() -> dict[str, object]:
     import numba
     import numpy
 
-    from german_whist.training.arena.machine import processor
+    from german_whist.evaluation.provenance import processor
 
     return {
         "processor": processor(),

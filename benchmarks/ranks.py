@@ -67,8 +67,8 @@ def run() -> list[Row]:
 
 def _batch() -> int:
     """The bytes of a batch's arrays, which are the same on a device."""
-    from german_whist.engine.batch import Batch
-    from german_whist.engine.options import options_from
+    from german_whist.engine.batch.batch import Batch
+    from german_whist.engine.batch.config import options_from
 
     games = Batch(options_from("classic"), 1000)
     return sum(each.nbytes for each in (*games.board, *games.rows(1000)))
@@ -77,7 +77,7 @@ def _batch() -> int:
 def _worker() -> int:
     """What a process takes that plays as one of several."""
     code = (
-        "import resource; from german_whist.training.arena import evaluate\n"
+        "import resource; from german_whist.evaluation import evaluate\n"
         "evaluate('threshold', 'random', hands=20_000)\n"
         "print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
@@ -124,9 +124,9 @@ def main() -> None:
     import torch
     from torch import distributed
 
-    from german_whist.training.ppo import PPO, Seconds
-    from german_whist.training.presets import load_settings
-    from german_whist.training.ranks import ranks_here
+    from german_whist.training.algorithms.ppo import PPO, Seconds
+    from german_whist.training.distributed import ranks_here
+    from german_whist.training.runs.presets import load_settings
 
     torch.set_num_threads(1)
     ranks = ranks_here()

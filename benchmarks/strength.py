@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import sys
 
+from german_whist.common.progress import Progress
 from german_whist.engine.endgame import tables
-from german_whist.engine.progress import Progress
-from german_whist.training.arena.progress import shown_by
-from german_whist.training.arena.run import evaluate
-from german_whist.training.arena.texts import percent_with_reach
+from german_whist.evaluation.formats import percent_with_reach
+from german_whist.evaluation.progress import shown_by
+from german_whist.evaluation.tournament import evaluate
 
 OPPONENT = "threshold"
 TRUTHS = {"flat-mc:16": 0.597, "flat-mc:64": 0.667, "flat-mc:256": 0.719}

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from german_whist.agents.card import Critic
-from german_whist.engine.threads import usable_threads
-from german_whist.training.ppo_settings import PPOSettings, SB3Settings
+from german_whist.agents.checkpoints.schema import Critic
+from german_whist.common.threads import usable_threads
+from german_whist.training.algorithms.settings import PPOSettings, SB3Settings
 
 from .measure import Row
 
@@ -55,7 +55,7 @@ def run() -> list[Row]:
 
 
 def _ours(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, float]:
-    from german_whist.training.ppo import PPO, Seconds
+    from german_whist.training.algorithms.ppo import PPO, Seconds
 
     settings = PPOSettings(**SIZES, steps=STEPS, precision=precision, critic=critic, ranks="real")
     trainer = PPO(settings)
@@ -73,7 +73,7 @@ def _ours(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, f
 
 def _theirs() -> dict[str, float]:
     """The same; a decision is one of the learner's, the opponent's cost is the environment's."""
-    from german_whist.training.sb3 import SB3Trainer
+    from german_whist.training.algorithms.sb3 import SB3Trainer
 
     trainer = SB3Trainer(SB3Settings(**SIZES, steps=STEPS, opponents=("random",)))
     spent = {"environment": 0.0, "learning": 0.0}

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from german_whist.engine.rules import named_rules
-from german_whist.training.arena import Result
-from german_whist.training.arena.report import as_markdown
+from german_whist.evaluation import Result
+from german_whist.evaluation.reports.text import as_markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 PLAYED = ROOT / "docs" / "ladder"

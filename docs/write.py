@@ -8,19 +8,19 @@ from pathlib import Path
 from msgspec import NODEFAULT
 
 from german_whist.cli import COMMANDS, parser_of
+from german_whist.common.typed_settings import Checked, described, written
 from german_whist.engine.describe import chapters
-from german_whist.engine.history import HISTORY_ABOUT, HISTORY_VERSION
-from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUT_VERSION
-from german_whist.engine.rule_features import RULE_LAYOUT
+from german_whist.engine.observation.history import HISTORY_ABOUT, HISTORY_VERSION
+from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUT_VERSION
+from german_whist.engine.observation.rule_features import RULE_LAYOUT
 from german_whist.engine.rules import named_rules, solved_rules
-from german_whist.engine.three_layout import THREE_LAYOUT
-from german_whist.training.arena.config import LadderConfig
-from german_whist.training.benchmark import Benchmark
+from german_whist.evaluation.config import LadderConfig
+from german_whist.three_player.observation import THREE_LAYOUT
+from german_whist.training.algorithms.registry import own_settings
+from german_whist.training.experiments.benchmark import Benchmark
+from german_whist.training.experiments.sweep import Between, Sweep
+from german_whist.training.expert_iteration.recipe import Course
 from german_whist.training.settings import Settings
-from german_whist.training.sweep import Between, Sweep
-from german_whist.training.thinking.course import Course
-from german_whist.training.trainers import own_settings
-from german_whist.training.typed_settings import Checked, described, written
 
 OBSERVATION = f"""\
 # What a player observes
@@ -39,15 +39,15 @@ suits clubs, diamonds, hearts, spades, ranks two to ace.
 {LAYOUT.table()}
 
 Behind these, in rule sets with an exchange (`humbug`) alone, {EXCHANGE_LAYOUT.size} places in all;
-in the others they would be zero. `german_whist.engine.layout.layout_of(rules)` is the table of a
-rule set.
+in the others they would be zero. `german_whist.engine.observation.layout.layout_of(rules)` is the
+table of a rule set.
 
 {EXCHANGE_LAYOUT.table(LAYOUT.size)}
 
 ## The rules
 
 A network that plays several rule sets is told beside the vector what differs between them, by some
-of these {RULE_LAYOUT.size} places (`german_whist.engine.rule_features`):
+of these {RULE_LAYOUT.size} places (`german_whist.engine.observation.rule_features`):
 
 {RULE_LAYOUT.table()}
 

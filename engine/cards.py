@@ -12,7 +12,7 @@ from contextlib import suppress
 from operator import index
 from typing import Any
 
-from .words import a_kind_of
+from ..common.suggestions import a_kind_of
 
 RANKS = "23456789TJQKA"
 SUITS = "CDHS"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import SEATS
 from .rules import Rules
-from .state import SEATS
 
 MOST_DEALS = 200_000
 

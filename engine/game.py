@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .bits import ONE, lowest
+from ..common.jit.bitset import ONE, lowest
+from ..common.jit.compiler import jit, warm_up
+from ..common.suggestions import a_kind_of
 from .cards import (
     ACTIONS,
     ACTIONS_IN_ALL,
@@ -29,22 +31,7 @@ from .cards import (
     text_of,
     whole_number,
 )
-from .compiled import jit, warm_up
-from .play import (
-    deal_next,
-    deal_numbered,
-    faced_cards,
-    legal,
-    match_over,
-    new_match,
-    pay,
-    play,
-    row,
-    set_up,
-)
-from .rules import Match, Rules, load_rules
-from .seeds import checked_seat, checked_seed
-from .state import (
+from .dtypes import (
     CHOOSE,
     EXCHANGE,
     FOLLOW,
@@ -59,9 +46,22 @@ from .state import (
     UNDECIDED,
     VIEW,
 )
+from .play import (
+    deal_next,
+    deal_numbered,
+    faced_cards,
+    legal,
+    match_over,
+    new_match,
+    pay,
+    play,
+    row,
+    set_up,
+)
+from .rules import Match, Rules, load_rules
+from .seeding import checked_seat, checked_seed
 from .validation import first_impossible
 from .view import View, write_view
-from .words import a_kind_of
 
 
 class IllegalAction(ValueError):

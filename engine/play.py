@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .bits import NO_CARDS, bit, suit_set
+from ..common.jit.bitset import NO_CARDS, bit, suit_set
+from ..common.jit.compiler import COMPILED, called, jit
 from .cards import CARDS_IN_ALL, KEEP, TAKE_BLIND, TAKE_HIDDEN
-from .compiled import COMPILED, called, jit
-from .state import (
+from .dtypes import (
     AFTER_FIRST,
     CHOOSE,
     COLOUR,
@@ -32,7 +32,7 @@ from .state import (
     UNDECIDED,
     WIN,
 )
-from .streams import below, keyed
+from .rng import below, keyed
 
 # A record of a structure: `numpy.record` when interpreted, a pointer when compiled.
 Record = Any

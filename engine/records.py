@@ -19,13 +19,13 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 import msgspec
 from msgspec import Meta, Struct
 
+from ..common.files import CanNotWrite, locked, written_whole
+from ..common.schema import converted, shown
 from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, card, text_of
-from .checking import converted, shown
-from .files import CanNotWrite, locked, written_whole
+from .dtypes import SEATS
 from .game import Game, checked_deal, exchanges_in, tricks_in
 from .play import pay_for, row
 from .rules import Match, Rules, load_rules, named_rules
-from .state import SEATS
 from .validation import score_is_possible
 
 Record = TypeVar("Record")

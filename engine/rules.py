@@ -17,10 +17,10 @@ from typing import Any, Literal, TypeGuard, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ..common.files import read_yaml_mapping
+from ..common.suggestions import meant
 from .cards import ACTIONS_IN_ALL, CARDS_IN_ALL, Card
-from .files import read_yaml_mapping
-from .state import CONTRACTS, FACED, PAYS, RULES, SEATS
-from .words import meant
+from .dtypes import CONTRACTS, FACED, PAYS, RULES, SEATS
 
 Trumps = Literal["upcard", "none"]
 Contract = Literal["high", "low", "colour"]

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array
-from .bits import ONE
+from ..common.jit.bitset import ONE
+from ..common.jit.compiler import jit, warm_up
+from ..common.typing import Array
 from .cards import ACTIONS_IN_ALL, KEEP, TAKE_BLIND, TAKE_HIDDEN
-from .compiled import jit, warm_up
+from .dtypes import CHOOSE, FOLLOW, GAME, LEAD, OVER, SEATS, TOOK_BLIND, UNDECIDED
 from .play import Record, legal, new_match, play, row, set_up, stock_card
 from .rules import Match, Rules, load_rules
-from .state import CHOOSE, FOLLOW, GAME, LEAD, OVER, SEATS, TOOK_BLIND, UNDECIDED
 
 
 def first_impossible(

@@ -14,21 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .bits import NO_CARDS, bit, popcount
+from ..common.jit.bitset import NO_CARDS, bit, popcount
+from ..common.jit.compiler import called, jit
 from .cards import ACTIONS, CARDS, CARDS_IN_ALL, Card, cards_of, text_of
-from .compiled import called, jit
-from .play import (
-    Record,
-    faced_count,
-    laid_away,
-    legal_actions,
-    row,
-    stock_card,
-    stock_left,
-    turned_card,
-)
-from .rules import Rules
-from .state import (
+from .dtypes import (
     CHOOSE,
     FOLLOW,
     NO_CARD,
@@ -40,6 +29,17 @@ from .state import (
     UNSEEN_CARD,
     VIEW,
 )
+from .play import (
+    Record,
+    faced_count,
+    laid_away,
+    legal_actions,
+    row,
+    stock_card,
+    stock_left,
+    turned_card,
+)
+from .rules import Rules
 
 
 @jit

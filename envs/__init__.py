@@ -6,25 +6,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import german_whist_three_v0 as german_whist_three_v0
     from . import german_whist_v0 as german_whist_v0
-    from .gym_env import GermanWhistEnv as GermanWhistEnv
-    from .gym_env import GermanWhistVectorEnv as GermanWhistVectorEnv
+    from .gymnasium_env import GermanWhistEnv as GermanWhistEnv
+    from .gymnasium_env import GermanWhistVectorEnv as GermanWhistVectorEnv
     from .mixed import MixedSelfPlayEnv as MixedSelfPlayEnv
     from .sb3 import GermanWhistVecEnv as GermanWhistVecEnv
     from .self_play import SelfPlayEnv as SelfPlayEnv
-    from .three_gym import GermanWhistThreeEnv as GermanWhistThreeEnv
 
 _HOME_OF = {
-    "GermanWhistEnv": "gym_env",
-    "GermanWhistThreeEnv": "three_gym",
+    "GermanWhistEnv": "gymnasium_env",
     "GermanWhistVecEnv": "sb3",
-    "GermanWhistVectorEnv": "gym_env",
+    "GermanWhistVectorEnv": "gymnasium_env",
     "MixedSelfPlayEnv": "mixed",
     "SelfPlayEnv": "self_play",
 }
 
-_MODULES = ("german_whist_three_v0", "german_whist_v0")
+_MODULES = ("german_whist_v0",)
 
 __all__ = [*_MODULES, *sorted(_HOME_OF)]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from gymnasium import spaces
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
-from ..engine.batch import checked_action
+from ..engine.batch.batch import checked_action
 from ..engine.game import IllegalAction
-from ..engine.seeds import checked_seat
-from .pictures.painter import OPEN, painter_for
+from ..engine.seeding import checked_seat
+from .render.modes import OPEN, painter_for
 from .typed_aec import Observation, TypedAEC
 
 _SET_BY_RESET = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")

@@ -115,25 +115,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.arrays import Array
-from ..engine.batch import Batch, actions_text
-from ..engine.compiled import warm_up
-from ..engine.episodes import ENDED, ENDING, show_one, step_one
-from ..engine.game import Game, IllegalAction
-from ..engine.history import HISTORY_ABOUT
-from ..engine.layout import EXCHANGE_LAYOUT, LAYOUT
-from ..engine.options import (
+from ..common.jit.compiler import warm_up
+from ..common.typing import Array
+from ..engine.batch.batch import Batch, actions_text
+from ..engine.batch.config import (
     GameOptions,
     Options,
     RulesLike,
     named_options,
     options_from,
 )
-from ..engine.results import result_seen_by
+from ..engine.batch.kernels import ENDED, ENDING, show_one, step_one
+from ..engine.batch.results import result_seen_by
+from ..engine.game import Game, IllegalAction
+from ..engine.observation.history import HISTORY_ABOUT
+from ..engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
 from ..engine.rules import Rules
 from ..engine.view import View
 from .aec import IllegalActionLoses, TableAEC, no_parallel_env
-from .pictures.painter import OPEN, RENDER_MODES, warn_without_render_mode
+from .render.modes import OPEN, RENDER_MODES, warn_without_render_mode
 from .spaces import dict_space
 from .typed_aec import Observation, Wrapped
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..agents.base import decision_stream
-from ..engine.compiled import jit
-from ..engine.episodes import Board, is_legal
-from ..engine.layout import write_mask
+from ..common.jit.compiler import jit
+from ..engine.batch.kernels import Board, is_legal
+from ..engine.dtypes import OVER
+from ..engine.observation.layout import write_mask
 from ..engine.play import legal, row
-from ..engine.state import OVER
-from ..engine.streams import keyed
+from ..engine.rng import keyed
 from ..engine.view import write_position, write_view
 
 _SEATS = 0x7365617473

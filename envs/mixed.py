@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch import STATE, Array, one_for_each
-from ..engine.compiled import jit, warm_up
-from ..engine.options import GameOptions, RulesLike, named_options
-from ..engine.places import Room
-from ..engine.rule_features import rule_features
+from ..common.jit.compiler import jit, warm_up
+from ..engine.batch.batch import STATE, Array, one_for_each
+from ..engine.batch.config import GameOptions, RulesLike, named_options
+from ..engine.batch.cpu_backend import Room
+from ..engine.observation.rule_features import rule_features
+from ..engine.rng import secret_of_seed
 from ..engine.rules import load_rules
-from ..engine.seeds import checked_count
-from ..engine.streams import secret_of_seed
+from ..engine.seeding import checked_count
 from .self_play import Round, SelfPlayEnv
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import yaml
 
+from ..common.suggestions import not_installed
+from ..engine.batch.config import RulesLike
 from ..engine.cards import CARDS, CHOICES, action_word
 from ..engine.deals import all_deals
+from ..engine.dtypes import SEATS
 from ..engine.game import Game
-from ..engine.options import RulesLike
 from ..engine.rules import Rules, load_rules
-from ..engine.state import SEATS
-from ..engine.words import not_installed
 
 try:
     import pyspiel

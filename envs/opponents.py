@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..agents.asking import PlayerFault, answer_of
 from ..agents.base import Agent, Array
-from ..engine.batch import Batch
+from ..agents.calls import PlayerFault, answer_of
+from ..engine.batch.batch import Batch
+from ..engine.batch.kernels import Board
 from ..engine.cards import action_text
-from ..engine.episodes import Board
 from .kernels import first_illegal_answer
 
 # About how many nanoseconds an answer takes, by the cheaper of those that are asked in parts.

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch import Array, kept
-from ..engine.options import (
+from ..common.suggestions import not_installed
+from ..engine.batch.batch import Array, kept
+from ..engine.batch.config import (
     GameOptions,
     RulesLike,
     named_options,
 )
-from ..engine.results import each_result
-from ..engine.words import not_installed
-from .against import RANDOM_SEAT, Opposed, Outcome
-from .pictures.painter import SEAT
+from ..engine.batch.results import each_result
+from .render.modes import SEAT
+from .single_agent_batch import RANDOM_SEAT, Opposed, Outcome
 
 try:
     from stable_baselines3.common.monitor import Monitor

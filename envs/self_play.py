@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from ..engine.batch import Array, Batch
-from ..engine.compiled import warm_up
-from ..engine.episodes import GOES_ON
+from ..common.jit.compiler import warm_up
+from ..engine.batch.batch import Array, Batch
+from ..engine.batch.config import GameOptions, Options, RulesLike, named_options, options_from
+from ..engine.batch.kernels import GOES_ON
+from ..engine.dtypes import SEATS
 from ..engine.game import Game
-from ..engine.options import GameOptions, Options, RulesLike, named_options, options_from
 from ..engine.rules import Rules
-from ..engine.seeds import checked_count
-from ..engine.state import SEATS
+from ..engine.seeding import checked_count
 from ..engine.view import View
-from .against import prepare
+from .single_agent_batch import prepare
 from .spaces import action_space, observation_box
 
 if TYPE_CHECKING:

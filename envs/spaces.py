@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from ..engine.options import TRAINED_ON, Options
+from ..engine.batch.config import TRAINED_ON, Options
 
 
 def observation_box(options: Options) -> spaces.Box:

@@ -13,7 +13,7 @@ import matplotlib as mpl
 
 from german_whist import Game, GameRecord, record_of
 from german_whist.agents import Player
-from german_whist.table.analysis import Analysis, AnalysisSettings, analyse
+from german_whist.table.review.analysis import Analysis, AnalysisSettings, analyse
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

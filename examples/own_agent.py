@@ -12,7 +12,7 @@ import numpy as np
 
 from german_whist import View, ladder
 from german_whist.agents import Agent
-from german_whist.agents.endgame import EndgamePlayer
+from german_whist.agents.perfect_endgame import EndgamePlayer
 
 
 class Saver(Agent):

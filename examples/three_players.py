@@ -14,19 +14,18 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
-from german_whist.agents.three import won_at_three
-from german_whist.engine.three import ThreeView
-from german_whist.engine.three_layout import THREE_LAYOUT, mask_for_three, observation_for_three
-from german_whist.envs import GermanWhistThreeEnv
+from german_whist.three_player import GermanWhistThreeEnv, observation
+from german_whist.three_player.agents import won_at_three
+from german_whist.three_player.game import ThreeView
 
 
 def places(trump: int) -> Any:
     """Where each place of an observation comes from when trumps change places with clubs."""
-    order, found = np.arange(4), np.arange(THREE_LAYOUT.size)
+    order, found = np.arange(4), np.arange(observation.THREE_LAYOUT.size)
     order[[0, trump]] = order[[trump, 0]]
-    for group in THREE_LAYOUT.groups:
+    for group in observation.THREE_LAYOUT.groups:
         if group.size == 52 or group.name.startswith(("void", "trumps")):
-            span = THREE_LAYOUT.slice(group.name)
+            span = observation.THREE_LAYOUT.slice(group.name)
             found[span] = found[span].reshape(4, -1)[order].ravel()
     return found
 
@@ -39,7 +38,7 @@ class TrumpsFirst(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, **options: Any) -> Any:  # noqa: D102
         seen, told = self.env.reset(**options)
-        self.places = PLACES[seen[THREE_LAYOUT.slice("trumps")].argmax()]
+        self.places = PLACES[seen[observation.THREE_LAYOUT.slice("trumps")].argmax()]
         return seen[self.places], told
 
     def step(self, action: Any) -> Any:  # noqa: D102
@@ -68,7 +67,8 @@ def main() -> None:
 
     def learned(view: ThreeView, _: Any) -> int:
         order = PLACES[view.trump]
-        seen, mask = observation_for_three(view)[order], mask_for_three(view)[order[:52]]
+        seen = observation.observation_for_three(view)[order]
+        mask = observation.mask_for_three(view)[order[:52]]
         return int(order[int(model.predict(seen, None, None, True, mask)[0])])
 
     for others in ("thrifty", "random"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from german_whist.agents.base import Agent, Array
-from german_whist.agents.random import RandomAgent, RandomExactAgent
+from german_whist.agents.heuristic.random import RandomAgent, RandomExactAgent
 
 
 class Lawless(RandomAgent):

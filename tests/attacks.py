@@ -17,10 +17,10 @@ import numpy as np
 from german_whist import Game
 from german_whist.agents import agent_key, decision_streams, make_agent
 from german_whist.agents.base import Agent, Array
-from german_whist.agents.threshold import ThresholdAgent
-from german_whist.engine.state import SEATS
-from german_whist.engine.streams import keyed
-from german_whist.training.arena import evaluate
+from german_whist.agents.heuristic.threshold import ThresholdAgent
+from german_whist.engine.dtypes import SEATS
+from german_whist.engine.rng import keyed
+from german_whist.evaluation import evaluate
 from support import dealt
 
 HAND = 13

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from german_whist.engine.compiled import COMPILED, machine_code_folder
-from german_whist.engine.files import locked
+from german_whist.common.files import locked
+from german_whist.common.jit.compiler import COMPILED, machine_code_folder
 from german_whist.engine.play import suit_of
 
 if COMPILED:

@@ -1,4 +1,4 @@
-"""What all tests share: their folder on the import path, and hypothesis without a clock.
+"""What all tests share: their folder on the import path, torch on one thread, no windows.
 
 Processes that run tests side by side compile nothing twice, and do not wait for threads of theirs.
 """
@@ -6,17 +6,22 @@ Processes that run tests side by side compile nothing twice, and do not wait for
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 # Before NumPy and torch load: where cores are busy, threads that wait for each other spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
 
 import compile_once  # noqa: F401
 import pytest
 from hypothesis import HealthCheck, settings
 
-from german_whist.engine import places, threads
+from german_whist.common import threads
+from german_whist.engine.batch import cpu_backend as places
 
 # A first call may compile; how long an example takes says nothing about it.
 settings.register_profile(
@@ -49,3 +54,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 threads.LEAST = 1
 # What they show lies in memory that was lent before, as what many games show does.
 places.LARGE = 1000
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Trainings set the threads of the process, and small ones are fastest on one."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -12,14 +12,14 @@ import sys
 
 import numpy as np
 
-from german_whist.engine.compiled import COMPILED
+from german_whist.common.jit.compiler import COMPILED
 from german_whist.engine.game import Game
-from german_whist.engine.history import histories, history_rows
+from german_whist.engine.observation.history import histories, history_rows
+from german_whist.engine.rng import below, fraction, keyed
 from german_whist.engine.rules import Match
-from german_whist.engine.streams import below, fraction, keyed
-from german_whist.engine.three import ThreeGame
-from german_whist.engine.three_layout import observation_for_three
-from german_whist.engine.worlds import METHODS, worlds
+from german_whist.engine.sampling.determinizations import METHODS, worlds
+from german_whist.three_player.game import ThreeGame
+from german_whist.three_player.observation import observation_for_three
 from support import EVERY_SET, dealt, engine_rules
 
 

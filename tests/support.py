@@ -14,8 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from german_whist.engine.dtypes import (
+    MOST_TRICKS,
+    NO_CARD,
+    NO_TRUMP,
+    PHASE_NAMES,
+    UNSEEN_CARD,
+    VIEW,
+)
 from german_whist.engine.game import Game
-from german_whist.engine.history import (
+from german_whist.engine.observation.history import (
     CARD_NONE,
     CARD_UNSEEN,
     DEALT,
@@ -28,16 +36,8 @@ from german_whist.engine.history import (
     START,
     TURNED,
 )
-from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT, Layout
+from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, Layout
 from german_whist.engine.rules import Rules, load_rules
-from german_whist.engine.state import (
-    MOST_TRICKS,
-    NO_CARD,
-    NO_TRUMP,
-    PHASE_NAMES,
-    UNSEEN_CARD,
-    VIEW,
-)
 from german_whist.envs import SelfPlayEnv
 from plain_whist import HIDDEN, NAMED, PlainGame, PlainRules
 

@@ -31,7 +31,10 @@ WAYS = {
         "    make_agent(f'sb3:{model.name},trusted')",
     ),
     "training": ("train", "from german_whist import train\ntrain('tiny', folder='here')"),
-    "a sweep": ("sweep", "from german_whist.training.sweep import optuna_here\noptuna_here()"),
+    "a sweep": (
+        "sweep",
+        "from german_whist.training.experiments.sweep import optuna_here\noptuna_here()",
+    ),
     "the table": ("table", "from german_whist.cli import main\nsys.exit(main(['table']))"),
 }
 HIDDEN = ["optuna", "torch", "stable_baselines3", "sb3_contrib", "pyspiel", "PIL", "pygame", "onnx",

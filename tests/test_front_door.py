@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import COMMANDS, main
-from german_whist.engine.output import DEBUG, lasting_streams
+from german_whist.common.console import DEBUG, lasting_streams
 
 WHIST = (sys.executable, "-m", "german_whist")
 

@@ -23,8 +23,8 @@ import german_whist
 from german_whist import Game, Match
 from german_whist.agents import CannotPlay, Player, agent_key, decision_streams, make_agent
 from german_whist.agents.registry import agent_names
-from german_whist.agents.three import played_hand, three_player
-from german_whist.engine.three import ThreeGame
+from german_whist.three_player.agents import played_hand, three_player
+from german_whist.three_player.game import ThreeGame
 
 FROZEN = Path(__file__).with_name("frozen.json")
 KEY = "5ec2e70fa12ea0b3b17b05e1f4a9c6d8"
@@ -309,8 +309,8 @@ def bfloat16() -> str:
 
 def expert_iteration(folder: Path) -> dict[str, Any]:
     """Hands of self-play, both judging networks, and two rounds of advice from them."""
-    from german_whist.training.thinking.course import load_course
-    from german_whist.training.thinking.parts import study
+    from german_whist.training.expert_iteration.pipeline import study
+    from german_whist.training.expert_iteration.recipe import load_course
 
     words = ["hands=96", "worth_layers=[8]", "belief_layers=[8]", "astray=0.1", "seed=5"]
     found: dict[str, Any] = {"bfloat16": bfloat16()}

@@ -15,11 +15,11 @@ import yaml
 from test_project import files_by_name
 
 from german_whist import evaluate
-from german_whist.engine import files
+from german_whist.common import files
+from german_whist.common.executors.processes import is_alive
+from german_whist.common.files import CanNotWrite, written_whole
 from german_whist.engine.endgame.build import build
 from german_whist.engine.endgame.store import Kind
-from german_whist.engine.files import CanNotWrite, written_whole
-from german_whist.engine.processes import is_alive
 
 HOOK = Path(__file__).parent / "portable"
 TINY = ["tiny", "games=64", "minibatch=64", "layers=[8]", "measure_hands=20"]

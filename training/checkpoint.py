@@ -18,12 +18,12 @@ from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ..agents.card import Card, Count, Measurement, NetworkCard, Origin
-from ..agents.checkpoint import CheckpointError, write_checkpoint
-from ..engine.arrays import Array
-from ..engine.checking import converted, read_json, shown
-from ..engine.files import written_whole
-from ..engine.layout import layout_of
+from ..agents.checkpoints.checkpoint import CheckpointError, write_checkpoint
+from ..agents.checkpoints.schema import Card, Count, Measurement, NetworkCard, Origin
+from ..common.files import written_whole
+from ..common.schema import converted, read_json, shown
+from ..common.typing import Array
+from ..engine.observation.layout import layout_of
 from .settings import Settings
 
 STATE_FORMAT = 3

@@ -10,10 +10,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
-from ..agents.checkpoint import rules_wanted
-from ..engine.options import AUTO, Options, options_from
-from ..engine.rules import named_rules
-from .typed_settings import (
+from ..agents.checkpoints.checkpoint import rules_wanted
+from ..common.typed_settings import (
     Checked,
     Count,
     Hands,
@@ -23,6 +21,8 @@ from .typed_settings import (
     Whole,
     says,
 )
+from ..engine.batch.config import AUTO, Options, options_from
+from ..engine.rules import named_rules
 
 _MOST_MINUTES = 10 * 365 * 24 * 60
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from german_whist import PolicyAgent
-from german_whist.training.callbacks import Callback, Watched
+from german_whist.training.callbacks.base import Callback, Watched
 from german_whist.training.checkpoint import Measured
 
 Array = npt.NDArray[Any]

@@ -8,7 +8,6 @@ their likes for races. From compiled code: `solve`, `solve_moves`,
 """
 
 from .choices import best_card_compiled, solve_moves
-from .opening import no_tables, smaller_tables, tables, tables_in_memory
 from .race import solve_race, solve_race_moves
 from .search import Scratch, Tables, new_scratch, solve
 from .solver import (
@@ -26,6 +25,7 @@ from .solver import (
     values,
 )
 from .store import TablebaseError
+from .tablebase import no_tables, smaller_tables, tables, tables_in_memory
 
 __all__ = [
     "NotOpenError",

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import warm_up
-from ..files import locked, written_whole
-from ..progress import Progress
-from ..threads import usable_threads
+from ...common.files import locked, written_whole
+from ...common.jit.compiler import warm_up
+from ...common.progress import Progress
+from ...common.threads import usable_threads
 from .generator import fill_high, fill_low
-from .layout import layer_size
+from .index import layer_size
 from .store import HEADER_BYTES, Kind, Opened, Part, TablebaseError, header, open_part, parts_of
 
 Report = Callable[[str], None]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..bits import ONE, lowest, popcount
-from ..compiled import called, jit
-from .layout import place, run_bottoms, suit_of
+from ...common.jit.bitset import ONE, lowest, popcount
+from ...common.jit.compiler import called, jit
+from .index import place, run_bottoms, suit_of
 from .search import next_reply, played, points, reaches, replies_to, still_needed
 
 ILLEGAL = -1

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ..bits import ONE, lowest
-from ..compiled import inlined, jit
-from .layout import SUB, after_trick, entry, rank_of, run_bottoms
+from ...common.jit.bitset import ONE, lowest
+from ...common.jit.compiler import inlined, jit
+from .index import SUB, after_trick, entry, rank_of, run_bottoms
 
 
 @inlined

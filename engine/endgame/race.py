@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..bits import NO_CARDS, ONE, highest, lowest, popcount
-from ..compiled import called, inlined, jit
+from ...common.jit.bitset import NO_CARDS, ONE, highest, lowest, popcount
+from ...common.jit.compiler import called, inlined, jit
 from .choices import bit_of
-from .layout import place, run_bottoms, suit_of
+from .index import place, run_bottoms, suit_of
 from .search import next_reply, number, played, points, slot_of
 
 NOT_LEGAL = 2

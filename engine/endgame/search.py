@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..bits import NO_CARDS, ONE, highest, lowest, popcount
-from ..compiled import called, inlined
-from .layout import (
+from ...common.jit.bitset import NO_CARDS, ONE, highest, lowest, popcount
+from ...common.jit.compiler import called, inlined
+from .index import (
     MOST_CARDS,
     SUB,
     Layout,

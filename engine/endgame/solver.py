@@ -17,17 +17,17 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ..bits import popcount
+from ...common.jit.bitset import popcount
+from ...common.jit.compiler import jit, warm_up
+from ...common.threads import usable_threads
 from ..cards import CARDS_IN_ALL, SUITS, Card, card, card_set, cards_of
-from ..compiled import jit, warm_up
-from ..state import FOLLOW, NO_TRUMP, OVER
-from ..threads import usable_threads
+from ..dtypes import FOLLOW, NO_TRUMP, OVER
 from ..view import View
 from .choices import best_card_compiled, solve_moves
-from .layout import MOST_CARDS
-from .opening import no_tables, tables
+from .index import MOST_CARDS
 from .race import NOT_LEGAL, solve_race, solve_race_moves
 from .search import Scratch, Tables, new_scratch, solve
+from .tablebase import no_tables, tables
 
 Hand = SupportsIndex | str | Iterable[int | str]
 Trump = SupportsIndex | str | None

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files import cache_folder
-from .layout import MOST_CARDS, Layout, layer_bytes, layout
+from ...common.files import cache_folder
+from .index import MOST_CARDS, Layout, layer_bytes, layout
 from .search import BASE_CARDS
 
 MAGIC = b"GWENDING"

@@ -9,10 +9,10 @@ import numpy as np
 
 from .build import in_chunks
 from .generator import check_classes
-from .layout import layer_size
-from .opening import no_tables, tables_of
+from .index import layer_size
 from .search import Scratch, Tables, new_scratch, points, stored
 from .store import Kind, Opened
+from .tablebase import no_tables, tables_of
 
 KNOWN_SUMS = {Kind(): {1: 5, 2: 74, 3: 749, 4: 6055, 5: 43945, 6: 291490, 7: 1785511}}
 """Layer sums that solvers written apart from this project have found too."""

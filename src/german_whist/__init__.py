@@ -11,12 +11,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .envs.registration import register_environments
+from .registration import register_environments
 
 if TYPE_CHECKING:
     from .agents.common_rules import load_agent as load_agent
-    from .agents.observing import observe as observe
-    from .agents.policies import PolicyAgent as PolicyAgent
+    from .agents.external.policies import PolicyAgent as PolicyAgent
+    from .agents.networks.observe import observe as observe
     from .engine.cards import KEEP as KEEP
     from .engine.cards import TAKE_BLIND as TAKE_BLIND
     from .engine.cards import TAKE_HIDDEN as TAKE_HIDDEN
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .engine.cards import text_of as text_of
     from .engine.game import Game as Game
     from .engine.game import IllegalAction as IllegalAction
-    from .engine.layout import LAYOUT as LAYOUT
+    from .engine.observation.layout import LAYOUT as LAYOUT
     from .engine.records import GameRecord as GameRecord
     from .engine.records import RecordError as RecordError
     from .engine.records import append_records as append_records
@@ -41,41 +41,42 @@ if TYPE_CHECKING:
     from .engine.rules import load_rules as load_rules
     from .engine.rules import named_rules as named_rules
     from .engine.view import View as View
-    from .envs import german_whist_three_v0 as german_whist_three_v0
     from .envs import german_whist_v0 as german_whist_v0
     from .envs.self_play import Round as Round
     from .envs.self_play import SelfPlayEnv as SelfPlayEnv
-    from .training.arena import evaluate as evaluate
-    from .training.arena import ladder as ladder
-    from .training.compare import compare as compare
-    from .training.seeds import train_seeds as train_seeds
-    from .training.session import train as train
-    from .training.session import train_on as train_on
+    from .evaluation import evaluate as evaluate
+    from .evaluation import ladder as ladder
+    from .three_player import german_whist_three_v0 as german_whist_three_v0
+    from .training.experiments.compare import compare as compare
+    from .training.experiments.seeds import train_seeds as train_seeds
+    from .training.runs.api import train as train
+    from .training.runs.api import train_on as train_on
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "agents.common_rules": ["load_agent"],
-    "agents.observing": ["observe"],
-    "agents.policies": ["PolicyAgent"],
+    "agents.networks.observe": ["observe"],
+    "agents.external.policies": ["PolicyAgent"],
     "engine.cards": [
         *("KEEP", "TAKE_BLIND", "TAKE_HIDDEN"),
         *("Card", "card", "card_set", "cards", "cards_of", "text_of"),
     ],
     "engine.game": ["Game", "IllegalAction"],
-    "engine.layout": ["LAYOUT"],
+    "engine.observation.layout": ["LAYOUT"],
     "engine.records": [
         *("GameRecord", "RecordError", "record_of"),
         *("append_records", "read_records", "write_records"),
     ],
     "engine.rules": ["Match", "Rules", "RulesError", "load_rules", "named_rules"],
     "engine.view": ["View"],
-    "envs": ["german_whist_three_v0", "german_whist_v0"],
+    "envs": ["german_whist_v0"],
     "envs.self_play": ["Round", "SelfPlayEnv"],
-    "training.arena": ["evaluate", "ladder"],
-    "training.compare": ["compare"],
-    "training.seeds": ["train_seeds"],
-    "training.session": ["train", "train_on"],
+    "evaluation": ["evaluate", "ladder"],
+    "three_player": ["german_whist_three_v0"],
+    "training.experiments.compare": ["compare"],
+    "training.experiments.seeds": ["train_seeds"],
+    "training.runs.api": ["train", "train_on"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -20,8 +20,8 @@ from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 from . import __version__
-from .engine.output import DEBUG, lasting_streams, show_traceback
-from .engine.words import meant
+from .common.console import DEBUG, lasting_streams, show_traceback
+from .common.suggestions import meant
 
 COMMANDS = {
     "table": "open a table in the browser: play, watch, replay",
@@ -209,7 +209,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "the memory of this machine is not enough for that"
     if isinstance(error, OSError) and str(error).startswith("[Errno"):
-        from .engine.files import needed_for  # loads what help does not need
+        from .common.files import needed_for  # loads what help does not need
 
         told = ": ".join(str(each) for each in (error.filename, error.strerror) if each)
         return "; ".join(filter(None, [told, needed_for(error)]))

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from msgspec import Struct
 
 from ...engine.records import GameRecord, RecordError
-from ..analysis import Analysis, AnalysisStopped, analyse
-from ..labels import say, you
-from ..replay import Result, names_of, result_of
-from ..store import KeptHand, Store, new_id
-from ..words import title_of
+from ..game.store import KeptHand, Store, new_id
+from ..review.analysis import Analysis, AnalysisStopped, analyse
+from ..review.replay import Result, names_of, result_of
+from ..text.labels import say, you
+from ..text.words import title_of
 from .live_table import log
 from .live_tables import TooMany
 from .messages import HandName

@@ -18,11 +18,11 @@ from typing import Any, Protocol
 from ...engine.game import IllegalAction
 from ...engine.records import GameRecord
 from ...engine.view import View
-from .. import words
-from ..labels import say
-from ..opponents import Opponents
-from ..session import PERSON, Session
-from ..store import Kept, Store
+from ..game.opponents import Opponents
+from ..game.session import PERSON, Session
+from ..game.store import Kept, Store
+from ..text import words
+from ..text.labels import say
 from .messages import Answer, Around, Event, Speed, dealt, glance, names_at, played, state_of
 
 log = logging.getLogger("german_whist.table")

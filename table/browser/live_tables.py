@@ -9,11 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from weakref import WeakValueDictionary
 
-from ...engine.threads import usable_threads
-from ..labels import say
-from ..opponents import Opponents
-from ..session import Session, Settings
-from ..store import PlayedElsewhere, Store, new_id
+from ...common.threads import usable_threads
+from ..game.opponents import Opponents
+from ..game.session import Session, Settings
+from ..game.store import PlayedElsewhere, Store, new_id
+from ..text.labels import say
 from .live_table import LiveTable, log
 from .messages import TableListed
 

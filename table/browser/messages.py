@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
 from ...engine.view import View
-from .. import words
-from ..labels import capital, say, you
-from ..replay import KINDS, MatchTold, Played, on_the_table, texts
-from ..session import OPPONENT, PERSON, HandResult, Session, ahead, winner_of
+from ..game.session import OPPONENT, PERSON, HandResult, Session, ahead, winner_of
+from ..review.replay import KINDS, MatchTold, Played, on_the_table, texts
+from ..text import words
+from ..text.labels import capital, say, you
 
 _HANDS_TOLD = 200
 """Results of a match that are told, the last ones."""

@@ -9,12 +9,12 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct
 from starlette.requests import ClientDisconnect, Request
 
+from ...common.schema import converted, read_json
 from ...engine.cards import ACTIONS_IN_ALL
-from ...engine.checking import converted, read_json
 from ...engine.rules import Match
-from ..opponents import NotOffered, Opponents, rules_named
-from ..session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
-from ..words import plain_text
+from ..game.opponents import NotOffered, Opponents, rules_named
+from ..game.session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
+from ..text.words import plain_text
 
 BODY_LIMIT = 64 * 1024
 PERSON_COOKIE = "german_whist_person"

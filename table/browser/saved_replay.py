@@ -20,10 +20,10 @@ from typing import Any
 import msgspec
 
 from ...engine.records import GameRecord
-from ..analysis import Analysis
-from ..labels import labels, say
-from ..replay import replay_of
-from ..words import listed, plain_text
+from ..review.analysis import Analysis
+from ..review.replay import replay_of
+from ..text.labels import labels, say
+from ..text.words import listed, plain_text
 
 _FIRST_MODULE = "saved_page.js"
 _STYLES = ("base.css", "felt.css", "replay.css")

@@ -23,7 +23,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..labels import labels, say
+from ..text.labels import labels, say
 
 TOKEN_COOKIE = "german_whist_token"
 _TOKEN_BYTES = 18

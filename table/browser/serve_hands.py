@@ -7,10 +7,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ..labels import say
-from ..replay import replay_of
-from ..statistics import as_csv, as_records, statistics_of
-from ..store import new_id
+from ..game.statistics import as_csv, as_records, statistics_of
+from ..game.store import new_id
+from ..review.replay import replay_of
+from ..text.labels import say
 from .finished_hands import UPLOAD_LIMIT
 from .requests import PERSON_COOKIE, Nothing, Refused, asked_in, person_in, text_in
 from .saved_replay import page_of

@@ -19,13 +19,13 @@ from starlette.responses import Response
 from ...engine.endgame import NotOpenError, best_card_of
 from ...engine.game import Game, IllegalAction
 from ...engine.view import View
-from .. import words
-from ..analysis import SURE, Analyst, Values, Worth
-from ..hints import why
-from ..labels import capital, say, you
-from ..puzzles import Puzzle, all_puzzles, before_decision
 from ..rating import Rating
-from ..replay import names_of
+from ..review.analysis import SURE, Analyst, Values, Worth
+from ..review.hints import why
+from ..review.puzzles import Puzzle, all_puzzles, before_decision
+from ..review.replay import names_of
+from ..text import words
+from ..text.labels import capital, say, you
 from .finished_hands import NoSuchHand
 from .messages import Seen, said_of, seen
 from .requests import WantedAnswer, asked_in

@@ -29,11 +29,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ...engine.game import IllegalAction
-from ..hints import Advisers
-from ..labels import labels, say
-from ..opponents import Opponents, rules_named, rules_text
-from ..session import LESSON
-from ..store import PlayedElsewhere, Store, new_id
+from ..game.opponents import Opponents, rules_named, rules_text
+from ..game.session import LESSON
+from ..game.store import PlayedElsewhere, Store, new_id
+from ..review.hints import Advisers
+from ..text.labels import labels, say
 from .finished_hands import FinishedHands, NoSuchHand
 from .live_table import LiveTable, OldMove, log
 from .live_tables import LiveTables, NoSuchTable, TooMany

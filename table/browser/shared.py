@@ -9,9 +9,9 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..hints import Advisers
-from ..opponents import Opponents
-from ..store import Store
+from ..game.opponents import Opponents
+from ..game.store import Store
+from ..review.hints import Advisers
 from .finished_hands import FinishedHands
 from .live_tables import LiveTables
 from .requests import person_in

@@ -19,9 +19,9 @@ from ...engine.cards import CARDS, CARDS_IN_ALL, CHOICE_WORDS, SUIT_SYMBOLS, TAK
 from ...engine.describe import chapters
 from ...engine.rules import Rules
 from ...engine.view import View
-from .. import words
-from ..hints import places_of
-from ..labels import labels, say
+from ..review.hints import places_of
+from ..text import words
+from ..text.labels import labels, say
 
 _CARDS_IN_A_ROW = 13
 _INDENT = 3

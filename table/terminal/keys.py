@@ -25,9 +25,9 @@ from rich.text import Text
 
 from ...engine.cards import CARDS_IN_ALL, RANKS, Card
 from ...engine.view import View
-from .. import words
-from ..labels import labels, say
-from ..session import PERSON, Session
+from ..game.session import PERSON, Session
+from ..text import words
+from ..text.labels import labels, say
 from .board import board, choices, new_console, sentence
 from .keyboard import Keyboard
 from .play import Front, Leave, Result, names_of, score_text

@@ -13,12 +13,12 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from ...common.suggestions import meant
 from ...engine.cards import CHOICE_WORDS, card
 from ...engine.view import View
-from ...engine.words import meant
-from .. import words
-from ..labels import labels, say
-from ..session import Session
+from ..game.session import Session
+from ..text import words
+from ..text.labels import labels, say
 from .board import board, choices, new_console, sentence, short_word
 from .play import Front, Leave, Result, names_of, score_text
 

@@ -16,14 +16,14 @@ from typing import Protocol, TypeVar
 
 from rich.console import RenderableType
 
-from ...agents.naming import raised_at, told_error
+from ...common.plugins import raised_at, told_error
 from ...engine.game import IllegalAction
 from ...engine.view import View
-from .. import words
-from ..hints import Advisers
-from ..labels import capital, say
-from ..session import PERSON, Session, SessionError, Settings, state_in, winner_of
-from ..store import Kept, Store, new_id
+from ..game.session import PERSON, Session, SessionError, Settings, state_in, winner_of
+from ..game.store import Kept, Store, new_id
+from ..review.hints import Advisers
+from ..text import words
+from ..text.labels import capital, say
 from .board import help_page, rules_page, seen_page, tricks_page
 
 Result = TypeVar("Result")

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from ...engine.cards import SUIT_SYMBOLS, SUITS, card
 from ...engine.rules import Match
-from ..analysis import WIN, Analysis, Decision
-from ..labels import capital, say
-from ..replay import Draw, Position, Replay, Step
-from ..words import action_symbol, match_words, percent, suit_name
+from ..review.analysis import WIN, Analysis, Decision
+from ..review.replay import Draw, Position, Replay, Step
+from ..text.labels import capital, say
+from ..text.words import action_symbol, match_words, percent, suit_name
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SUIT_ORDER = "SHCD"

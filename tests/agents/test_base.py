@@ -21,8 +21,8 @@ from german_whist.agents import (
     make_agent,
     register_agent,
 )
-from german_whist.engine import compiled
-from german_whist.engine.state import VIEW
+from german_whist.common.jit import compiler as compiled
+from german_whist.engine.dtypes import VIEW
 from support import ODD, dealt
 
 NAMES = ["random", "random-exact", "threshold"]
@@ -178,7 +178,7 @@ def test_modules_of_the_current_folder_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "players_here.py").write_text(
-        "from german_whist.agents.random import RandomAgent as Mine\n"
+        "from german_whist.agents.heuristic.random import RandomAgent as Mine\n"
     )
     (tmp_path / "broken_here.py").write_text("def\n")
     (tmp_path / "other_here.py").write_text("class Not:\n    def __init__(self, *_, match): ...\n")
@@ -252,7 +252,7 @@ def test_a_player_can_be_made_into_one_that_remembers(
 
 def test_too_many_parameters_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "one_word.py").write_text(
-        "from german_whist.agents.random import RandomAgent\n\n\n"
+        "from german_whist.agents.heuristic.random import RandomAgent\n\n\n"
         "class One(RandomAgent):\n"
         "    def __init__(self, rules, word='', match=None):\n"
         "        super().__init__(rules, match=match)\n",

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import agent_key, decision_streams
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import FIRST_WEIGHTS
 from german_whist.envs import SelfPlayEnv
 
 NAMES = [

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoint import (
-    CheckpointError,
-    find_checkpoint,
-    read_checkpoint,
-    read_judge_card,
-)
-from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import (
+from german_whist.agents.checkpoints.bundled import (
     BELIEFS,
     CLASSIC_WEIGHTS,
     FAMILY_WEIGHTS,
@@ -26,10 +19,17 @@ from german_whist.agents.shipped import (
     network_for,
     rules_of_champion,
 )
+from german_whist.agents.checkpoints.checkpoint import (
+    CheckpointError,
+    find_checkpoint,
+    read_checkpoint,
+    read_judge_card,
+)
+from german_whist.agents.registry import make_agent
 from german_whist.engine.rules import Rules, load_rules, named_rules
-from german_whist.training.arena import evaluate
-from german_whist.training.presets import changed_settings, load_settings
-from german_whist.training.thinking.course import load_course
+from german_whist.evaluation import evaluate
+from german_whist.training.expert_iteration.recipe import load_course
+from german_whist.training.runs.presets import changed_settings, load_settings
 from support import KEY
 
 

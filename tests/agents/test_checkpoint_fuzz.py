@@ -15,17 +15,17 @@ from checkpoints import told_of, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from german_whist.agents import card as cards
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoint import (
+from german_whist.agents.checkpoints import schema as cards
+from german_whist.agents.checkpoints.checkpoint import (
     CheckpointError,
     read_card,
     read_checkpoint,
     write_checkpoint,
 )
-from german_whist.agents.network import NetworkAgent
-from german_whist.engine.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
-from german_whist.engine.options import AUTO, HORIZONS, REWARDS
+from german_whist.agents.networks.policy import NetworkAgent
+from german_whist.engine.batch.config import AUTO, HORIZONS, REWARDS
+from german_whist.engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
 
 INPUTS = [0, 3, 52, 431]
 CARD: dict[str, Any] = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from german_whist.agents.closing import (
+from german_whist.agents.networks.relative_ranks import (
     SETS_IN_PLAY,
     close_ranks,
     closed_actions,
     keep_ranks,
 )
-from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
+from german_whist.engine.observation.layout import LAYOUT, OBSERVATION_SIZE
 from german_whist.engine.rules import named_rules
 from support import dealt
 

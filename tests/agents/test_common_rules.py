@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from german_whist.agents.base import CannotPlay
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, rules_of_champion
 from german_whist.agents.common_rules import common_rules, rules_played_by
 from german_whist.agents.registry import make_agent, named_player
-from german_whist.agents.shipped import CLASSIC_WEIGHTS, rules_of_champion
 from german_whist.engine.rules import Rules, load_rules
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from german_whist.training.arena import evaluate
+from german_whist.evaluation import evaluate
 from support import KEY
 
 

@@ -7,17 +7,17 @@ import pytest
 
 from german_whist import Game, card, load_rules
 from german_whist.agents import Player, make_agent
-from german_whist.agents.flat_mc import PLAYOUTS, FlatMcAgent
-from german_whist.agents.rollouts import play_out
+from german_whist.agents.search.flat_mc import PLAYOUTS, FlatMcAgent
+from german_whist.agents.search.playouts import play_out
+from german_whist.engine.dtypes import VIEW
 from german_whist.engine.endgame import tables
 from german_whist.engine.endgame.solver import scratch_here
 from german_whist.engine.play import row
-from german_whist.engine.state import VIEW
 
 
 def test_of_equal_cards_the_cheaper_is_played() -> None:
     """With one world a card wins or loses, so that most decisions are among equals."""
-    from german_whist.agents.flat_mc import cheapest_best
+    from german_whist.agents.search.flat_mc import cheapest_best
     from german_whist.engine.play import row
 
     game = Game("classic", seed=3)

@@ -11,8 +11,8 @@ import pytest
 
 from german_whist import evaluate
 from german_whist.agents.base import CannotPlay
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import FIRST_WEIGHTS
 from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv
 from german_whist.envs.spaces import observation_box
 
@@ -106,7 +106,7 @@ def test_what_a_space_carries_holds_no_code(model: str) -> None:
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
-    from german_whist.training.export import export_onnx
+    from german_whist.training.export.export import export_onnx
 
     path = tmp_path_factory.mktemp("graphs") / "player.onnx"
     export_onnx(FIRST_WEIGHTS, path)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
-from german_whist.agents.checkpoint import write_checkpoint
-from german_whist.agents.nash import NashAgent
+from german_whist.agents.checkpoints.checkpoint import write_checkpoint
+from german_whist.agents.equilibrium.nash import NashAgent
+from german_whist.agents.equilibrium.path import paths_of, write_cells
+from german_whist.agents.equilibrium.public_tree import public_tree
+from german_whist.agents.equilibrium.strategy import SolvedCard
 from german_whist.agents.registry import make_agent
-from german_whist.agents.solved.path import paths_of, write_cells
-from german_whist.agents.solved.strategy import SolvedCard
-from german_whist.agents.solved.tree import public_tree
 from german_whist.engine.deals import all_deals
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules

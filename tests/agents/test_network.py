@@ -14,15 +14,19 @@ import pytest
 from checkpoints import written
 
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
-from german_whist.agents.checkpoint import CheckpointError, read_checkpoint
-from german_whist.agents.closing import close_ranks
-from german_whist.agents.network import NetworkAgent
+from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
+from german_whist.agents.networks.policy import NetworkAgent
+from german_whist.agents.networks.relative_ranks import close_ranks
 from german_whist.agents.player import Player
 from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import FAMILY_WEIGHTS
-from german_whist.engine.compiled import jit
+from german_whist.common.jit.compiler import jit
 from german_whist.engine.game import Game
-from german_whist.engine.layout import LAYOUT_VERSION, LONGEST_OBSERVATION, OBSERVATION_SIZE
+from german_whist.engine.observation.layout import (
+    LAYOUT_VERSION,
+    LONGEST_OBSERVATION,
+    OBSERVATION_SIZE,
+)
 from german_whist.engine.rules import load_rules
 from german_whist.envs import GermanWhistVectorEnv
 from support import dealt
@@ -179,7 +183,7 @@ def test_it_is_an_opponent_in_the_environments(path: Path) -> None:
 def test_torch_is_not_needed(path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from german_whist.training.arena import ladder\n"
+        "from german_whist.evaluation import ladder\n"
         f"found = ladder(['champion', 'thinker:2', {str(path)!r}], hands=4, workers=1)\n"
         "print(*(pairing.hands for pairing in found.pairings))"
     )

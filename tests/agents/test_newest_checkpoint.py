@@ -9,14 +9,18 @@ from pathlib import Path
 import pytest
 
 from german_whist import load_agent
-from german_whist.agents.checkpoint import CheckpointError, find_checkpoint, is_checkpoint
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import (
+    CheckpointError,
+    find_checkpoint,
+    is_checkpoint,
+)
 from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import FIRST_WEIGHTS
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
-from german_whist.training.init import beginning_of
-from german_whist.training.measuring import past_of
-from german_whist.training.presets import load_settings
+from german_whist.training.callbacks.evaluation import past_of
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.warm_start import beginning_of
 
 OLD, NEW = "000000001500", "000000003000"
 

@@ -13,11 +13,11 @@ import pytest
 
 from german_whist import LAYOUT, Game, PolicyAgent, load_agent, observe
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import FIRST_WEIGHTS
-from german_whist.engine.state import VIEW
+from german_whist.engine.dtypes import VIEW
 from german_whist.envs import SelfPlayEnv
-from german_whist.training.arena import evaluate
+from german_whist.evaluation import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -177,7 +177,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch")
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
-    from german_whist.training.export import export_onnx
+    from german_whist.training.export.export import export_onnx
 
     path = tmp_path_factory.mktemp("graphs") / "player.onnx"
     export_onnx(FIRST_WEIGHTS, path)
@@ -252,7 +252,7 @@ def test_a_package_makes_its_players_and_callbacks_known(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     code = (
         "from german_whist.cli import main\n"
-        "from german_whist.training.callbacks import CALLBACKS\n"
+        "from german_whist.training.callbacks.base import CALLBACKS\n"
         "assert 'low-leader' in __import__('german_whist.agents').agents.agent_names()\n"
         "assert CALLBACKS.find('print-strength').__name__ == 'PrintStrength'\n"
         "raise SystemExit(main(['evaluate', 'low-leader:high', '--against', 'low-leader',"

@@ -10,12 +10,12 @@ import pytest
 from german_whist import Game, card_set
 from german_whist.agents import Player, agent_names, make_agent
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.models import MODELS, model_of
-from german_whist.agents.responder import ResponderAgent, imagine
+from german_whist.agents.search.best_response import ResponderAgent, imagine
+from german_whist.agents.search.opponent_models import MODELS, model_of
 from german_whist.engine.deals import all_deals
 from german_whist.engine.rules import load_rules
-from german_whist.training.arena import evaluate
-from german_whist.training.exploit import exploit
+from german_whist.evaluation import evaluate
+from german_whist.evaluation.exploitability.exact import exploit
 from support import KEY
 
 DECK = "2x4-h2"

@@ -11,10 +11,10 @@ from checkpoints import written
 
 from german_whist import PolicyAgent, evaluate, observe
 from german_whist.agents.base import agent_key, decision_streams
-from german_whist.agents.checkpoint import CheckpointError, read_checkpoint
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, WORTH
+from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import FIRST_WEIGHTS, WORTH
-from german_whist.engine.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from german_whist.engine.observation.layout import LAYOUT_VERSION, OBSERVATION_SIZE
 from german_whist.engine.rules import load_rules
 from german_whist.envs import SelfPlayEnv
 

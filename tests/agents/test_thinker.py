@@ -14,29 +14,34 @@ from test_base import play_all
 from german_whist import Game
 from german_whist.agents import Player, make_agent
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.beliefs import (
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, champion_for
+from german_whist.agents.networks.belief import (
     INPUTS,
     MOST_HIDDEN,
     draw_planned,
     plan_any_hands,
 )
-from german_whist.agents.deciding import LIKELY, thinker_actions
-from german_whist.agents.endings import open_last_trick
-from german_whist.agents.imagining import new_thoughts, play_out
-from german_whist.agents.layers import Layers, forward, new_hidden, new_layers, new_rows, pass_rows
-from german_whist.agents.network import NetworkAgent
-from german_whist.agents.shipped import CLASSIC_WEIGHTS, champion_for
-from german_whist.agents.thinker import ThinkerAgent
-from german_whist.agents.worth import (
-    INPUTS as WORTH_INPUTS,
+from german_whist.agents.networks.mlp import (
+    Layers,
+    forward,
+    new_hidden,
+    new_layers,
+    new_rows,
+    pass_rows,
 )
-from german_whist.agents.worth import MOST_PLACES, write_game_places
+from german_whist.agents.networks.policy import NetworkAgent
+from german_whist.agents.networks.value import INPUTS as WORTH_INPUTS
+from german_whist.agents.networks.value import MOST_PLACES, write_game_places
+from german_whist.agents.search.leaf_values import open_last_trick
+from german_whist.agents.search.root import LIKELY, thinker_actions
+from german_whist.agents.search.simulation import new_thoughts, play_out
+from german_whist.agents.search.thinker import ThinkerAgent
+from german_whist.engine.dtypes import GAME, NO_TRUMP
 from german_whist.engine.endgame import tables, value
 from german_whist.engine.endgame.solver import scratch_here
-from german_whist.engine.layout import trump_first
+from german_whist.engine.observation.layout import trump_first
 from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import load_rules
-from german_whist.engine.state import GAME, NO_TRUMP
 from german_whist.engine.view import View
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from german_whist import card, card_set
 from german_whist.agents import make_agent
-from german_whist.engine.state import VIEW
+from german_whist.engine.dtypes import VIEW
 
 
 def value_plays(

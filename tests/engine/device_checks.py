@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from german_whist import named_rules
-from german_whist.engine.batch import Batch, IllegalAction
-from german_whist.engine.cuda_kernels import random_actions_of_all, random_hands_kernel
-from german_whist.engine.device import Device
-from german_whist.engine.episodes import ENDED
-from german_whist.engine.options import options_from
-from german_whist.engine.rollout import random_hands
+from german_whist.engine.batch.batch import Batch, IllegalAction
+from german_whist.engine.batch.config import options_from
+from german_whist.engine.batch.cuda_backend import Device
+from german_whist.engine.batch.cuda_kernels import random_actions_of_all, random_hands_kernel
+from german_whist.engine.batch.kernels import ENDED
+from german_whist.engine.random_play import random_hands
+from german_whist.engine.rng import below, keyed
 from german_whist.engine.rules import Rules
-from german_whist.engine.streams import below, keyed
 from german_whist.envs import SelfPlayEnv
 
 N = 2

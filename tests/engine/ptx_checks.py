@@ -13,16 +13,16 @@ import numba.cuda.dispatcher
 import numpy as np
 from numba import from_dtype, typeof, types
 
-from german_whist.agents.closing import gather_rows
-from german_whist.engine import cuda_kernels as kernels
-from german_whist.engine import episodes
+from german_whist.agents.networks.relative_ranks import gather_rows
+from german_whist.engine.batch import cuda_kernels as kernels
+from german_whist.engine.batch import kernels as episodes
+from german_whist.engine.batch.config import PLAN
+from german_whist.engine.batch.kernels import Board
+from german_whist.engine.batch.results import RESULT
+from german_whist.engine.dtypes import GAME, RULES, VIEW
 from german_whist.engine.endgame import no_tables
-from german_whist.engine.episodes import Board
-from german_whist.engine.options import PLAN
-from german_whist.engine.results import RESULT
-from german_whist.engine.state import GAME, RULES, VIEW
 from german_whist.envs.mixed import put_rows
-from german_whist.training import kernels as training
+from german_whist.training.rollout import kernels as training
 
 cuda: Any = numba.cuda
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from german_whist.engine.batch.cpu_backend import Host
 from german_whist.engine.game import Game
-from german_whist.engine.history import DEALT, DRAWN, SCORE, histories, history_rows
-from german_whist.engine.layout import layout_of
-from german_whist.engine.places import Host
+from german_whist.engine.observation.history import DEALT, DRAWN, SCORE, histories, history_rows
+from german_whist.engine.observation.layout import layout_of
 from german_whist.engine.rules import Match
 from german_whist.envs import SelfPlayEnv
 from german_whist.envs.self_play import Round

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist.engine.bits import highest, lowest, popcount
+from german_whist.common.jit.bitset import highest, lowest, popcount
+from german_whist.common.jit.compiler import jit
 from german_whist.engine.cards import (
     CARDS,
     SUITS,
@@ -22,7 +23,6 @@ from german_whist.engine.cards import (
     cards_of,
     text_of,
 )
-from german_whist.engine.compiled import jit
 from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import (
     Match,

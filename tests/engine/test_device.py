@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from german_whist import named_rules
-from german_whist.engine.batch import Batch
-from german_whist.engine.device import NoDevice
-from german_whist.engine.options import options_from
+from german_whist.engine.batch.batch import Batch
+from german_whist.engine.batch.config import options_from
+from german_whist.engine.batch.cuda_backend import NoDevice
 
 HERE = Path(__file__).resolve().parent
 CUDA = HERE.parent.parent / ".venv-cuda" / "bin" / "python"

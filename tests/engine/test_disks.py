@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from german_whist.common.files import CanNotWrite, cache_folder, check_writable, written_whole
+from german_whist.common.jit.compiler import COMPILED, machine_code_folder
 from german_whist.engine import play
-from german_whist.engine.compiled import COMPILED, machine_code_folder
-from german_whist.engine.endgame import opening
-from german_whist.engine.endgame.opening import tables
-from german_whist.engine.files import CanNotWrite, cache_folder, check_writable, written_whole
+from german_whist.engine.endgame import tablebase as opening
+from german_whist.engine.endgame.tablebase import tables
 from german_whist.engine.game import Game
 from german_whist.engine.records import append_records, record_of
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from german_whist.cli import main
-from german_whist.engine.compiled import machine_code_folder
+from german_whist.common.jit.compiler import machine_code_folder
 from german_whist.engine.endgame import TablebaseError, new_scratch, solve, store, tables
 from german_whist.engine.endgame import build as build_module
-from german_whist.engine.endgame import opening as opening_module
-from german_whist.engine.endgame.opening import tables_of
+from german_whist.engine.endgame import tablebase as opening_module
 from german_whist.engine.endgame.store import HEADER_BYTES, Kind, Part, open_part, parts_of
+from german_whist.engine.endgame.tablebase import tables_of
 
 TABLES = "from german_whist.engine.endgame import tables; print(tables().cards)"
 SMALL = """

@@ -9,7 +9,7 @@ import pytest
 
 from german_whist.engine.endgame import new_scratch, solve, tables_in_memory
 from german_whist.engine.endgame.generator import check_classes
-from german_whist.engine.endgame.layout import layer_bytes, layer_size, layout
+from german_whist.engine.endgame.index import layer_bytes, layer_size, layout
 from german_whist.engine.endgame.search import stored
 
 NONE = 4

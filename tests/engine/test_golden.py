@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from german_whist.engine.cards import text_of
 from german_whist.engine.game import Game
-from german_whist.engine.streams import below, fraction, keyed
+from german_whist.engine.rng import below, fraction, keyed
 from support import dealt
 
 # Rules, seed, number, dealer, the deal, then counting tricks and pays of a fixed way of play.

@@ -16,8 +16,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from german_whist.engine.game import Game, IllegalAction
-from german_whist.engine.history import histories, history_rows
-from german_whist.engine.layout import LAYOUTS
+from german_whist.engine.observation.history import histories, history_rows
+from german_whist.engine.observation.layout import LAYOUTS
 from german_whist.engine.rules import Rules
 from german_whist.engine.view import View
 from german_whist.envs import SelfPlayEnv

@@ -12,7 +12,7 @@ import digest_of_play
 import pytest
 from digest_of_play import digests
 
-from german_whist.engine.compiled import COMPILED
+from german_whist.common.jit.compiler import COMPILED
 
 
 @pytest.mark.skipif(not COMPILED, reason="the compiler is off, so there is nothing to compare")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from german_whist.engine.game import Game
-from german_whist.engine.history import histories, history_rows
-from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUTS, layout_of
+from german_whist.engine.observation.history import histories, history_rows
+from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUTS, layout_of
 from german_whist.envs import SelfPlayEnv
 from plain_whist import HIDDEN
 from support import EVERY_SET, STYLES, chosen_action, dealt, engine_rules, shown

@@ -10,7 +10,7 @@ from hypothesis import given
 from rule_parameters import parameters
 
 from german_whist import Rules, RulesError, named_rules
-from german_whist.engine.rule_features import RULE_LAYOUT, rule_features
+from german_whist.engine.observation.rule_features import RULE_LAYOUT, rule_features
 from german_whist.engine.rules import load_rules
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from german_whist.agents.base import decision_streams
 from german_whist.engine.game import Game
-from german_whist.engine.streams import fresh_secret, key_of_bytes, secret_of_seed, siphash
+from german_whist.engine.rng import fresh_secret, key_of_bytes, secret_of_seed, siphash
 
 # SipHash-2-4 of the bytes 0, 1, 2 ... under the key of the bytes 0 to 15: the published values
 # for messages of 0 to 16 bytes.

@@ -20,13 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_parameters import parameters
 
-from german_whist.engine.batch import Batch
-from german_whist.engine.compiled import COMPILED
+from german_whist.common.jit.compiler import COMPILED
+from german_whist.engine.batch.batch import Batch
+from german_whist.engine.batch.config import options_from
+from german_whist.engine.dtypes import GAME, OVER
 from german_whist.engine.game import Game
-from german_whist.engine.options import options_from
 from german_whist.engine.records import GameRecord, RecordError, record_of
 from german_whist.engine.rules import Match, Rules, RulesError
-from german_whist.engine.state import GAME, OVER
 from german_whist.envs import GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.mixed import MixedSelfPlayEnv
 from support import EVERY_SET, dealt, engine_rules

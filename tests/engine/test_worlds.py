@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import chisquare
 
 from german_whist import Game, Rules, named_rules
-from german_whist.engine.state import VIEW
+from german_whist.engine.dtypes import VIEW
+from german_whist.engine.sampling.determinizations import METHODS, worlds
 from german_whist.engine.view import write_views
-from german_whist.engine.worlds import METHODS, worlds
 from plain_whist import PlainGame, PlainRules, count_full_deals
 
 TINY = {

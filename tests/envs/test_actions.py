@@ -12,8 +12,8 @@ import pytest
 import german_whist
 from german_whist import Game, german_whist_three_v0, german_whist_v0
 from german_whist.engine.game import IllegalAction
-from german_whist.engine.three import ThreeGame
 from german_whist.envs.mixed import MixedSelfPlayEnv
+from german_whist.three_player.game import ThreeGame
 from support import dealt
 
 torch = pytest.importorskip("torch")

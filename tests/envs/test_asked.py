@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import german_whist.envs
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv, german_whist_v0
-from german_whist.envs.pictures.painter import Painter
+from german_whist.envs.render.modes import Painter
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
 
@@ -56,7 +56,7 @@ def test_stable_baselines3_gets_pictures_of_the_tables_that_it_asks_for(
     env.reset()
     shown: list[Any] = []
     monkeypatch.setattr(
-        "german_whist.envs.pictures.window.Window.show", lambda _, scene: shown.append(scene)
+        "german_whist.envs.render.window.Window.show", lambda _, scene: shown.append(scene)
     )
     env.env_method("render", indices=[1, 2])
     assert len(shown) == 1

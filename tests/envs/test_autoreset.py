@@ -14,8 +14,8 @@ from gymnasium.wrappers import vector as wrappers
 from walks import OPTIONS, label, picks
 
 import german_whist
+from german_whist.engine.dtypes import GAME
 from german_whist.engine.game import IllegalAction
-from german_whist.engine.state import GAME
 from german_whist.envs import GermanWhistVectorEnv
 
 ID = "german_whist/GermanWhist-v0"

@@ -10,7 +10,7 @@ from walks import NAMES, OPTIONS, label, picks, suits_shown
 
 from german_whist import Game, german_whist_v0, load_rules
 from german_whist.agents import Agent, agent_key, decision_streams, make_agent
-from german_whist.engine.history import histories, history_rows
+from german_whist.engine.observation.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 

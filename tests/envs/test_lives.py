@@ -17,12 +17,12 @@ from walks import NAMES, OPTIONS, label, pick, picks, suits_shown
 
 from german_whist import Game, german_whist_v0
 from german_whist.agents import Agent
+from german_whist.engine.batch.config import HORIZONS, OBSERVATIONS, REWARDS
+from german_whist.engine.dtypes import GAME
 from german_whist.engine.endgame import tables
-from german_whist.engine.endgame.opening import no_tables
+from german_whist.engine.endgame.tablebase import no_tables
 from german_whist.engine.game import IllegalAction
-from german_whist.engine.options import HORIZONS, OBSERVATIONS, REWARDS
 from german_whist.engine.rules import Match
-from german_whist.engine.state import GAME
 from german_whist.engine.view import View
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from walks import picks
 
-from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUT
-from german_whist.engine.rule_features import rule_features
+from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
+from german_whist.engine.observation.rule_features import rule_features
 from german_whist.engine.rules import load_rules
 from german_whist.envs import MixedSelfPlayEnv, SelfPlayEnv
 

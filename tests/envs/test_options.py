@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rule_parameters import parameters
 
 from german_whist import Match, Rules, RulesError, german_whist_v0
-from german_whist.engine.options import AUTO, REWARDS, Options, options_from
+from german_whist.engine.batch.config import AUTO, REWARDS, Options, options_from
 from plain_whist import NAMED, PlainGame, PlainMatch, PlainRules
 from support import EVERY_SET, engine_rules, plain_rules
 

@@ -13,10 +13,10 @@ from walks import OPTIONS, label, render_test
 from german_whist import Game, german_whist_v0
 from german_whist.engine.cards import CARDS
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
-from german_whist.envs.pictures.painter import Painter
-from german_whist.envs.pictures.raster import image_of
-from german_whist.envs.pictures.scene import WIDTH, scene_of
-from german_whist.envs.pictures.shapes import Box, Item, Scene, Shape, Text
+from german_whist.envs.render.modes import Painter
+from german_whist.envs.render.raster import image_of
+from german_whist.envs.render.scene import WIDTH, scene_of
+from german_whist.envs.render.shapes import Box, Item, Scene, Shape, Text
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import ODD
 

@@ -16,9 +16,9 @@ from typing import Any
 from german_whist.table.browser.requests import PERSON_COOKIE
 from german_whist.table.browser.security import Door
 from german_whist.table.browser.server import Server, make_app
-from german_whist.table.opponents import Opponents
-from german_whist.table.session import Session
-from german_whist.table.store import Store
+from german_whist.table.game.opponents import Opponents
+from german_whist.table.game.session import Session
+from german_whist.table.game.store import Store
 
 PATIENCE = 900.0
 """The first of all compiles the players, which takes long under load; browsers wait too."""

@@ -12,8 +12,8 @@ from scipy import stats
 from german_whist import Game, GameRecord, record_of, write_records
 from german_whist.agents import Player
 from german_whist.cli import main
-from german_whist.table.accuracy import Accuracy, Cost, accuracy
-from german_whist.table.analysis import AnalysisSettings, analyse
+from german_whist.table.review.accuracy import Accuracy, Cost, accuracy
+from german_whist.table.review.analysis import AnalysisSettings, analyse
 
 RULES = {"name": "small", "suits": 3, "ranks": 8, "hand": 6, "pay": "margin"}
 QUICK = AnalysisSettings("flat-mc:10")

@@ -14,12 +14,12 @@ from plain_endgame import PlainEnding
 
 from german_whist import Game, View, named_rules
 from german_whist.agents import make_agent
-from german_whist.agents.searching import SearchAgent
+from german_whist.agents.search.base import SearchAgent
 from german_whist.engine.endgame import moves_of
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules
-from german_whist.engine.worlds import worlds
-from german_whist.table.analysis import (
+from german_whist.engine.sampling.determinizations import worlds
+from german_whist.table.review.analysis import (
     AnalysisSettings,
     AnalysisStopped,
     Analyst,

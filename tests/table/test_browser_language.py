@@ -14,8 +14,8 @@ from serving import running
 from tablepage import CHROMIUM, OVER, PLAYABLE, Server, visiting
 from translation import english_in, in_cyrillic, translated
 
-from german_whist.table.labels import say
-from german_whist.table.puzzles import ENDGAME, FOREPLAY, shipped
+from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, shipped
+from german_whist.table.text.labels import say
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 

@@ -11,7 +11,7 @@ from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Visit
 
 from german_whist import load_rules
 from german_whist.engine.describe import chapters
-from german_whist.table.puzzles import ENDGAME, FOREPLAY, shipped
+from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, shipped
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")

@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Page
 
 from german_whist import Game
 from german_whist.engine.records import GameRecord, record_of
-from german_whist.table.analysis import AnalysisSettings, analyse
 from german_whist.table.browser.saved_replay import page_of
+from german_whist.table.review.analysis import AnalysisSettings, analyse
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")

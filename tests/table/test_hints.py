@@ -9,15 +9,15 @@ from decimal import ROUND_HALF_UP, Decimal
 import pytest
 
 from german_whist import Game, Match
+from german_whist.agents.checkpoints.bundled import rules_of_champion
 from german_whist.agents.player import Player
-from german_whist.agents.shipped import rules_of_champion
 from german_whist.engine.rules import load_rules
 from german_whist.table import Session, Settings
-from german_whist.table.analysis import WIN, AnalysisSettings, Analyst, Values, Worth
 from german_whist.table.browser.messages import Around, state_of
-from german_whist.table.hints import why
-from german_whist.table.opponents import Opponents
-from german_whist.table.words import action_symbol, percent
+from german_whist.table.game.opponents import Opponents
+from german_whist.table.review.analysis import WIN, AnalysisSettings, Analyst, Values, Worth
+from german_whist.table.review.hints import why
+from german_whist.table.text.words import action_symbol, percent
 
 QUICK = AnalysisSettings(search="flat-mc:24,voids,playout=counting")
 

@@ -17,15 +17,15 @@ from translation import english_in, in_cyrillic, translated
 import german_whist.table
 from german_whist import Match, load_rules, named_rules
 from german_whist.table.browser.messages import Around, dealt, glance, played, state_of
-from german_whist.table.labels import labels, say
-from german_whist.table.replay import replay_of
-from german_whist.table.session import PERSON, Session, Settings
-from german_whist.table.store import Store
+from german_whist.table.game.session import PERSON, Session, Settings
+from german_whist.table.game.store import Store
+from german_whist.table.review.replay import replay_of
 from german_whist.table.terminal.keys import Keys
 from german_whist.table.terminal.lines import Lines
 from german_whist.table.terminal.play import Keeper, TerminalGame
 from german_whist.table.terminal.printed_replay import printed
-from german_whist.table.words import action_symbol
+from german_whist.table.text.labels import labels, say
+from german_whist.table.text.words import action_symbol
 
 TABLE = Path(german_whist.table.__file__).parent
 SCRIPTS = sorted((TABLE / "browser" / "static" / "js").glob("*.js"))

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 import german_whist.table
 from german_whist import load_rules
-from german_whist.table import replay
 from german_whist.table.browser import finished_hands, messages, serve_learning
 from german_whist.table.browser.messages import Around, glance, played
-from german_whist.table.session import PERSON, Session, Settings
+from german_whist.table.game.session import PERSON, Session, Settings
+from german_whist.table.review import replay
 
 SCRIPTS = (Path(german_whist.table.__file__).parent / "browser" / "static" / "js").glob("*.js")
 AROUND = Around("id", 1, False, None, None, False, None, "")

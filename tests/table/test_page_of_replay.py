@@ -14,9 +14,9 @@ import pytest
 
 from german_whist import Game, Match
 from german_whist.engine.records import GameRecord, record_of
-from german_whist.table.analysis import AnalysisSettings, analyse
 from german_whist.table.browser.saved_replay import page_of
-from german_whist.table.replay import replay_of
+from german_whist.table.review.analysis import AnalysisSettings, analyse
+from german_whist.table.review.replay import replay_of
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!-- \u2028'\"&lt;"
 

@@ -21,7 +21,8 @@ from german_whist import load_rules
 from german_whist.cli import main
 from german_whist.commands import puzzles as command
 from german_whist.engine.endgame import moves_of
-from german_whist.table.puzzles import (
+from german_whist.table.rating import Rating
+from german_whist.table.review.puzzles import (
     ENDGAME,
     FOREPLAY,
     Puzzle,
@@ -32,7 +33,6 @@ from german_whist.table.puzzles import (
     read_puzzles,
     shipped,
 )
-from german_whist.table.rating import Rating
 
 SMALL = load_rules("small-last")
 
@@ -56,7 +56,7 @@ def test_puzzles_ship_for_beginners_and_for_experts() -> None:
 
 
 def test_puzzles_are_graded_by_todays_players_and_their_ladder() -> None:
-    anew = "german-whist puzzles grade --out table/puzzles.jsonl grades them anew"
+    anew = "german-whist puzzles grade --out table/review/puzzles.jsonl grades them anew"
     for puzzle in shipped()[::15]:
         assert graded(puzzle) == puzzle, anew
 

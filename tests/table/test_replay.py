@@ -12,9 +12,9 @@ from msgspec import to_builtins
 from german_whist import Game, Match
 from german_whist.engine.cards import SUITS, cards
 from german_whist.engine.records import GameRecord, RecordError, record_of
-from german_whist.table.replay import replay_of
+from german_whist.evaluation import evaluate
+from german_whist.table.review.replay import replay_of
 from german_whist.table.terminal.printed_replay import printed
-from german_whist.training.arena import evaluate
 from plain_whist import PlainGame
 from support import EVERY_SET, KEY, STYLES, chosen_action, engine_rules, plain_twin
 

@@ -12,7 +12,7 @@ import pytest
 from german_whist import Game
 from german_whist.cli import main
 from german_whist.engine.records import GameRecord, record_of, write_records
-from german_whist.table.replay import replay_of
+from german_whist.table.review.replay import replay_of
 
 SYMBOL = re.compile(r"(?:10|[2-9JQKA])[♣♦♥♠]")
 

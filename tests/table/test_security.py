@@ -77,7 +77,7 @@ def test_a_malformed_wish_for_a_table_is_refused(visitor: Visitor, body: Any, wo
             "sb3",
             "os:system",
             "builtins:eval",
-            "german_whist.agents.random:RandomAgent",
+            "german_whist.agents.heuristic.random:RandomAgent",
         ),
         *("network:/etc/passwd", "/etc/passwd", "../checkpoint.safetensors", "runs/quick-1"),
         *("flat-mc:10000000", "ismcts:1s", "value:13", "", "easy ", "__import__('os')"),
@@ -90,7 +90,7 @@ def test_names_from_the_page_load_no_files_and_no_code(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("an agent was made")
 
-    monkeypatch.setattr("german_whist.table.opponents.make_agent", never)
+    monkeypatch.setattr("german_whist.table.game.opponents.make_agent", never)
     if (part, name) == ("player", "human"):
         return
     sentence = refused(422, visitor.ask("POST", "/api/tables", {part: name}))

@@ -15,9 +15,9 @@ from german_whist import GameRecord, load_rules, named_rules
 from german_whist.agents import make_agent, register_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
-from german_whist.table import opponents
-from german_whist.table.session import Session, Settings
-from german_whist.table.store import Store, new_id
+from german_whist.table.game import opponents
+from german_whist.table.game.session import Session, Settings
+from german_whist.table.game.store import Store, new_id
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])

@@ -10,7 +10,7 @@ import pytest
 
 from german_whist import GameRecord, IllegalAction, Match, load_rules, named_rules
 from german_whist.agents import make_agent
-from german_whist.agents.random import RandomAgent
+from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.table import Session, SessionError, Settings
 
 QUICK = load_rules("quick")

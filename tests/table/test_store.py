@@ -11,9 +11,9 @@ from msgspec import to_builtins
 from test_session import play_on
 
 from german_whist import Match, load_rules
-from german_whist.table.session import Session, Settings
-from german_whist.table.statistics import as_csv, as_records, statistics_of
-from german_whist.table.store import FILE, PlayedElsewhere, Store, StoreError, new_id
+from german_whist.table.game.session import Session, Settings
+from german_whist.table.game.statistics import as_csv, as_records, statistics_of
+from german_whist.table.game.store import FILE, PlayedElsewhere, Store, StoreError, new_id
 from german_whist.table.terminal.play import Keeper
 
 QUICK = load_rules("quick")

@@ -12,8 +12,8 @@ pytest.importorskip("pyte")
 from terminal_user import FakeTerminal, TerminalUser
 
 from german_whist.engine.rules import Match, load_rules, named_rules
-from german_whist.table.session import Session, Settings
-from german_whist.table.store import Store
+from german_whist.table.game.session import Session, Settings
+from german_whist.table.game.store import Store
 from german_whist.table.terminal.keys import Keys
 from german_whist.table.terminal.play import Keeper, Leave, TerminalGame
 

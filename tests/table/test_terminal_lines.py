@@ -14,8 +14,8 @@ from german_whist.cli import main
 from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord
 from german_whist.engine.rules import load_rules
-from german_whist.table.session import Session, Settings
-from german_whist.table.store import Store
+from german_whist.table.game.session import Session, Settings
+from german_whist.table.game.store import Store
 from german_whist.table.terminal.board import board, in_order, rules_page, seen_page, tricks_page
 
 DECK = [rank + suit for suit in "SHDC" for rank in "AKQJT98765432"]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from german_whist.table.browser import server
-from german_whist.table.labels import labels
+from german_whist.table.text.labels import labels
 
 # What these hold is no text.
 _MARKS = {"language", "plurals"}

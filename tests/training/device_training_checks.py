@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from german_whist.engine.rules import Rules
-from german_whist.training.kernels import draw_chances
-from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import PPOSettings
-from german_whist.training.sides import Here
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.rollout.backends import Here
+from german_whist.training.rollout.kernels import draw_chances
 
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 SMALL: dict[str, Any] = {

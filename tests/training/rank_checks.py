@@ -19,10 +19,10 @@ import numpy as np
 import torch
 
 from german_whist.cli import main as command
-from german_whist.training.arrays import digest_of
-from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import PPOSettings
-from german_whist.training.ranks import Ranks, ranks_here
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.distributed import Ranks, ranks_here
+from german_whist.training.rollout.tensor_state import digest_of
 
 # One minibatch holds a whole iteration: then it makes no difference in what order it is learnt.
 SETTINGS = PPOSettings(

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import load_state
-from german_whist.training.display import Lines
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -10,7 +10,7 @@ from small_runs import arrays_of, same
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
-from german_whist.training.exploit import exploit
+from german_whist.evaluation.exploitability.exact import exploit
 
 SMALL = [
     *("rules=2x4-h2", "threads=1", "yardsticks=[]", "final_yardsticks=[]"),

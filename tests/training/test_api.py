@@ -13,9 +13,9 @@ import pytest
 
 import german_whist
 from german_whist.cli import main
-from german_whist.training.arena.report import as_csv
-from german_whist.training.presets import load_settings
-from german_whist.training.typed_settings import SettingsError
+from german_whist.common.typed_settings import SettingsError
+from german_whist.evaluation.reports.text import as_csv
+from german_whist.training.runs.presets import load_settings
 
 SMALL = {
     "games": 64, "layers": [8], "threads": 1, "decisions": 1000, "minibatch": 128,

@@ -18,8 +18,8 @@ from scipy import stats
 
 from german_whist import Game
 from german_whist.cli import main
-from german_whist.training.arena import evaluate
-from german_whist.training.benchmark import (
+from german_whist.evaluation import evaluate
+from german_whist.training.experiments.benchmark import (
     Measured,
     _trained,
     drawn,
@@ -27,7 +27,7 @@ from german_whist.training.benchmark import (
     over_seeds,
     page,
 )
-from german_whist.training.claim import Claim
+from german_whist.training.runs.run_lock import Claim
 
 TINY = {
     "sizes": ["2x4-h2"],
@@ -108,7 +108,7 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
         seeds.append(options["seed"])
         return evaluate(*words, **options)
 
-    monkeypatch.setattr("german_whist.training.benchmark.evaluate", recorded)
+    monkeypatch.setattr("german_whist.training.experiments.benchmark.evaluate", recorded)
     wanted = load_benchmark(
         written(
             tmp_path / "own.yaml", sizes=["small-last"], decisions=64, points=1, hands=4,

@@ -18,12 +18,12 @@ pytest.importorskip("torch")
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from german_whist.training.callbacks import Watched
-from german_whist.training.display import Lines
-from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, resume, start
+from german_whist.training.callbacks.base import Watched
+from german_whist.training.callbacks.console import Lines
+from german_whist.training.callbacks.loggers import TensorBoard
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.run import Stopped, resume, start
 from german_whist.training.settings import Settings
-from german_whist.training.trackers import TensorBoard
 
 SMALL = [
     *("layers=16", "threads=1", "measure_every=1500", "save_every=1000", "measure_hands=40"),

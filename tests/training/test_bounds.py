@@ -6,11 +6,11 @@ import pytest
 
 from german_whist import evaluate
 from german_whist.cli import main
-from german_whist.training.arena.config import ladder_from
-from german_whist.training.benchmark import Benchmark
-from german_whist.training.presets import load_settings
+from german_whist.common.typed_settings import SettingsError
+from german_whist.evaluation.config import ladder_from
+from german_whist.training.experiments.benchmark import Benchmark
+from german_whist.training.runs.presets import load_settings
 from german_whist.training.settings import Settings
-from german_whist.training.typed_settings import SettingsError
 
 
 @pytest.mark.parametrize(

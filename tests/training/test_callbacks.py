@@ -26,18 +26,18 @@ from stable_baselines3.common.callbacks import (
     StopTrainingOnMaxEpisodes,
 )
 
-from german_whist.agents.checkpoint import checkpoints_in
+from german_whist.agents.checkpoints.checkpoint import checkpoints_in
 from german_whist.cli import main
+from german_whist.common.typed_settings import SettingsError
 from german_whist.envs import GermanWhistVecEnv
-from german_whist.training.callbacks import Callback, EarlyStopping, Watched
+from german_whist.training.algorithms.sb3 import SB3Trainer
+from german_whist.training.algorithms.settings import SB3Settings
+from german_whist.training.callbacks.base import Callback, EarlyStopping, Watched
+from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import Measured
-from german_whist.training.display import Lines
-from german_whist.training.ppo_settings import SB3Settings
-from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, resume, start
-from german_whist.training.sb3 import SB3Trainer
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.run import Stopped, resume, start
 from german_whist.training.settings import Settings
-from german_whist.training.typed_settings import SettingsError
 
 HERE = "sb3_callbacks"
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}

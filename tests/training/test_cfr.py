@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint
+from german_whist.agents.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
-from german_whist.training.cfr import CFR, CFRSettings, _walk_many
-from german_whist.training.equilibrium.walk import LEARN
-from german_whist.training.equilibrium.walker import Responses, Walker
-from german_whist.training.exploit import exploit
+from german_whist.evaluation.exploitability.exact import exploit
+from german_whist.evaluation.exploitability.public_tree import Responses, Walker
+from german_whist.evaluation.exploitability.traversal import LEARN
+from german_whist.training.algorithms.cfr import CFR, CFRSettings, _walk_many
 
 DECK = "2x4-h2"
 TINY: list[dict[str, Any]] = [

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import main
-from german_whist.training.claim import Claim
-from german_whist.training.compare import Comparison, compare
-from german_whist.training.presets import load_settings
-from german_whist.training.typed_settings import SettingsError
+from german_whist.common.typed_settings import SettingsError
+from german_whist.training.experiments.compare import Comparison, compare
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.run_lock import Claim
 
 
 def a_run(
@@ -135,7 +135,7 @@ WORDS = [
 DEADLY = """
 import os
 from pathlib import Path
-from german_whist.training.callbacks import Callback
+from german_whist.training.callbacks.base import Callback
 
 class Always(Callback):
     def on_saved(self, run):
@@ -182,7 +182,7 @@ def test_a_training_that_dies_again_and_again_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("german_whist.engine.executors.executor.MOST_DEATHS", 1)
+    monkeypatch.setattr("german_whist.common.executors.executor.MOST_DEATHS", 1)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
     assert main([*WORDS, "callbacks=deadly:Always", "seeds=3"]) == 1
     told = capsys.readouterr().out.splitlines()

@@ -14,10 +14,10 @@ pytest.importorskip("torch")
 
 import torch
 
-from german_whist.engine.device import NoDevice
-from german_whist.training import trainer
-from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import PPOSettings, SB3Settings
+from german_whist.engine.batch.cuda_backend import NoDevice
+from german_whist.training.algorithms import base as trainer
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import PPOSettings, SB3Settings
 
 CHECKS = Path(__file__).resolve().parent / "device_training_checks.py"
 

@@ -30,26 +30,26 @@ from plain_learning import (  # noqa: E402
 from safetensors.numpy import load_file  # noqa: E402
 
 from german_whist import Game  # noqa: E402
-from german_whist.agents.checkpoint import read_checkpoint  # noqa: E402
-from german_whist.agents.network import NetworkAgent, policy_net  # noqa: E402
-from german_whist.agents.shipped import CLASSIC_WEIGHTS, WORTH  # noqa: E402
-from german_whist.agents.worth import INPUTS, OUTCOMES, read_worth  # noqa: E402
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, WORTH  # noqa: E402
+from german_whist.agents.checkpoints.checkpoint import read_checkpoint  # noqa: E402
+from german_whist.agents.networks.policy import NetworkAgent, policy_net  # noqa: E402
+from german_whist.agents.networks.value import INPUTS, OUTCOMES, read_worth  # noqa: E402
+from german_whist.engine.dtypes import VIEW  # noqa: E402
 from german_whist.engine.endgame import value  # noqa: E402
 from german_whist.engine.rules import load_rules  # noqa: E402
-from german_whist.engine.state import VIEW  # noqa: E402
-from german_whist.training.thinking import parts  # noqa: E402
-from german_whist.training.thinking.advice import (  # noqa: E402
+from german_whist.training.expert_iteration import pipeline as parts  # noqa: E402
+from german_whist.training.expert_iteration.belief import BeliefStudy  # noqa: E402
+from german_whist.training.expert_iteration.fitting import Fit, Plan, layers, write_network  # noqa: E402
+from german_whist.training.expert_iteration.pipeline import policy_layers, study  # noqa: E402
+from german_whist.training.expert_iteration.recipe import Course, load_course  # noqa: E402
+from german_whist.training.expert_iteration.search_targets import (  # noqa: E402
     PolicyStudy,
     Searching,
     Trying,
     with_advice,
 )
-from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
-from german_whist.training.thinking.course import Course, load_course  # noqa: E402
-from german_whist.training.thinking.fitting import Fit, Plan, layers, write_network  # noqa: E402
-from german_whist.training.thinking.hands import Players  # noqa: E402
-from german_whist.training.thinking.parts import policy_layers, study  # noqa: E402
-from german_whist.training.thinking.worth import WorthStudy, targets  # noqa: E402
+from german_whist.training.expert_iteration.self_play import Players  # noqa: E402
+from german_whist.training.expert_iteration.value import WorthStudy, targets  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 

@@ -14,16 +14,16 @@ pytest.importorskip("torch")
 
 from onnx.reference import ReferenceEvaluator
 
-from german_whist.agents.checkpoint import policy_alone, read_checkpoint
-from german_whist.agents.network import NetworkAgent
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import policy_alone, read_checkpoint
+from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
-from german_whist.agents.shipped import CLASSIC_WEIGHTS, FAMILY_WEIGHTS
 from german_whist.cli import main
-from german_whist.engine.layout import real_action
+from german_whist.engine.observation.layout import real_action
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.checkpoint import write_player
-from german_whist.training.export import export_half
-from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import PPOSettings
+from german_whist.training.export.export import export_half
 from support import dealt
 
 

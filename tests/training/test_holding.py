@@ -20,15 +20,15 @@ pytest.importorskip("torch")
 
 from small_runs import quiet
 
-from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
-from german_whist.training import run as runs
-from german_whist.training.claim import HOLDER, LOCK, Claim, claim_new, claim_numbered
-from german_whist.training.display import Lines
-from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, resume, start
+from german_whist.common.signals import Signals
+from german_whist.training.callbacks.console import Lines
+from german_whist.training.runs import run as runs
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.run import Stopped, resume, start
+from german_whist.training.runs.run_lock import HOLDER, LOCK, Claim, claim_new, claim_numbered
 from german_whist.training.settings import Settings
-from german_whist.training.stopping import Signals
 
 SMALL = [
     *("games=16", "layers=8", "minibatch=64", "threads=1", "decisions=640", "seed=3"),

@@ -14,23 +14,23 @@ pytest.importorskip("torch")
 
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoint import (
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import (
     policy_alone,
     read_checkpoint,
     write_checkpoint,
 )
-from german_whist.agents.network import NetworkAgent
-from german_whist.agents.shipped import CLASSIC_WEIGHTS
+from german_whist.agents.networks.policy import NetworkAgent
+from german_whist.common.typed_settings import SettingsError
 from german_whist.engine.rules import load_rules
 from german_whist.envs.self_play import SelfPlayEnv
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import write_player
-from german_whist.training.display import Lines
-from german_whist.training.init import beginning_of
-from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import PPOSettings
-from german_whist.training.presets import load_settings
-from german_whist.training.run import resume, start
-from german_whist.training.typed_settings import SettingsError
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.run import resume, start
+from german_whist.training.runs.warm_start import beginning_of
 
 TINY: dict[str, Any] = {
     "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},

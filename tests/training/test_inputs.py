@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
-from german_whist.engine.layout import EXCHANGE_LAYOUT, LAYOUTS
-from german_whist.engine.options import options_from
+from german_whist.engine.batch.config import options_from
+from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUTS
 from german_whist.engine.rules import named_rules
-from german_whist.training.inputs import inputs_of
+from german_whist.training.rollout.network_inputs import inputs_of
 
 LEFT_OUT = {
     "stage": "whether the stock lasts is told by the draws that are left",
@@ -25,5 +25,5 @@ def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reas
     for group in EXCHANGE_LAYOUT.groups:
         seen = read.intersection(range(group.start, group.start + group.size))
         assert bool(seen) != (group.name in LEFT_OUT), (
-            f"{group.name}: let training/inputs.py read it, or say here why it does not"
+            f"{group.name}: let training/rollout/network_inputs.py read it, or say here why not"
         )

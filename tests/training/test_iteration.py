@@ -29,10 +29,10 @@ from plain_learning import (
 
 from german_whist.agents.base import Agent
 from german_whist.agents.registry import make_agent
-from german_whist.training.mmd import MMD
-from german_whist.training.network import weights_of
-from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import MMDSettings, PPOSettings
+from german_whist.training.algorithms.mmd import MMD
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import MMDSettings, PPOSettings
+from german_whist.training.rollout.networks import weights_of
 
 Rows = dict[str, Array]
 

@@ -16,13 +16,13 @@ pytest.importorskip("torch")
 
 from small_runs import quiet
 
-from german_whist.agents.checkpoint import checkpoints_in, read_card
-from german_whist.training.callbacks import Callback, Watched
+from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_card
+from german_whist.training.callbacks.base import Callback, Watched
+from german_whist.training.callbacks.console import Lines
+from german_whist.training.callbacks.evaluation import Measuring, measure
 from german_whist.training.checkpoint import Measured, load_state
-from german_whist.training.display import Lines
-from german_whist.training.measuring import Measuring, measure
-from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, resume, start
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.run import Stopped, resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [

@@ -25,12 +25,12 @@ from plain_learning import (
     masked_log_softmax,
 )
 
-from german_whist.agents.closing import gather_rows
-from german_whist.engine.places import Host
-from german_whist.training.memory import Memory
-from german_whist.training.network import weights_of
-from german_whist.training.nfsp import NFSP
-from german_whist.training.ppo_settings import NFSPSettings
+from german_whist.agents.networks.relative_ranks import gather_rows
+from german_whist.engine.batch.cpu_backend import Host
+from german_whist.training.algorithms.nfsp import NFSP
+from german_whist.training.algorithms.settings import NFSPSettings
+from german_whist.training.rollout.networks import weights_of
+from german_whist.training.rollout.replay_buffer import Memory
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 5, "hand": 3, "counts": "all"}
 N_ENVS = 40

@@ -12,9 +12,9 @@ from german_whist.cli import main
 
 BASE = """
 import numpy as np
-from german_whist.agents.card import NetworkCard
+from german_whist.agents.checkpoints.schema import NetworkCard
 from german_whist.training.settings import Settings
-from german_whist.training.trainer import Trainer
+from german_whist.training.algorithms.base import Trainer
 
 class Made(Settings, frozen=True, kw_only=True):
     trainer: str = "own:Own"

@@ -15,19 +15,19 @@ pytest.importorskip("torch")
 import torch
 from plain_learning import seat_by_seat
 
+from german_whist.engine.batch.config import options_from
+from german_whist.engine.batch.cpu_backend import Host
 from german_whist.engine.cards import KEEP, TAKE_BLIND
-from german_whist.engine.layout import LAYOUT, OBSERVATION_SIZE
-from german_whist.engine.options import options_from
-from german_whist.engine.places import Host
+from german_whist.engine.observation.layout import LAYOUT, OBSERVATION_SIZE
 from german_whist.envs import SelfPlayEnv
-from german_whist.training.adam import Adam
-from german_whist.training.display import Lines
-from german_whist.training.inputs import inputs_of
-from german_whist.training.kernels import advantages, choose
-from german_whist.training.players import player_of
-from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import PPOSettings
-from german_whist.training.run import start
+from german_whist.training.algorithms.players import player_of
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.callbacks.console import Lines
+from german_whist.training.rollout.adam import Adam
+from german_whist.training.rollout.kernels import advantages, choose
+from german_whist.training.rollout.network_inputs import inputs_of
+from german_whist.training.runs.run import start
 
 # Each set of rules with the horizon that its endings allow.
 RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("race-7", "hand")]

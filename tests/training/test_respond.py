@@ -10,11 +10,19 @@ import pytest
 
 from german_whist.agents import make_agent
 from german_whist.cli import main
+from german_whist.common.signals import Stopped
 from german_whist.engine.rules import load_rules
-from german_whist.training.exploit import exploit
-from german_whist.training.respond import PAGE, PLAN, RESULT, TRAINED, Found, Plan, training
-from german_whist.training.run import begun
-from german_whist.training.stopping import Stopped
+from german_whist.evaluation.exploitability.exact import exploit
+from german_whist.training.experiments.best_response import (
+    PAGE,
+    PLAN,
+    RESULT,
+    TRAINED,
+    Found,
+    Plan,
+    training,
+)
+from german_whist.training.runs.run import begun
 
 DECK = "2x4-h2"
 WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "15_000",
@@ -62,7 +70,7 @@ def test_a_training_that_was_stopped_says_that_the_same_command_goes_on(
     def stopped(*_: object, **__: object) -> None:
         raise Stopped("by SIGTERM", 143)
 
-    monkeypatch.setattr("german_whist.training.respond.train_or_go_on", stopped)
+    monkeypatch.setattr("german_whist.training.experiments.best_response.train_or_go_on", stopped)
     assert main([*WORDS, "--out", str(tmp_path / "answer")]) == 143
     told = capsys.readouterr()
     assert f"found so far is in {tmp_path / 'answer'}; the same command goes on" in told.out

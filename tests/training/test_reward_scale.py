@@ -12,12 +12,12 @@ pytest.importorskip("torch")
 
 from small_runs import quiet, same
 
-from german_whist.training.init import beginning_of
-from german_whist.training.presets import load_settings, settings_from
-from german_whist.training.reading import read_words
-from german_whist.training.run import resume, start
-from german_whist.training.trainers import make_trainer
-from german_whist.training.typed_settings import SettingsError
+from german_whist.common.settings_files import read_words
+from german_whist.common.typed_settings import SettingsError
+from german_whist.training.algorithms.registry import make_trainer
+from german_whist.training.runs.presets import load_settings, settings_from
+from german_whist.training.runs.run import resume, start
+from german_whist.training.runs.warm_start import beginning_of
 
 SMALL = ["rules=2x4-h2", "games=8", "layers=8", "threads=1", "reward=margin"]
 

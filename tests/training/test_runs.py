@@ -21,16 +21,16 @@ pytest.importorskip("torch")
 import torch
 from small_runs import arrays_of, quiet, same
 
-from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
-from german_whist.training.callbacks import Callback, Watched
+from german_whist.common.typed_settings import SettingsError
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.callbacks.base import Callback, Watched
+from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import load_state
-from german_whist.training.display import Lines
-from german_whist.training.ppo import PPO
-from german_whist.training.presets import load_settings
-from german_whist.training.run import Stopped, resume, start
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.run import Stopped, resume, start
 from german_whist.training.settings import Settings
-from german_whist.training.typed_settings import SettingsError
 
 SMALL = [
     *("games=64", "layers=16,16", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
@@ -91,7 +91,7 @@ def test_the_same_settings_come_to_the_same_weights(whole: Path, tmp_path: Path)
 DEADLY = """
 import os
 from pathlib import Path
-from german_whist.training.callbacks import Callback
+from german_whist.training.callbacks.base import Callback
 
 class Once(Callback):
     def on_iteration(self, run, told):
@@ -192,7 +192,7 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
             raise OSError(errno.ENOSPC, "No space left on device")
         fsync(descriptor)
 
-    monkeypatch.setattr("german_whist.engine.files.os.fsync", full)
+    monkeypatch.setattr("german_whist.common.files.os.fsync", full)
     with pytest.raises(Stopped, match=r"No space left .* last good checkpoint is"):
         run.go(quiet())
     kept = checkpoints_in(folder / "checkpoints")

@@ -14,16 +14,16 @@ import torch
 from small_runs import arrays_of, quiet, same
 from stable_baselines3.common.callbacks import BaseCallback
 
-from german_whist.agents.network import NetworkAgent
+from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
-from german_whist.training.callbacks import Callback, Watched
-from german_whist.training.players import player_of
-from german_whist.training.ppo import Diverged
-from german_whist.training.ppo_settings import SB3Settings
-from german_whist.training.run import Stopped, resume, start
-from german_whist.training.sb3 import SB3Trainer
+from german_whist.evaluation.exploitability.brute_force import Tree, best_response, strategy, value
+from german_whist.training.algorithms.players import player_of
+from german_whist.training.algorithms.ppo import Diverged
+from german_whist.training.algorithms.sb3 import SB3Trainer
+from german_whist.training.algorithms.settings import SB3Settings
+from german_whist.training.callbacks.base import Callback, Watched
+from german_whist.training.runs.run import Stopped, resume, start
 from german_whist.training.settings import Settings
-from german_whist.training.whole_views import Tree, best_response, strategy, value
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {

@@ -10,21 +10,21 @@ import pytest
 import yaml
 
 from german_whist.cli import main
-from german_whist.training.arena.config import LadderConfig
-from german_whist.training.benchmark import Benchmark
-from german_whist.training.ppo_settings import PPOSettings
-from german_whist.training.presets import (
+from german_whist.common.settings_files import read_words, words_of
+from german_whist.common.typed_settings import Checked, SettingsError, described
+from german_whist.evaluation.config import LadderConfig
+from german_whist.training.algorithms.registry import own_settings
+from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.experiments.benchmark import Benchmark
+from german_whist.training.experiments.sweep import Between, Sweep
+from german_whist.training.expert_iteration.recipe import Course
+from german_whist.training.runs.presets import (
     PRESETS,
     changed_settings,
     command_of,
     load_settings,
     settings_from,
 )
-from german_whist.training.reading import read_words, words_of
-from german_whist.training.sweep import Between, Sweep
-from german_whist.training.thinking.course import Course
-from german_whist.training.trainers import own_settings
-from german_whist.training.typed_settings import Checked, SettingsError, described
 
 
 @pytest.mark.parametrize("name", PRESETS.names())

@@ -16,18 +16,18 @@ from small_runs import same
 
 import german_whist
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoint import read_checkpoint
-from german_whist.agents.network import NetworkAgent
+from german_whist.agents.checkpoints.checkpoint import read_checkpoint
+from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
-from german_whist.engine.layout import real_action
-from german_whist.engine.rule_features import RULE_LAYOUT
+from german_whist.common.typed_settings import SettingsError
+from german_whist.engine.observation.layout import real_action
+from german_whist.engine.observation.rule_features import RULE_LAYOUT
+from german_whist.training.algorithms.players import player_of
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.checkpoint import write_player
-from german_whist.training.network import weights_of
-from german_whist.training.players import player_of
-from german_whist.training.ppo import PPO
-from german_whist.training.ppo_settings import PPOSettings
-from german_whist.training.presets import load_settings
-from german_whist.training.typed_settings import SettingsError
+from german_whist.training.rollout.networks import weights_of
+from german_whist.training.runs.presets import load_settings
 
 # The same cards; of one the stock's tricks count as well, and in one fewer tricks win.
 HIGH = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}

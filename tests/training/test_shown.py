@@ -14,17 +14,23 @@ from xml.etree import ElementTree
 
 import pytest
 
-from german_whist.training import display
-from german_whist.training.checkpoint import Measured
-from german_whist.training.display import Lines, LiveDisplay, Pace, duration, progress_line
-from german_whist.training.measuring import curve_of, past_of
-from german_whist.training.pictures import (
+from german_whist.evaluation.reports.charts import (
     Curve,
     curves,
     standalone,
 )
-from german_whist.training.presets import load_settings
-from german_whist.training.report import write_report
+from german_whist.training.callbacks import console as display
+from german_whist.training.callbacks.console import (
+    Lines,
+    LiveDisplay,
+    Pace,
+    duration,
+    progress_line,
+)
+from german_whist.training.callbacks.evaluation import curve_of, past_of
+from german_whist.training.callbacks.html_report import write_report
+from german_whist.training.checkpoint import Measured
+from german_whist.training.runs.presets import load_settings
 
 
 def measured(decisions: int, opponent: str, rate: float) -> Measured:

@@ -18,16 +18,14 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from german_whist.agents.checkpoint import read_checkpoint, write_checkpoint
+from german_whist.agents.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from german_whist.cli import main
-from german_whist.training.arena.texts import percent_with_reach
-from german_whist.training.callbacks import Callback
+from german_whist.evaluation.formats import percent_with_reach
+from german_whist.training.callbacks.base import Callback
+from german_whist.training.callbacks.evaluation import MEASURING_SEED, measure
 from german_whist.training.checkpoint import Measured, RunState, load_state, save_state
-from german_whist.training.measuring import MEASURING_SEED, measure
-from german_whist.training.presets import load_settings
-from german_whist.training.separate_runs import known_beside
-from german_whist.training.settings import Settings
-from german_whist.training.sweep import (
+from german_whist.training.experiments.separate_runs import known_beside
+from german_whist.training.experiments.sweep import (
     JOURNAL,
     Between,
     Pruning,
@@ -36,6 +34,8 @@ from german_whist.training.sweep import (
     mean_win_rate,
     run_sweep,
 )
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.settings import Settings
 
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
@@ -229,7 +229,7 @@ def test_no_trial_is_drawn_twice_by_a_sweep_that_goes_on_or_is_shared(tmp_path: 
 
     def drawn(folder: Path, trials: int) -> list[float]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("german_whist.training.sweep.train_or_go_on", no_training)
+            patch.setattr("german_whist.training.experiments.sweep.train_or_go_on", no_training)
             found = run_sweep(replace(sweep, trials=trials), folder, say=lambda _: None)
         if find_spec("pandas"):
             assert [*found.frame().params_entropy] == [
@@ -247,7 +247,8 @@ def test_no_trial_is_drawn_twice_by_a_sweep_that_goes_on_or_is_shared(tmp_path: 
 def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
     path, folder = written(tmp_path, trials=4, finalists=1), tmp_path / "sweep"
     code = (
-        "import sys; from pathlib import Path; from german_whist.training import sweep\n"
+        "import sys; from pathlib import Path\n"
+        "from german_whist.training.experiments import sweep\n"
         "sweep.run_sweep(sweep.load_sweep(sys.argv[1]), Path(sys.argv[2]))"
     )
     running = [

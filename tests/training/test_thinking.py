@@ -16,62 +16,62 @@ torch = pytest.importorskip("torch")
 from german_whist import Game  # noqa: E402
 from german_whist.agents import Player  # noqa: E402
 from german_whist.agents.base import CannotPlay  # noqa: E402
-from german_whist.agents.beliefs import read_beliefs, write_known  # noqa: E402
-from german_whist.agents.card import Card, NetworkCard  # noqa: E402
-from german_whist.agents.checkpoint import (  # noqa: E402
+from german_whist.agents.checkpoints.bundled import (  # noqa: E402
+    CLASSIC_WEIGHTS,
+    FAMILY_WEIGHTS,
+    FIRST_WEIGHTS,
+)
+from german_whist.agents.checkpoints.checkpoint import (  # noqa: E402
     find_checkpoint,
     read_checkpoint,
     read_judge_card,
     write_checkpoint,
 )
-from german_whist.agents.layers import new_rows, pass_rows  # noqa: E402
-from german_whist.agents.network import NetworkAgent, PolicyNet, policy_net  # noqa: E402
+from german_whist.agents.checkpoints.schema import Card, NetworkCard  # noqa: E402
+from german_whist.agents.networks.belief import read_beliefs, write_known  # noqa: E402
+from german_whist.agents.networks.mlp import new_rows, pass_rows  # noqa: E402
+from german_whist.agents.networks.policy import NetworkAgent, PolicyNet, policy_net  # noqa: E402
+from german_whist.agents.networks.value import read_worth  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
-from german_whist.agents.searching import UNLIKELY, SearchAgent  # noqa: E402
-from german_whist.agents.shipped import (  # noqa: E402
-    CLASSIC_WEIGHTS,
-    FAMILY_WEIGHTS,
-    FIRST_WEIGHTS,
-)
-from german_whist.agents.worth import read_worth  # noqa: E402
+from german_whist.agents.search.base import UNLIKELY, SearchAgent  # noqa: E402
 from german_whist.cli import main  # noqa: E402
-from german_whist.engine.compiled import jit  # noqa: E402
+from german_whist.common.executors import Executor, WorkersLost  # noqa: E402
+from german_whist.common.jit.compiler import jit  # noqa: E402
+from german_whist.common.typed_settings import SettingsError  # noqa: E402
+from german_whist.engine.dtypes import GAME, VIEW  # noqa: E402
 from german_whist.engine.endgame import value  # noqa: E402
-from german_whist.engine.executors import Executor, WorkersLost  # noqa: E402
 from german_whist.engine.play import legal, play, row, set_up  # noqa: E402
 from german_whist.engine.rules import Rules, load_rules  # noqa: E402
-from german_whist.engine.state import GAME, VIEW  # noqa: E402
 from german_whist.engine.view import View, write_views  # noqa: E402
-from german_whist.training.run import settings_of  # noqa: E402
-from german_whist.training.session import train, train_on  # noqa: E402
-from german_whist.training.thinking import fitting  # noqa: E402
-from german_whist.training.thinking.advice import (  # noqa: E402
-    Searching,
-    with_advice,
-)
-from german_whist.training.thinking.beliefs import BeliefStudy  # noqa: E402
-from german_whist.training.thinking.course import Course, command_of, load_course  # noqa: E402
-from german_whist.training.thinking.fitting import (  # noqa: E402
+from german_whist.training.expert_iteration import fitting  # noqa: E402
+from german_whist.training.expert_iteration.belief import BeliefStudy  # noqa: E402
+from german_whist.training.expert_iteration.fitting import (  # noqa: E402
     Fit,
     Plan,
     fitted,
     write_network,
 )
-from german_whist.training.thinking.hands import Players  # noqa: E402
-from german_whist.training.thinking.parts import (  # noqa: E402
+from german_whist.training.expert_iteration.pipeline import (  # noqa: E402
     first_training,
     judge_layers,
     rounds,
     study,
 )
-from german_whist.training.thinking.playing import (  # noqa: E402
+from german_whist.training.expert_iteration.recipe import Course, command_of, load_course  # noqa: E402
+from german_whist.training.expert_iteration.search_targets import (  # noqa: E402
+    Searching,
+    with_advice,
+)
+from german_whist.training.expert_iteration.self_play import Players  # noqa: E402
+from german_whist.training.expert_iteration.value import WorthStudy  # noqa: E402
+from german_whist.training.expert_iteration.workers import (  # noqa: E402
     Cast,
     HandsFile,
     named,
     player_of,
 )
-from german_whist.training.thinking.worth import WorthStudy  # noqa: E402
-from german_whist.training.typed_settings import SettingsError  # noqa: E402
+from german_whist.training.runs.api import train, train_on  # noqa: E402
+from german_whist.training.runs.run import settings_of  # noqa: E402
 
 CLASSIC = load_rules("classic")
 TINY = load_rules({"name": "tiny", "suits": 2, "ranks": 4, "hand": 2})
@@ -557,7 +557,7 @@ def test_when_all_who_play_die_it_is_told_how_to_go_on(
     def nobody(*_: object, **__: object) -> Any:
         raise WorkersLost("3 worker processes in a row died")
 
-    monkeypatch.setattr("german_whist.training.thinking.parts.Executor", nobody)
+    monkeypatch.setattr("german_whist.training.expert_iteration.pipeline.Executor", nobody)
     words = ["study", "quick", "hands=8", "--folder", str(tmp_path), "--workers", "2"]
     assert main(words) == 1
     told = "3 worker processes in a row died; the files that are there stay, and the same command"

@@ -14,11 +14,11 @@ import pytest
 import yaml
 from small_runs import arrays_of, same
 
-from german_whist.agents.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
-from german_whist.training.presets import command_of, load_settings
-from german_whist.training.trainers import TRAINERS, make_trainer, trainer_kind
-from german_whist.training.typed_settings import SettingsError
+from german_whist.common.typed_settings import SettingsError
+from german_whist.training.algorithms.registry import TRAINERS, make_trainer, trainer_kind
+from german_whist.training.runs.presets import command_of, load_settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "algorithms.md"
 TRAINER = "trainer=reinforce:Reinforce"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..table.accuracy import Accuracy
+    from ..table.review.accuracy import Accuracy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, analyse, and tell."""
-    from ..engine.files import check_writable, written_whole
-    from ..engine.progress import Progress
-    from ..table.accuracy import accuracy
-    from ..table.analysis import AnalysisSettings
+    from ..common.files import check_writable, written_whole
+    from ..common.progress import Progress
+    from ..table.review.accuracy import accuracy
+    from ..table.review.analysis import AnalysisSettings
     from .replay import good_records
 
     if arguments.hands is not None and arguments.hands < 1:

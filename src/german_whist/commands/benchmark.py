@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train and measure what is missing, and write the page."""
-    from ..engine.files import written_whole
-    from ..training.benchmark import PAGE, drawn, load_benchmark, page, run_benchmark
+    from ..common.files import written_whole
+    from ..training.experiments.benchmark import PAGE, drawn, load_benchmark, page, run_benchmark
 
     wanted: str = arguments.benchmark
     benchmark = load_benchmark(wanted)

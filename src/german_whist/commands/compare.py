@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, write and tell."""
-    from ..engine.files import check_writable, written_whole
-    from ..training.compare import compare
+    from ..common.files import check_writable, written_whole
+    from ..training.experiments.compare import compare
 
     if not arguments.runs:
         raise ValueError("name runs, as in `compare runs/quick-1 runs/quick-2`")

@@ -13,8 +13,8 @@ import argparse
 from functools import partial
 
 from ..agents.common_rules import common_rules
-from ..training.arena import evaluate
-from ..training.arena.options import add_run_options, command_line, play_and_tell
+from ..evaluation import evaluate
+from .evaluation_options import add_run_options, command_line, play_and_tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

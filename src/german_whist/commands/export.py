@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write and check."""
-    from ..agents.checkpoint import is_checkpoint, rules_wanted
-    from ..agents.shipped import CHAMPION, network_for
-    from ..training.export import export_half, export_onnx
+    from ..agents.checkpoints.bundled import CHAMPION, network_for
+    from ..agents.checkpoints.checkpoint import is_checkpoint, rules_wanted
+    from ..training.export.export import export_half, export_onnx
 
     wanted = arguments.checkpoint
     source = network_for(rules_wanted(arguments.rules or "classic"), wanted)

@@ -12,9 +12,9 @@ from functools import partial
 
 from ..agents.common_rules import common_rules
 from ..agents.registry import named_player
-from ..training.arena import ladder
-from ..training.arena.config import LadderConfig, load_ladder
-from ..training.arena.options import add_run_options, command_line, play_and_tell
+from ..evaluation import ladder
+from ..evaluation.config import LadderConfig, load_ladder
+from .evaluation_options import add_run_options, command_line, play_and_tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ..agents.common_rules import common_rules
 from ..engine.rules import Match
-from ..table.session import HUMAN, Session, Settings, new_seed
-from ..table.store import Store
+from ..table.game.session import HUMAN, Session, Settings, new_seed
+from ..table.game.store import Store
 from ..table.terminal.keyboard import has_keys
 from ..table.terminal.keys import Keys
 from ..table.terminal.lines import Lines

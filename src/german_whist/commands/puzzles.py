@@ -15,12 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from ..engine.endings import why_not_exact
-from ..engine.files import written_whole
-from ..engine.progress import Progress
+from ..common.files import written_whole
+from ..common.progress import Progress
+from ..engine.endgame.game_values import why_not_exact
 from ..engine.rules import named_rules
-from ..table.puzzles import FILE, Puzzle, graded, make_puzzles, read_puzzles
-from ..table.store import data_folder
+from ..table.game.store import data_folder
+from ..table.review.puzzles import FILE, Puzzle, graded, make_puzzles, read_puzzles
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.files import check_writable, written_whole
-from ..engine.progress import Progress
+from ..common.files import check_writable, written_whole
+from ..common.progress import Progress
 from ..engine.records import GameRecord, read_records
 
 if TYPE_CHECKING:
-    from ..table.analysis import Analysis, AnalysisSettings
+    from ..table.review.analysis import Analysis, AnalysisSettings
 
 _SEATS = {"0": 0, "1": 1, "both": None}
 _LONGEST_REASON = 300
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             file.write(page_of(record, analysis, seat))
         print(f"wrote {arguments.html}", file=sys.stderr)
         return 0
-    from ..table.replay import replay_of
+    from ..table.review.replay import replay_of
     from ..table.terminal.board import new_console, sentence
     from ..table.terminal.printed_replay import printed
 
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def good_records(path: Path) -> list[GameRecord]:
     """The records of a file; lines that are broken are told, and the others stay."""
-    from ..table.words import plain_text
+    from ..table.text.words import plain_text
 
     try:
         found = read_records(path)
@@ -109,8 +109,8 @@ def good_records(path: Path) -> list[GameRecord]:
 
 
 def _listed(records: list[GameRecord]) -> list[str]:
-    from ..table.replay import names_of, result_of
-    from ..table.words import plain_text
+    from ..table.review.replay import names_of, result_of
+    from ..table.text.words import plain_text
 
     return [
         f"{number:>5}  {plain_text(record.rules.name)}: {' and '.join(names_of(record))}, "
@@ -120,14 +120,14 @@ def _listed(records: list[GameRecord]) -> list[str]:
 
 
 def _analysis(record: GameRecord, arguments: argparse.Namespace) -> Analysis:
-    from ..table.analysis import analyse
+    from ..table.review.analysis import analyse
 
     with Progress("analysing") as progress:
         return analyse(record, _settings(arguments), progress.tell)
 
 
 def _settings(arguments: argparse.Namespace) -> AnalysisSettings:
-    from ..table.analysis import AnalysisSettings
+    from ..table.review.analysis import AnalysisSettings
 
     usual = AnalysisSettings()
     return AnalysisSettings(arguments.search or usual.search, arguments.network)

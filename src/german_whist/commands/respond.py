@@ -47,8 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer the player, and print what was found."""
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from ..training.respond import PAGE, Plan, respond
-    from ..training.stopping import Stopped
+    from ..common.signals import Stopped
+    from ..training.experiments.best_response import PAGE, Plan, respond
 
     agent: str = arguments.agent
     for name, least in (("worlds", 1), ("decisions", 0), ("hands", 2), ("seed", 0)):

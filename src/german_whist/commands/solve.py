@@ -13,10 +13,10 @@ import math
 import time
 from pathlib import Path
 
-from ..agents.checkpoint import CheckpointError
-from ..agents.solved.strategy import SolvedCard, read_strategy, solved_folder
-from ..engine.files import check_writable
-from ..engine.progress import Progress
+from ..agents.checkpoints.checkpoint import CheckpointError
+from ..agents.equilibrium.strategy import SolvedCard, read_strategy, solved_folder
+from ..common.files import check_writable
+from ..common.progress import Progress
 from ..engine.rules import Rules, load_rules
 
 _STEP = 1.3
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve, and tell how far it is."""
-    from ..training.equilibrium.solve import Solver
+    from ..evaluation.exploitability.cfr_plus import Solver
 
     rules = load_rules(arguments.rules)
     target: float = arguments.target

@@ -12,11 +12,11 @@ import os
 import time
 from pathlib import Path
 
-from ..training.arena.place import add_place_options, place_of
-from ..training.reading import listed
-from ..training.thinking.course import COURSES, check_workers, load_course
-from ..training.trainer import missing
-from ..training.typed_settings import as_help
+from ..common.executors.options import add_place_options, place_of
+from ..common.settings_files import listed
+from ..common.typed_settings import as_help
+from ..training.algorithms.base import missing
+from ..training.expert_iteration.recipe import COURSES, check_workers, load_course
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,10 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     folder = arguments.folder or Path("runs") / f"study-{Path(arguments.course).stem}"
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from ..training.stopping import Stopped
+    from ..common.signals import Stopped
 
     try:
-        from ..training.thinking.parts import study
+        from ..training.expert_iteration.pipeline import study
     except ImportError as error:
         raise missing(error) from None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..training.arena.place import add_place_option, place_of
+from ..common.executors.options import add_place_option, place_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Sweep, and tell what was best."""
     from msgspec.structs import replace
 
-    from ..training.arena.texts import percent_with_reach
-    from ..training.reading import words_of
-    from ..training.stopping import Stopped
-    from ..training.sweep import BEST, load_sweep, run_sweep
+    from ..common.settings_files import words_of
+    from ..common.signals import Stopped
+    from ..evaluation.formats import percent_with_reach
+    from ..training.experiments.sweep import BEST, load_sweep, run_sweep
 
     space: Path = arguments.space
     sweep = load_sweep(space)

@@ -47,8 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
             "needs; german-whist play needs nothing more"
         ) from error
     from ..table.browser.security import Door
-    from ..table.opponents import Opponents
-    from ..table.store import Store
+    from ..table.game.opponents import Opponents
+    from ..table.game.store import Store
 
     door = Door.at(arguments.host, arguments.token, arguments.name)
     opponents = Opponents(arguments.players)

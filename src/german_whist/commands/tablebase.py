@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import time
 
+from german_whist.common.threads import usable_threads
 from german_whist.engine.endgame.build import build
-from german_whist.engine.endgame.layout import MOST_CARDS, layer_size
-from german_whist.engine.endgame.opening import DEFAULT_CARDS
+from german_whist.engine.endgame.index import MOST_CARDS, layer_size
 from german_whist.engine.endgame.search import BASE_CARDS
 from german_whist.engine.endgame.store import (
     KINDS,
@@ -24,8 +24,8 @@ from german_whist.engine.endgame.store import (
     parts_of,
     tablebase_folder,
 )
+from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
 from german_whist.engine.endgame.verify import verify
-from german_whist.engine.threads import usable_threads
 
 _MOST_THREADS = 1024
 

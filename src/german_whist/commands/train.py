@@ -12,16 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engine.output import show_traceback
-from ..engine.words import meant
-from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
-from ..training.ranks import rank_and_world
-from ..training.reading import listed
-from ..training.typed_settings import as_help
+from ..common.console import show_traceback
+from ..common.settings_files import listed
+from ..common.suggestions import meant
+from ..common.typed_settings import as_help
+from ..training.distributed import rank_and_world
+from ..training.runs.presets import PRESETS, load_settings, setting_names, split_seeds
 
 if TYPE_CHECKING:
-    from ..training.compare import Comparison
-    from ..training.session import Trained
+    from ..training.experiments.compare import Comparison
+    from ..training.runs.api import Trained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,12 +77,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.show:
         print(as_help(settings), end="")
         return 0
-    from ..training.session import train
+    from ..training.runs.api import train
 
     name = None if preset is None else Path(preset).stem
     if seeds is not None:
         _check_alone("seeds trains a run for each in a process of its own")
-        from ..training.seeds import train_seeds
+        from ..training.experiments.seeds import train_seeds
 
         return _told(
             lambda: train_seeds(
@@ -119,21 +119,21 @@ def _check_alone(why: str) -> None:
 
 def _resumed(folder: Path, words: list[str], on: str | None) -> int:
     """Go on with a run, or with all runs of a folder with several seeds."""
-    from ..training.seeds import is_of_seeds, train_seeds_on
+    from ..training.experiments.seeds import is_of_seeds, train_seeds_on
 
     if is_of_seeds(folder):
         _check_alone(f"{folder} has several runs, each for a process of its own")
         return _told(lambda: train_seeds_on(folder, words, on=on or "local"))
     _check_here(on)
-    from ..training.session import train_on
+    from ..training.runs.api import train_on
 
     return _told(lambda: train_on(folder, words))
 
 
 def _told(trained: Callable[[], Trained | Comparison]) -> int:
     """Train, and print the result on the first rank; what ended a run early was told already."""
-    from ..training.seeds import SomeStopped
-    from ..training.stopping import Stopped
+    from ..common.signals import Stopped
+    from ..training.experiments.seeds import SomeStopped
 
     try:
         text = trained().text()

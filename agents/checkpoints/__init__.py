@@ -1,0 +1,1 @@
+"""Checkpoints: their schema, reading and writing, and the bundled weights."""

@@ -1,0 +1,151 @@
+"""The card of a checkpoint: what its weights are, what they play, and where they come from.
+
+Every field is declared here, and checked once, where a card is read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from ...engine.cards import CARDS_IN_ALL
+from ...engine.observation.layout import LAYOUT_VERSION, LONGEST_OBSERVATION, OBSERVATION_SIZE
+from ...engine.observation.rule_features import RULE_LAYOUT
+
+FORMAT = 1
+# What an oracle critic sees beyond the player: four sets of cards.
+HIDDEN_SIZE = 4 * CARDS_IN_ALL
+
+Kind = Literal["mlp", "table"]
+Ranks = Literal["closed", "real"]
+LayoutName = Literal["raw", "trump-first"]
+Horizon = Literal["hand", "foreplay", "match", "auto"]
+Reward = Literal["points", "win", "margin", "tricks"]
+Critic = Literal["shared", "own", "oracle"]
+Judges = Literal["worth", "beliefs"]
+
+Count = Annotated[int, Meta(ge=0)]
+Size = Annotated[int, Meta(ge=1, le=1 << 20)]
+Place = Annotated[int, Meta(ge=0, lt=LONGEST_OBSERVATION)]
+RulePlace = Annotated[int, Meta(ge=0, lt=RULE_LAYOUT.size)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
+    """Which weights a card is for."""
+
+    file: str
+    bytes: Count
+    sha256: str
+
+
+class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
+    """What a network reads, and how large it is; or that a table is there in its place."""
+
+    kind: Kind
+    inputs: tuple[Place, ...]
+    """The places of the observation that it reads."""
+    layers: tuple[Size, ...]
+    ranks: Ranks = "real"
+    """Whether gaps in suits are closed in what it reads."""
+    rule_features: tuple[RulePlace, ...] = ()
+    """The places of `RULE_LAYOUT` that tell its rule sets apart, read behind the observation's."""
+    critic: Critic | None = None
+    """The critic whose weights are there as well, to train on with; players do without."""
+    cells: Count = 0
+    """Of a table: how many numbers it has."""
+
+    def __post_init__(self) -> None:
+        for what, places in (("observation", self.inputs), ("rules", self.rule_features)):
+            twice = [place for place, found in Counter(places).items() if found > 1]
+            if twice:
+                raise ValueError(
+                    f"the network reads place {twice[0]} of the {what} twice: each place that it "
+                    "reads stands once among its inputs"
+                )
+        if (self.kind == "table") != (self.cells > 0):
+            raise ValueError(
+                f"the network is of the kind {self.kind!r} and has {self.cells:,} cells: a table "
+                "has some, and nothing else has"
+            )
+
+
+class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
+    """A match against a yardstick."""
+
+    opponent: str
+    win_rate: Share
+    half_width: Share
+    margin: float
+    hands: Count
+    rules: str = ""
+    """Which rule set was played, where there are several."""
+
+    @property
+    def title(self) -> str:
+        """The yardstick, and the rules where there are several."""
+        return f"{self.opponent} ({self.rules})" if self.rules else self.opponent
+
+
+class Origin(Struct, forbid_unknown_fields=True, frozen=True):
+    """The checkpoint with whose weights a training began."""
+
+    checkpoint: str
+    sha256: str
+    decisions: Count
+    commands: tuple[str, ...] = ()
+
+
+class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is known of a checkpoint."""
+
+    format: int = FORMAT
+    weights: WeightsFile | None = None
+    network: NetworkCard
+    actions: Size
+    layout: LayoutName
+    layout_version: int = LAYOUT_VERSION
+    observation_size: Annotated[int, Meta(ge=1, le=LONGEST_OBSERVATION)] = OBSERVATION_SIZE
+    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    horizon: Horizon
+    reward: Reward = "points"
+    settings: dict[str, Any] = {}
+    decisions: Count = 0
+    hands: Count = 0
+    minutes: Annotated[float, Meta(ge=0)] = 0.0
+    measured: tuple[Measurement, ...] = ()
+    init: Origin | None = None
+    revision: str | None = None
+    commands: tuple[str, ...] = ()
+    """What was typed to train it."""
+
+    def __post_init__(self) -> None:
+        beyond = [place for place in self.network.inputs if place >= self.observation_size]
+        if beyond:
+            raise ValueError(
+                f"the network reads place {beyond[0]} of observations that have "
+                f"{self.observation_size} places: one of the two figures is wrong"
+            )
+        if self.network.kind == "table" and len(self.rules) > 1:
+            raise ValueError(
+                f"a table plays one rule set, and {len(self.rules)} are listed: one of the two is "
+                "wrong"
+            )
+
+
+class JudgeCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is known of a network that judges for the searches."""
+
+    format: int = FORMAT
+    judges: Judges
+    weights: WeightsFile | None = None
+    inputs: Size
+    layers: tuple[Size, ...]
+    outputs: Size
+    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    hands: Count = 0
+    """Of how many hands it has learnt."""
+    settings: dict[str, Any] = {}
+    commands: tuple[str, ...] = ()

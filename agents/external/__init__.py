@@ -1,0 +1,1 @@
+"""Policies of others as agents: functions, ONNX files, models of Stable-Baselines3."""

@@ -1,0 +1,1 @@
+"""Rule players: random, threshold, upcard value, counting."""

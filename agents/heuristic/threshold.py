@@ -1,0 +1,248 @@
+"""The classic rules of thumb: go for trumps and high cards, and save strength otherwise.
+
+**Wanting.** It wants the upcard if that is a trump or a queen or better. With no card
+faced it wants nothing.
+
+**Leading.** The highest non-trump if it wants the card, else the lowest non-trump; trumps
+only when it has nothing else. Of equal ranks the first suit in order.
+
+**Following.** If it wants the card and can win: the lowest winning non-trump, else the
+lowest winning trump. Otherwise the lowest non-trump it may play, else the lowest trump.
+
+**Endgame.** Perfect, where the cards are known; in a race for its result.
+
+Other rule sets are read so:
+
+- *Two cards face up*: it wants the trick if it wants either of them.
+- *Choosing*: of two faced cards the one it values more, a trump counting 13 ranks more;
+  between the upcard and the hidden card, the upcard if it wants it.
+- *Low contracts*: a low card outside trumps is what helps, so it wants an eight or lower
+  that is no trump, and chooses the card it values least. It wins with its highest
+  winner, and loses with its highest loser, which both get rid of dangerous cards; it leads
+  its highest card to win a trick and its lowest to lose it.
+- *An exchange*: it keeps a hand that has as many cards which it would want as a blind one has
+  on average, by the cards it has not seen; else it takes the blind one.
+- *No trumps*: no card is a trump.
+- *Every trick counts*: the rule as it stands; wanting every trick is weaker.
+- *Races in which every trick counts*: it wants every trick, and in a low contract none.
+- *An endgame that can not be known* (cards set aside): it wants every trick, and in a low
+  contract none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...common.jit.bitset import NO_CARDS, ONE, SUIT_BITS, bit, highest, lowest, popcount, suit_set
+from ...common.jit.compiler import called, jit, warm_up
+from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
+from ...engine.dtypes import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
+from ...engine.play import Record, row, suit_of
+from ...engine.rules import Match
+from ...engine.view import legal_in_view
+from ..base import Agent, Array, no_rng, no_views
+from ..perfect_endgame import EndgamePlayer
+
+_QUEEN = 10
+_EIGHT = 6
+_ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
+
+
+@jit
+def trumps_of(trump: int) -> np.uint64:
+    """The trump suit as a set; no cards when there are no trumps."""
+    return NO_CARDS if trump == NO_TRUMP else suit_set(trump)
+
+
+@jit
+def ranks_of(cards: np.uint64) -> np.uint64:
+    """The ranks that a set has in any suit, as 13 bits."""
+    halves = cards | (cards >> np.uint64(26))
+    return (halves | (halves >> np.uint64(13))) & SUIT_BITS
+
+
+@jit
+def _first_suit_with(cards: np.uint64, rank: int) -> int:
+    of_rank = (cards >> np.uint64(rank)) & _ONE_A_SUIT
+    return suit_of(lowest(of_rank))
+
+
+@jit
+def lowest_rank(cards: np.uint64) -> int:
+    """The card of lowest rank in a set that is not empty, the first suit of equals."""
+    rank = lowest(ranks_of(cards))
+    return 13 * _first_suit_with(cards, rank) + rank
+
+
+@jit
+def highest_rank(cards: np.uint64) -> int:
+    """The card of highest rank in a set that is not empty, the first suit of equals."""
+    rank = highest(ranks_of(cards))
+    return 13 * _first_suit_with(cards, rank) + rank
+
+
+@jit
+def winners_over(cards: np.uint64, led: int, trump: int) -> np.uint64:
+    """The cards of a set that beat the card led."""
+    suit = suit_of(led)
+    # All cards of the suit above the one led; a shift by 13 * suit + 13 stays below 64.
+    above = (bit(13 * suit + 13) - bit(led + 1)) & cards
+    if trump != NO_TRUMP and trump != suit:
+        above |= cards & suit_set(trump)
+    return above
+
+
+@jit
+def _wants_card(card: int, trump: int, low: bool) -> bool:
+    is_trump = suit_of(card) == trump
+    if low:
+        return not is_trump and card % 13 <= _EIGHT
+    return is_trump or card % 13 >= _QUEEN
+
+
+@jit
+def _wants_trick(
+    rules: Record, stock_left: int, upper: int, lower: int, trump: int, low: bool
+) -> bool:
+    if stock_left == 0 or (rules.race > 0 and rules.counts_all == 1):
+        return not low
+    if upper != NO_CARD and _wants_card(upper, trump, low):
+        return True
+    return lower != NO_CARD and _wants_card(lower, trump, low)
+
+
+@jit
+def _value(card: int, trump: int) -> int:
+    return card % 13 + (13 if suit_of(card) == trump else 0)
+
+
+@jit
+def _chosen(upper: int, lower: int, trump: int, low: bool) -> int:
+    if lower == NO_CARD:
+        return upper if _wants_card(upper, trump, low) else TAKE_HIDDEN
+    upper_is_worth_more = _value(upper, trump) >= _value(lower, trump)
+    return upper if upper_is_worth_more != low else lower
+
+
+@jit
+def _wanted(cards: np.uint64, trump: int, low: bool) -> int:
+    """How many cards of a set it wants."""
+    count = 0
+    while cards:
+        if _wants_card(lowest(cards), trump, low):
+            count += 1
+        cards &= cards - ONE
+    return count
+
+
+@called
+def exchanged(hand: np.uint64, unseen: np.uint64, trump: int, low: bool) -> int:
+    """Keep a hand that is no worse than a blind one is on average, else take that."""
+    mine = _wanted(hand, trump, low) * popcount(unseen)
+    blind = _wanted(unseen, trump, low) * popcount(hand)
+    return KEEP if mine >= blind else TAKE_BLIND
+
+
+@jit
+def _outside(cards: np.uint64, trumps: np.uint64) -> np.uint64:
+    """The non-trumps of a set, or all of it when there are none."""
+    plain = cards & ~trumps
+    return plain if plain != NO_CARDS else cards
+
+
+@jit
+def _followed_low(legal: np.uint64, winners: np.uint64, wants: bool) -> int:
+    """In a low contract: the highest card that does what is wanted, else the highest."""
+    fitting = winners if wants else legal & ~winners
+    return highest_rank(fitting if fitting != NO_CARDS else legal)
+
+
+@jit
+def rule_of_thumb(
+    rules: Record,
+    phase: int,
+    legal: np.uint64,
+    led: int,
+    upper: int,
+    lower: int,
+    stock_left: int,
+    trump: int,
+    low: bool,
+) -> int:
+    """What the rules of thumb play, from the few things they look at.
+
+    `upper` and `lower` are the faced stock cards, or NO_CARD.
+    """
+    if phase == CHOOSE:
+        return _chosen(upper, lower, trump, low)
+    trumps = trumps_of(trump)
+    wants = _wants_trick(rules, stock_left, upper, lower, trump, low)
+    if phase == LEAD:
+        pool = _outside(legal, trumps)
+        return highest_rank(pool) if wants else lowest_rank(pool)
+    winners = winners_over(legal, led, trump)
+    if low:
+        return _followed_low(legal, winners, wants)
+    if wants and winners != NO_CARDS:
+        return lowest_rank(_outside(winners, trumps))
+    return lowest_rank(_outside(legal, trumps))
+
+
+@jit
+def threshold_action(rules: Record, view: Record) -> int:
+    """What the rules of thumb play in a view."""
+    if view.phase == EXCHANGE:
+        return exchanged(view.hand, view.unseen, np.int64(view.trump), view.low == 1)
+    return rule_of_thumb(
+        rules,
+        np.int64(view.phase),
+        legal_in_view(rules, view),
+        np.int64(view.led),
+        np.int64(view.upcards[0]),
+        np.int64(view.upcards[1]),
+        np.int64(view.stock_left),
+        np.int64(view.trump),
+        view.low == 1,
+    )
+
+
+@jit
+def threshold_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray) -> None:
+    """`threshold_action` for each view of an array."""
+    for index in range(len(views)):
+        actions[index] = threshold_action(row(rules, 0), row(views, index))
+
+
+class RuledAgent(Agent):
+    """Plays by a rule of its own, which `_decide` asks, and perfectly where that is defined."""
+
+    reads_tricks = False
+    many_at_once = True
+
+    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+        super().__init__(rules, match=match)
+        self._endgame = EndgamePlayer(self.rules)
+        kind = self.name.partition(":")[0]
+        warm_up(f"{kind} player", "agents", lambda: RuledAgent.act(self, no_views(), no_rng()))
+
+    def _decide(self, views: Array, actions: Array) -> None:
+        """Write what the rule plays in each view."""
+        raise NotImplementedError
+
+    def act(self, views: Array, rng: Array) -> Array:
+        """What the rule plays in each view, and the best card in an open endgame."""
+        actions = np.empty(len(views), np.int64)
+        self._decide(views, actions)
+        self._endgame.improve(views, actions)
+        return actions
+
+
+class ThresholdAgent(RuledAgent):
+    """The classic rules of thumb, with a perfect endgame where that is defined."""
+
+    name = "threshold"
+
+    def _decide(self, views: Array, actions: Array) -> None:
+        threshold_actions(self.record, views, actions)

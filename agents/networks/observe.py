@@ -1,0 +1,111 @@
+"""Views as a network wants them: observations, masks, and the way back to real actions.
+
+>>> from german_whist.agents.networks.observe import observe
+>>> seen = observe(views, "classic", layout="trump-first")
+>>> actions = seen.real(policy(seen.observations, seen.masks).argmax(1))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...common.jit.compiler import jit
+from ...engine.batch.config import OBSERVATIONS, one_of
+from ...engine.dtypes import VIEW
+from ...engine.observation.history import histories, history_rows
+from ...engine.observation.layout import (
+    encode_view,
+    layout_number,
+    layout_of,
+    real_action,
+    relabelled,
+    write_mask,
+)
+from ...engine.play import row
+from ...engine.rules import Match, load_rules
+from ...engine.view import View, legal_in_view
+
+
+@jit
+def _encode_all(
+    rules: np.ndarray, views: np.ndarray, trumps_first: bool, observations: np.ndarray,
+    orders: np.ndarray,
+) -> None:  # fmt: skip
+    """Write the vector of each view, and the order of its suits."""
+    first = row(rules, 0)
+    for index in range(len(views)):
+        view = row(views, index)
+        encode_view(first, view, trumps_first, orders[index], observations[index])
+
+
+@jit
+def _mask_all(rules: np.ndarray, views: np.ndarray, orders: np.ndarray, masks: np.ndarray) -> None:
+    """Write the legal actions of each view, its suits in the given order."""
+    first = row(rules, 0)
+    for index in range(len(views)):
+        legal = legal_in_view(first, row(views, index))
+        write_mask(masks[index], relabelled(legal, orders[index]))
+
+
+@jit
+def _real_all(shown: np.ndarray, orders: np.ndarray, actions: np.ndarray) -> None:
+    for index in range(len(shown)):
+        actions[index] = real_action(shown[index], orders[index])
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the players of some views are shown."""
+
+    observations: npt.NDArray[np.int8]
+    """`(n, size of the layout)` zeros and ones, or `(n, rows, 4)` of histories."""
+    masks: npt.NDArray[np.int8]
+    """`(n, actions)`, 1 for what is legal as it is shown."""
+    orders: npt.NDArray[np.uint8]
+    """`(n, 4)`: which suit is shown at each place."""
+
+    def real(self, actions: Any) -> npt.NDArray[np.int64]:
+        """The real actions behind those that were chosen as they are shown, one for each view."""
+        shown = np.asarray(actions)
+        if shown.shape != (len(self.orders),) or shown.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions are {shown.dtype} of shape {shown.shape}: one whole number for each of "
+                f"{len(self.orders)} views is needed"
+            )
+        found = np.empty(len(shown), np.int64)
+        _real_all(shown.astype(np.int64), self.orders, found)
+        return found
+
+
+def observe(
+    views: npt.NDArray[np.void] | View,
+    rules: Any = "classic",
+    *,
+    layout: str = "raw",
+    observation: str = "vector",
+    match: Match | None = None,
+) -> Observed:
+    """What the environments would show the players of these views, with these options.
+
+    `views` are an array of `VIEW` records, as an agent's `act` gets them, or one `View`.
+    """
+    trumps_first = bool(layout_number(layout))
+    if isinstance(views, View):
+        rules, views = views.rules, np.array(views.record, VIEW).reshape(-1)
+    if views.dtype != VIEW:
+        raise ValueError(f"views are {views.dtype}: give VIEW records, as agents get them")
+    loaded, count = load_rules(rules), len(views)
+    record = loaded.record(match)
+    if one_of("observation", observation, OBSERVATIONS) == "history":
+        observations, orders = histories(record, views, history_rows(loaded), trumps_first)
+    else:
+        observations = np.zeros((count, layout_of(loaded).size), np.int8)
+        orders = np.zeros((count, 4), np.uint8)
+        _encode_all(record, views, trumps_first, observations, orders)
+    masks = np.zeros((count, loaded.actions), np.int8)
+    _mask_all(record, views, orders, masks)
+    return Observed(observations, masks, orders)

@@ -1,0 +1,1 @@
+"""Search players: flat Monte Carlo, the thinker, best response, and what they share."""

@@ -1,0 +1,1 @@
+"""What knows nothing of the game: files, checked input, console, plugins, settings, executors."""

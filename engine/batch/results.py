@@ -1,0 +1,58 @@
+"""How an episode ended: tricks, points, who won and which deal it was, for `info["result"]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...common.typing import Array
+
+# One record for each game, by seats.
+RESULT = np.dtype(
+    [
+        ("paid", "f8", (2,)),  # by the step under way
+        ("tricks", "i8", (2,)),
+        ("points", "i8", (2,)),
+        ("won", "i8"),  # 1: by seat 0, -1: by seat 1
+        ("deal", "u8"),
+    ]
+)
+
+
+def result_seen_by(result: Any, seat: int) -> dict[str, Any]:
+    """One result as a seat sees it: as a row of `results_seen`, without arrays of many."""
+    way = -1 if seat else 1
+    return {
+        "tricks": result["tricks"][::way].copy(),
+        "points": result["points"][::way].copy(),
+        "won": way * int(result["won"]),
+        "deal": int(result["deal"]),
+    }
+
+
+def results_seen(results: Array, seats: Array) -> dict[str, Array]:
+    """Results as a seat of each game sees them: fresh arrays with one row per game."""
+    first = seats == 0
+    mine_first = np.where(first[:, None], [0, 1], [1, 0])
+    return {
+        "tricks": np.take_along_axis(results["tricks"], mine_first, 1),
+        "points": np.take_along_axis(results["points"], mine_first, 1),
+        "won": np.where(first, results["won"], -results["won"]),
+        "deal": results["deal"].copy(),
+    }
+
+
+def each_result(seen: dict[str, Array]) -> list[dict[str, Any]]:
+    """All rows of `results_seen` one by one, sharing no memory with it."""
+    rows = zip(
+        seen["tricks"].copy(),
+        seen["points"].copy(),
+        seen["won"].tolist(),
+        seen["deal"].tolist(),
+        strict=True,
+    )
+    return [
+        {"tricks": tricks, "points": points, "won": won, "deal": deal}
+        for tricks, points, won, deal in rows
+    ]

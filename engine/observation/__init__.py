@@ -1,0 +1,1 @@
+"""Observations: the flat vector, the history, and the features of a rule set."""

@@ -1,0 +1,376 @@
+"""The observation: one flat int8 vector, whose places mean the same in every rule set.
+
+`LAYOUT` is the index table by name; the documentation is generated from it. Rule sets with an
+exchange show more, behind all that the others show: `EXCHANGE_LAYOUT`.
+`encode` writes a vector from a `VIEW` record, either with the real suits (`raw`)
+or with the suits relabelled (`trump-first`), so that situations that differ
+only by the names of suits look the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...common.jit.bitset import NO_CARDS, ONE, bit, suit_part, write_bits
+from ...common.jit.compiler import jit
+from ..cards import CARDS_IN_ALL, TAKE_HIDDEN
+from ..dtypes import EXCHANGE, KEPT, MOST_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
+from ..play import Record, suit_of
+from ..rules import Rules
+from ..view import legal_in_view
+
+LAYOUT_VERSION = 1
+LAYOUTS = ("raw", "trump-first")
+
+_MOST_DRAWS = 13
+_VOID_PLACES = 4 * (_MOST_DRAWS + 1)
+_POINT_BITS = 7
+
+
+@dataclass(frozen=True)
+class Group:
+    """A named run of places in the observation."""
+
+    name: str
+    start: int
+    size: int
+    about: str
+
+
+class Layout:
+    """The index table of the observation: `layout.slice("own_hand")`."""
+
+    def __init__(self, version: int, groups: list[tuple[str, int, str]]) -> None:
+        self.version = version
+        placed: list[Group] = []
+        for name, size, about in groups:
+            start = placed[-1].start + placed[-1].size if placed else 0
+            placed.append(Group(name, start, size, about))
+        self.groups: tuple[Group, ...] = tuple(placed)
+        self.size: int = placed[-1].start + placed[-1].size
+        self._by_name = {group.name: group for group in placed}
+
+    def followed_by(self, groups: list[tuple[str, int, str]]) -> Layout:
+        """The same places, and more groups behind them."""
+        mine = [(group.name, group.size, group.about) for group in self.groups]
+        return Layout(self.version, mine + groups)
+
+    def __repr__(self) -> str:
+        return f"Layout(version {self.version}, {self.size} places in {len(self.groups)} groups)"
+
+    def group(self, name: str) -> Group:
+        """The group with this name."""
+        if name not in self._by_name:
+            raise KeyError(f"{name!r} is not in the layout; there are {', '.join(self._by_name)}")
+        return self._by_name[name]
+
+    def slice(self, name: str) -> slice:
+        """Where a group stands in the observation."""
+        group = self.group(name)
+        return slice(group.start, group.start + group.size)
+
+    def table(self, start: int = 0) -> str:
+        """The index table as Markdown, for the documentation; `start` is its first place."""
+        lines = ["| places | name | meaning |", "|---|---|---|"]
+        for group in self.groups:
+            if group.start < start:
+                continue
+            last = group.start + group.size - 1
+            places = str(group.start) if group.size == 1 else f"{group.start} to {last}"
+            lines.append(f"| {places} | `{group.name}` | {group.about} |")
+        return "\n".join(lines)
+
+
+LAYOUT = Layout(
+    LAYOUT_VERSION,
+    [
+        ("own_hand", CARDS_IN_ALL, "cards in the player's own hand, by card id"),
+        ("upcards", CARDS_IN_ALL, "stock cards that lie face up"),
+        ("led", CARDS_IN_ALL, "the card led to the trick under way, when it is to be followed"),
+        ("played_by_me", CARDS_IN_ALL, "cards that the player has played"),
+        ("played_by_opponent", CARDS_IN_ALL, "cards that the opponent has played"),
+        (
+            "opponent_known",
+            CARDS_IN_ALL,
+            "cards that the opponent was seen to take, or to be dealt, and still holds",
+        ),
+        ("unseen", CARDS_IN_ALL, "cards of the deck whose place the player can not know"),
+        ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
+        (
+            "opponent_void",
+            _VOID_PLACES,
+            "for each suit, one-hot: how many unseen cards the opponent has drawn since it last "
+            f"failed to follow that suit, 0 to {_MOST_DRAWS} or more; all zero if it never did",
+        ),
+        ("stage", 2, "foreplay, endgame"),
+        ("decision", 4, "the phase: lead, follow, choose between stock cards, over"),
+        ("to_move", 1, "the player is to move"),
+        ("leads", 1, "the player leads, or led, the trick under way"),
+        ("dealer", 1, "the player dealt"),
+        ("contract", 2, "high (most tricks win), low (fewest tricks win)"),
+        ("draws_left", MOST_TRICKS, "the first n places for n tricks still played for the stock"),
+        ("tricks_me", MOST_TRICKS, "the first n places for n counting tricks of the player"),
+        ("tricks_opponent", MOST_TRICKS, "the same for the opponent"),
+        ("match", 1, "the hand is part of a match"),
+        (
+            "match_needs_me",
+            _POINT_BITS,
+            "what the player still needs to win the match, in points, or hands in a best-of, as "
+            "a binary number, lowest bit first, at most 127",
+        ),
+        ("match_needs_opponent", _POINT_BITS, "the same for the opponent"),
+    ],
+)
+OBSERVATION_SIZE = LAYOUT.size
+
+EXCHANGE_LAYOUT = LAYOUT.followed_by(
+    [
+        ("exchange", 1, "the phase is the exchange, and none of those in `decision`"),
+        ("exchanged_me", 2, "the player kept the hand dealt, took a blind one"),
+        ("exchanged_opponent", 2, "the same for the opponent"),
+        ("turned", CARDS_IN_ALL, "the dealer's card that was turned up before the exchange"),
+        (
+            "laid_away",
+            CARDS_IN_ALL,
+            "cards known to be out of play: the hand that the player laid away, and the turned "
+            "card where the dealer did",
+        ),
+    ]
+)
+"""What is shown where hands are exchanged; its first places are those of `LAYOUT`."""
+LONGEST_OBSERVATION = EXCHANGE_LAYOUT.size
+
+
+def layout_of(rules: Rules) -> Layout:
+    """The index table of the observations of a rule set."""
+    return EXCHANGE_LAYOUT if rules.exchange else LAYOUT
+
+
+_OWN_HAND = LAYOUT.group("own_hand").start
+_UPCARDS = LAYOUT.group("upcards").start
+_LED = LAYOUT.group("led").start
+_PLAYED_BY_ME = LAYOUT.group("played_by_me").start
+_PLAYED_BY_OPPONENT = LAYOUT.group("played_by_opponent").start
+_OPPONENT_KNOWN = LAYOUT.group("opponent_known").start
+_UNSEEN = LAYOUT.group("unseen").start
+_TRUMPS = LAYOUT.group("trumps").start
+_OPPONENT_VOID = LAYOUT.group("opponent_void").start
+_STAGE = LAYOUT.group("stage").start
+_DECISION = LAYOUT.group("decision").start
+_TO_MOVE = LAYOUT.group("to_move").start
+_LEADS = LAYOUT.group("leads").start
+_DEALER = LAYOUT.group("dealer").start
+_CONTRACT = LAYOUT.group("contract").start
+_DRAWS_LEFT = LAYOUT.group("draws_left").start
+_TRICKS_ME = LAYOUT.group("tricks_me").start
+_TRICKS_OPPONENT = LAYOUT.group("tricks_opponent").start
+_MATCH = LAYOUT.group("match").start
+_NEEDS_ME = LAYOUT.group("match_needs_me").start
+_NEEDS_OPPONENT = LAYOUT.group("match_needs_opponent").start
+_EXCHANGE = EXCHANGE_LAYOUT.group("exchange").start
+_EXCHANGED_ME = EXCHANGE_LAYOUT.group("exchanged_me").start
+_EXCHANGED_OPPONENT = EXCHANGE_LAYOUT.group("exchanged_opponent").start
+_TURNED = EXCHANGE_LAYOUT.group("turned").start
+_LAID_AWAY = EXCHANGE_LAYOUT.group("laid_away").start
+
+# -- relabelling suits
+
+
+@jit
+def keep_suits(order: np.ndarray) -> None:
+    """The order of suits that changes nothing."""
+    for place in range(4):
+        order[place] = place
+
+
+@jit
+def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
+    """Whether suit `a` comes before `b`: by the player's own cards, then by all else seen."""
+    led = bit(view.led) if view.led != NO_CARD else NO_CARDS
+    turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
+    for cards_a, cards_b in (
+        (suit_part(rules.deck, a), suit_part(rules.deck, b)),
+        (suit_part(view.hand, a), suit_part(view.hand, b)),
+        (suit_part(view.played[0], a), suit_part(view.played[0], b)),
+        (suit_part(view.played[1], a), suit_part(view.played[1], b)),
+        (suit_part(view.known, a), suit_part(view.known, b)),
+        (suit_part(view.faced, a), suit_part(view.faced, b)),
+        (suit_part(led, a), suit_part(led, b)),
+        (suit_part(turned, a), suit_part(turned, b)),
+        (suit_part(view.laid_away, a), suit_part(view.laid_away, b)),
+    ):
+        if cards_a != cards_b:
+            return cards_a > cards_b
+    return view.void_draws[a] > view.void_draws[b]
+
+
+@jit
+def trump_first(rules: Record, view: Record, order: np.ndarray) -> None:
+    """The suits as they are to be shown: trumps first, then by the player's own cards.
+
+    `order[place]` is the suit shown in that place. Suits that look alike in
+    every way to the player keep their order, which then shows nothing.
+    """
+    keep_suits(order)
+    trump = np.int64(view.trump)
+    for place in range(1, 4):
+        suit = np.int64(order[place])
+        at = place
+        while at > 0:
+            before = np.int64(order[at - 1])
+            if before == trump:
+                break
+            if suit != trump and not _stands_before(rules, view, suit, before):
+                break
+            order[at] = before
+            at -= 1
+        order[at] = suit
+
+
+# Every action from the hidden choice on.
+_NO_CARD_ACTIONS = ~((ONE << np.uint64(TAKE_HIDDEN)) - ONE)
+
+
+@jit
+def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
+    """A set of cards (and of actions that are none) with its suits in another order."""
+    result = cards & _NO_CARD_ACTIONS
+    for place in range(4):
+        result |= suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
+    return result
+
+
+@jit
+def real_action(action: int, order: np.ndarray) -> int:
+    """The action behind one that was chosen among relabelled suits."""
+    if not 0 <= action < TAKE_HIDDEN:
+        return action
+    place = suit_of(action)
+    return action + 13 * (np.int64(order[place]) - place)
+
+
+@jit
+def shown_action(action: int, order: np.ndarray) -> int:
+    """An action as it is shown among relabelled suits."""
+    if action >= TAKE_HIDDEN:
+        return action
+    suit = suit_of(action)
+    shown = action
+    for place in range(4):
+        if order[place] == suit:
+            shown = action + 13 * (place - suit)
+    return shown
+
+
+# -- the vector
+
+
+@jit
+def write_mask(out: np.ndarray, shown: np.uint64) -> None:
+    """A set of actions, as they are shown, as ones and zeros."""
+    write_bits(out, 0, shown, CARDS_IN_ALL)
+    for index in range(CARDS_IN_ALL, len(out)):
+        out[index] = np.int8((shown >> np.uint64(index)) & ONE)
+
+
+@jit
+def _write_set(out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray, kept: bool) -> None:
+    write_bits(out, at, cards if kept else relabelled(cards, order), CARDS_IN_ALL)
+
+
+@jit
+def _write_count(out: np.ndarray, at: int, count: int) -> None:
+    write_bits(out, at, bit(count) - ONE, MOST_TRICKS)
+
+
+@jit
+def _write_binary(out: np.ndarray, at: int, number: int) -> None:
+    write_bits(out, at, np.uint64(min(max(number, 0), (1 << _POINT_BITS) - 1)), _POINT_BITS)
+
+
+@jit
+def _still_needed(rules: Record, view: Record, who: int) -> int:
+    if rules.match_target > 0:
+        return np.int64(rules.match_target) - np.int64(view.points[who])
+    return np.int64(rules.match_best_of) // 2 + 1 - np.int64(view.hands_won[who])
+
+
+@jit
+def _write_exchange(view: Record, order: np.ndarray, kept: bool, out: np.ndarray) -> None:
+    out[_EXCHANGE] = 1 if view.phase == EXCHANGE else 0
+    for seat in range(2):
+        start = _EXCHANGED_ME if seat == 0 else _EXCHANGED_OPPONENT
+        out[start] = 1 if view.exchanged[seat] == KEPT else 0
+        out[start + 1] = 1 if view.exchanged[seat] == TOOK_BLIND else 0
+    turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
+    _write_set(out, _TURNED, turned, order, kept)
+    _write_set(out, _LAID_AWAY, view.laid_away, order, kept)
+
+
+@jit
+def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> None:
+    """Write the observation of a view, its suits in the given order."""
+    kept = order[0] == 0 and order[1] == 1 and order[2] == 2
+    _write_set(out, _OWN_HAND, view.hand, order, kept)
+    _write_set(out, _UPCARDS, view.faced, order, kept)
+    led = bit(view.led) if view.led != NO_CARD else NO_CARDS
+    _write_set(out, _LED, led, order, kept)
+    _write_set(out, _PLAYED_BY_ME, view.played[0], order, kept)
+    _write_set(out, _PLAYED_BY_OPPONENT, view.played[1], order, kept)
+    _write_set(out, _OPPONENT_KNOWN, view.known, order, kept)
+    _write_set(out, _UNSEEN, view.unseen, order, kept)
+    trumps = bit(4) if view.trump == NO_TRUMP else NO_CARDS
+    voids = NO_CARDS
+    for place in range(4):
+        suit = np.int64(order[place])
+        if suit == view.trump:
+            trumps |= bit(place)
+        since = np.int64(view.void_draws[suit])
+        if since >= 0:
+            voids |= bit(place * (_MOST_DRAWS + 1) + min(since, _MOST_DRAWS))
+    write_bits(out, _TRUMPS, trumps, 5)
+    write_bits(out, _OPPONENT_VOID, voids, _VOID_PLACES)
+    out[_STAGE] = 1 if view.stock_left > 0 else 0
+    out[_STAGE + 1] = 1 if view.stock_left == 0 else 0
+    for phase in range(4):
+        out[_DECISION + phase] = 1 if view.phase == phase else 0
+    out[_TO_MOVE] = view.to_move
+    out[_LEADS] = view.i_lead
+    out[_DEALER] = view.i_deal
+    out[_CONTRACT] = 1 - np.int64(view.low)
+    out[_CONTRACT + 1] = view.low
+    _write_count(out, _DRAWS_LEFT, np.int64(view.stock_left) // 2)
+    _write_count(out, _TRICKS_ME, np.int64(view.tricks[0]))
+    _write_count(out, _TRICKS_OPPONENT, np.int64(view.tricks[1]))
+    match = rules.match_target > 0 or rules.match_best_of > 0
+    out[_MATCH] = 1 if match else 0
+    _write_binary(out, _NEEDS_ME, _still_needed(rules, view, 0) if match else 0)
+    _write_binary(out, _NEEDS_OPPONENT, _still_needed(rules, view, 1) if match else 0)
+    if rules.exchange == 1:
+        _write_exchange(view, order, kept, out)
+
+
+@jit
+def encode_view(
+    rules: Record, view: Record, trumps_first: bool, order: np.ndarray, out: np.ndarray
+) -> np.uint64:
+    """Write the observation of a view in a layout; returns its legal actions as they are shown.
+
+    `order` becomes the order of suits in which they are shown.
+    """
+    if trumps_first:
+        trump_first(rules, view, order)
+    else:
+        keep_suits(order)
+    encode(rules, view, order, out)
+    return relabelled(legal_in_view(rules, view), order)
+
+
+def layout_number(layout: Any) -> int:
+    """0 for `raw`, 1 for `trump-first`; anything else is refused."""
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout is {layout!r}: it has to be one of {', '.join(LAYOUTS)}")
+    return LAYOUTS.index(layout)

@@ -1,0 +1,69 @@
+"""What a rule set is, as ones and zeros: told to a network that plays several.
+
+`RULE_LAYOUT` is the index table by name, as that of the observation is. Groups are only ever
+added at its end, so that a network keeps its places.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..dtypes import CONTRACTS, FACED, MOST_TRICKS, PAYS
+from ..rules import Rules
+from .layout import Layout
+
+_PAY_BITS = 14
+
+RULE_LAYOUT = Layout(
+    1,
+    [
+        ("suits", 4, "the first n places for n suits of the deck"),
+        ("ranks", 13, "the first n places for n ranks"),
+        ("hand", MOST_TRICKS, "the first n places for n cards of a hand"),
+        ("stock", MOST_TRICKS, "the first n places for n tricks that are played for the stock"),
+        ("set_aside", 1, "cards are out of play that a player never sees"),
+        ("trumps", 1, "the first card turned up makes trumps"),
+        ("contract", len(CONTRACTS), f"the contract, one-hot: {', '.join(CONTRACTS)}"),
+        ("counts_all", 1, "all tricks count, those for the stock too"),
+        ("pay", len(PAYS), f"what a hand pays, one-hot: {', '.join(PAYS)}"),
+        ("book", MOST_TRICKS, "by `over_book`, the first n places for n tricks that pay nothing"),
+        ("slam_pay", _PAY_BITS, "what all tricks pay, a binary number, lowest bit first"),
+        ("two_faced", 1, "two cards of the stock lie face up together"),
+        ("faced", len(FACED), f"when the stock is faced, one-hot: {', '.join(FACED)}"),
+        ("choice", 1, "the winner of a trick chooses which card to take"),
+        ("race", MOST_TRICKS, "the first n places where so many tricks end the hand"),
+        ("exchange", 1, "each player keeps the hand dealt, or takes a blind one"),
+    ],
+)
+
+
+def rule_features(rules: Rules) -> npt.NDArray[np.int8]:
+    """The vector of a rule set, as `RULE_LAYOUT` has it."""
+    counts = {
+        "suits": rules.suits,
+        "ranks": rules.ranks,
+        "hand": rules.hand,
+        "stock": rules.foreplay_tricks,
+        "set_aside": rules.set_aside > 0,
+        "trumps": rules.trumps == "upcard",
+        "counts_all": rules.counts == "all",
+        "book": rules.effective_book if rules.pay == "over_book" else 0,
+        "two_faced": rules.face_up == 2,
+        "choice": rules.choice,
+        "race": rules.race or 0,
+        "exchange": rules.exchange,
+    }
+    features = np.zeros(RULE_LAYOUT.size, np.int8)
+    for name, count in counts.items():
+        start = RULE_LAYOUT.group(name).start
+        features[start : start + int(count)] = 1
+    for name, place in (
+        ("contract", CONTRACTS.index(rules.contract)),
+        ("pay", PAYS.index(rules.pay)),
+        ("faced", FACED.index(rules.faced)),
+    ):
+        features[RULE_LAYOUT.group(name).start + place] = 1
+    slam = RULE_LAYOUT.slice("slam_pay")
+    features[slam] = (rules.slam_pay or 0) >> np.arange(_PAY_BITS) & 1
+    return features

@@ -1,0 +1,1 @@
+"""Determinizations: full deals drawn in keeping with a view."""

@@ -1,0 +1,81 @@
+"""The render modes: one table as text, SVG, an image or a window."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import Any
+
+import gymnasium
+
+from ...common.suggestions import not_installed
+from ...engine.batch.config import one_of
+from ...engine.game import Game
+from .scene import scene_of
+from .shapes import Scene
+from .text import text_table
+
+RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
+OPEN, SEAT = "open", "seat"
+
+
+def painter_for(mode: str | None, fps: int = 2) -> Painter | None:
+    """A painter for a render mode, or None for no pictures."""
+    return None if mode is None else Painter(one_of("render_mode", mode, RENDER_MODES), fps)
+
+
+def warn_without_render_mode() -> None:
+    """Say why there is no picture."""
+    gymnasium.logger.warn("render() draws nothing: make the environment with a render_mode")
+
+
+class Painter:
+    """Draws tables in one render mode. What a mode needs is imported when it first draws."""
+
+    def __init__(self, mode: str, fps: int = 2) -> None:
+        self.mode = mode
+        self._fps = fps
+        self._window: Any = None
+
+    def paint(self, game: Game, seat: int, names: tuple[str, str], *, open_hands: bool) -> Any:
+        """The table from a seat, its name first; with `open_hands` the other hand is shown."""
+        view = game.view(seat)
+        other_hand = game.hands[1 - seat] if open_hands else None
+        if self.mode == "ansi":
+            return text_table(view, other_hand=other_hand, names=names)
+        return self.draw(scene_of(view, other_hand=other_hand, names=names))
+
+    def draw(self, scene: Scene) -> Any:
+        """A scene as SVG, as an image, or in the window."""
+        if self.mode == "svg":
+            from .svg import svg_of
+
+            return svg_of(scene)
+        _need_pictures()
+        if self.mode == "rgb_array":
+            from .raster import image_of
+
+            return image_of(scene)
+        from .window import Window
+
+        if self._window is None:
+            self._window = Window("German Whist", self._fps)
+        self._window.show(scene)
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy opens a window of its own.
+        return {**self.__dict__, "_window": None}
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+
+def _need_pictures() -> None:
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
+    for name in ("PIL", "pygame"):
+        if importlib.util.find_spec(name) is None:
+            raise not_installed(name, "render")

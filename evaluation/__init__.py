@@ -1,0 +1,22 @@
+"""The arena: players against players, on deals played twice with the seats exchanged.
+
+>>> from german_whist.evaluation import evaluate
+>>> result = evaluate("threshold", "random-exact", hands=2000, seed=1)
+>>> print(result.pairings[0].win_rate)
+"""
+
+from .results import Ladder, Pairing, Result
+from .statistics import Estimate, Ratings, fit_ratings
+from .tournament import Arena, evaluate, ladder
+
+__all__ = [
+    "Arena",
+    "Estimate",
+    "Ladder",
+    "Pairing",
+    "Ratings",
+    "Result",
+    "evaluate",
+    "fit_ratings",
+    "ladder",
+]

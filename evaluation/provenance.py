@@ -1,0 +1,37 @@
+"""The machine that a result was measured on, in a line."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from ..engine.endgame import tables
+
+
+def machine_text() -> str:
+    """Processor, system, Python, and how many layers of the table of endings serve."""
+    return ", ".join(
+        (
+            f"{processor()}, {os.cpu_count()} cores",
+            platform.system(),
+            f"Python {platform.python_version()}",
+            f"NumPy {np.__version__}",
+            f"Numba {numba.__version__}",
+            f"endings of up to {tables().cards} cards from the table",
+        )
+    )
+
+
+def processor() -> str:
+    """What it is called."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,1 @@
+"""Results as text, Markdown, HTML and charts."""

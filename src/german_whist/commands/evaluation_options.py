@@ -1,0 +1,256 @@
+"""What the commands `evaluate` and `ladder` share: options, the run itself, and its files."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..common.console import debugging
+from ..common.executors import LOCAL
+from ..common.executors.cluster import package_version
+from ..common.executors.options import add_place_options, place_of
+from ..common.files import check_writable, written_whole
+from ..common.progress import Progress
+from ..engine.rules import Match, Rules, RulesError
+from ..evaluation.progress import shown_by
+from ..evaluation.provenance import machine_text
+from ..evaluation.reports.html import as_html
+from ..evaluation.reports.text import as_csv, as_markdown, as_text
+from ..evaluation.results import Result
+from ..evaluation.tournament import DEFAULT_HANDS, Records
+
+_FILES = ("resume", "json", "csv", "records", "html", "markdown")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """What is played, how long, and where the results go."""
+    parser.add_argument(
+        "--hands", type=int, metavar="N",
+        help="hands a pairing, half of them with the seats exchanged; matches, with --match "
+        f"(default {DEFAULT_HANDS}, or with --until no limit)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rules", metavar="NAME|FILE.yaml|RUN",
+        help="rule set (default: classic, or what a trained player plays)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--match", type=match_of, metavar="POINTS|best-of-N",
+        help="play matches to so many points, or best of N hands",
+    )  # fmt: skip
+    parser.add_argument(
+        "--until", type=precision_of, metavar="PERCENT",
+        help="go on until half of the win rate's 95 %% interval is no longer than this, as 0.5%%",
+    )  # fmt: skip
+    parser.add_argument(
+        "--without-luck", action="store_true",
+        help="take the luck of the stock out of win rate, margin and points: narrower intervals "
+        "around what is the same on average (classic hands alone)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, metavar="S", help="of the deals (default: 0)")
+    parser.add_argument(
+        "--key", metavar="HEX",
+        help="of all else that is drawn, as a result tells it (default: a new secret)",
+    )  # fmt: skip
+    add_place_options(parser)
+    files = parser.add_argument_group("files")
+    files.add_argument(
+        "--resume", type=Path, metavar="FILE",
+        help="keep what is played in FILE, and go on from it with the same command",
+    )  # fmt: skip
+    files.add_argument("--json", type=Path, metavar="FILE", help="the whole result")
+    files.add_argument("--csv", type=Path, metavar="FILE", help="a line for each pairing")
+    files.add_argument(
+        "--records", type=Path, metavar="FILE",
+        help="every hand as a game record; endings are then played out",
+    )  # fmt: skip
+    files.add_argument("--html", type=Path, metavar="FILE", help="a page with plots")
+    files.add_argument("--markdown", type=Path, metavar="FILE", help="a page of documentation")
+
+
+def match_of(text: str) -> Match:
+    """A match as it is written on the command line: `25` or `best-of-5`."""
+    try:
+        if text.startswith("best-of-"):
+            return Match(best_of=int(text.removeprefix("best-of-")))
+        return Match(target=int(text))
+    except ValueError as error:
+        why = f" ({error})" if isinstance(error, RulesError) else ""
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a match: give points, as 25, or best-of-5{why}"
+        ) from None
+
+
+def precision_of(text: str) -> float:
+    """A precision as it is written on the command line: `0.5%`."""
+    try:
+        value = float(text.strip().rstrip("%")) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a precision such as 0.5%") from None
+    if not 0 < value < 0.5:
+        bare = text.strip()
+        meant = f"; write {bare}%" if not bare.endswith("%") and 0 < value < 50 else ""
+        raise argparse.ArgumentTypeError(
+            f"{text!r} was read as {100 * value:g} %, and it has to be more than 0 and less than "
+            f"50 %{meant or ', as in 0.5%'}"
+        )
+    return value
+
+
+def run_options(arguments: argparse.Namespace, records: Records | None) -> dict[str, Any]:
+    """The options as `Arena` takes them; what was not given is left out."""
+    given = {
+        name: getattr(arguments, name)
+        for name in ("hands", "until", "match", "seed", "key")
+        if getattr(arguments, name) is not None
+    }
+    if arguments.without_luck:
+        given["without_luck"] = True
+    if arguments.resume is not None:
+        given["resume"] = arguments.resume
+    return {**given, **place_of(arguments), "records": records}
+
+
+def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:
+    """The command that makes a result again, but for the key that was drawn."""
+    parts = ["german-whist", name, *words]
+    for option in ("rules", "hands", "match", "until", "seed", *_FILES):
+        value = getattr(arguments, option)
+        if value is None:
+            continue
+        if isinstance(value, Match):
+            value = value.target or f"best-of-{value.best_of}"
+        elif option == "until":
+            value = f"{100 * value:g}%"
+        parts += [f"--{option}", str(value)]
+    if arguments.without_luck:
+        parts.append("--without-luck")
+    if arguments.workers != 1:
+        parts += ["--workers", str(arguments.workers)]
+    if arguments.on != LOCAL:
+        parts += ["--on", arguments.on]
+    return shlex.join(parts)
+
+
+@contextmanager
+def records_into(path: Path | None) -> Iterator[Records | None]:
+    """Where the lines of game records go: a file that is there whole, or not at all."""
+    if path is None:
+        yield None
+        return
+    with written_whole(path.absolute(), "w") as file:
+        faults: list[OSError] = []
+
+        def write(line: str) -> None:
+            if faults:
+                return
+            try:
+                file.write(line + "\n")
+            except OSError as error:
+                # A disk that is full costs the records, and not what the run will find.
+                faults.append(error)
+
+        yield write
+        if faults:
+            raise faults[0]
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def check_files(arguments: argparse.Namespace) -> None:
+    """Refuse files that could not be written before anything is played for them."""
+    wanted = [path for name in _FILES if (path := getattr(arguments, name)) is not None]
+    for path in wanted:
+        if wanted.count(path) > 1:
+            raise ValueError(f"{path} is named for two files: give each a name of its own")
+        check_writable(path)
+
+
+def forfeited_all(result: Result) -> list[str]:
+    """The players that forfeited every hand they were dealt."""
+    hands, forfeits = Counter[str](), Counter[str]()
+    for each in result.pairings:
+        hands.update(dict.fromkeys((each.player, each.opponent), each.hands))
+        for forfeit in each.forfeits:
+            forfeits[forfeit.player] += forfeit.hands
+    return [name for name, count in hands.items() if count and forfeits[name] >= count]
+
+
+def _show_traces(result: Result) -> None:
+    """Where the players raised their first errors."""
+    for each in result.pairings:
+        for forfeit in each.forfeits:
+            if forfeit.trace:
+                print(f"\n{forfeit.player}:\n{forfeit.trace}", file=sys.stderr, end="")
+
+
+def play_and_tell(
+    play: Callable[..., Result], rules: Rules, arguments: argparse.Namespace, command: str,
+    heading: str = "", about: str = "",
+) -> int:  # fmt: skip
+    """Call `evaluate` or `ladder`, write its files and print its report; the exit status."""
+    check_files(arguments)
+    here = Path.cwd()
+    with records_into(arguments.records) as records:
+        with Progress("playing") as progress:
+            options = run_options(arguments, records)
+            result = play(rules=rules, progress=shown_by(progress), **options)
+        command += f" --key {result.key}"
+        result = replace(result, command=command, machine=machine_text(), version=package_version())
+        heading = heading or f"{result.players[0]} in the arena"
+        return _told(result, rules, arguments, here, heading, about)
+
+
+def _told(
+    result: Result,
+    rules: Rules,
+    arguments: argparse.Namespace,
+    here: Path,
+    heading: str,
+    about: str,
+) -> int:
+    # As shells tell of what a signal ended.
+    status = 0 if result.complete else 128 + result.signal if result.signal else 1
+    if not result.pairings:
+        print("\n".join(result.notes), file=sys.stderr)
+        return status
+    if status == 0 and forfeited_all(result):
+        status = 1
+    texts: dict[str, Callable[[], str]] = {
+        "json": result.text,
+        "csv": lambda: as_csv(result),
+        "html": lambda: as_html(result, rules),
+        "markdown": lambda: as_markdown(result, heading, about),
+    }
+    # Files first: whoever reads what is told may go away.
+    told = [
+        _written(path, text(), here)
+        for name, text in texts.items()
+        if (path := getattr(arguments, name)) is not None
+    ]
+    print(as_text(result))
+    if debugging():
+        _show_traces(result)
+    for line, _ in told:
+        print(line, file=sys.stderr)
+    if status == 0 and not all(written for _, written in told):
+        status = 1
+    return status
+
+
+def _written(path: Path, text: str, here: Path) -> tuple[str, bool]:
+    """Write a file of results; tells so, or what kept it from being written.
+
+    A path starts where the command did: a player may have gone elsewhere.
+    """
+    try:
+        with written_whole(here / path, "w") as file:
+            file.write(text)
+    except OSError as error:
+        return f"german-whist: {error}", False
+    return f"wrote {path}", True

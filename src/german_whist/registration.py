@@ -1,0 +1,32 @@
+"""Register the environments with Gymnasium and PettingZoo."""
+
+from __future__ import annotations
+
+import gymnasium
+import pettingzoo
+
+GYMNASIUM_ID = "german_whist/GermanWhist-v0"
+GYMNASIUM_ID_OF_THREE = "german_whist/GermanWhistThree-v0"
+# PettingZoo's registry turns german_whist_v0 into german_whist-v0.
+PETTINGZOO_ID = "german_whist/german_whist-v0"
+PETTINGZOO_ID_OF_THREE = "german_whist/german_whist_three-v0"
+
+
+def register_environments() -> None:
+    """Make the environments known by name; their modules are imported by `make`."""
+    # Registering twice warns, and `importlib.reload(german_whist)` comes here again.
+    if GYMNASIUM_ID in gymnasium.registry:
+        return
+    gymnasium.register(
+        GYMNASIUM_ID,
+        entry_point="german_whist.envs.gymnasium_env:GermanWhistEnv",
+        vector_entry_point="german_whist.envs.gymnasium_env:GermanWhistVectorEnv",
+    )
+    gymnasium.register(
+        GYMNASIUM_ID_OF_THREE, entry_point="german_whist.three_player.gym_env:GermanWhistThreeEnv"
+    )
+    for name, module in (
+        (PETTINGZOO_ID, "envs.german_whist_v0"),
+        (PETTINGZOO_ID_OF_THREE, "three_player.german_whist_three_v0"),
+    ):
+        pettingzoo.register("aec", name, entry_point=f"german_whist.{module}:env")

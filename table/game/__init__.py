@@ -1,0 +1,1 @@
+"""A session at the table: its rules, store, opponents."""

@@ -1,0 +1,1 @@
+"""After the hand: analysis, accuracy, replay, hints, puzzles."""

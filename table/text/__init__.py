@@ -1,0 +1,1 @@
+"""Labels and sentences of the table."""

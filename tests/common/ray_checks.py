@@ -1,0 +1,155 @@
+"""Run by `test_cluster` where Ray is: a ladder on two nodes, of which one is killed in the middle.
+
+Prints, as JSON, what a local run found, and what the cluster found.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import sys
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from german_whist.agents.checkpoints import bundled
+from german_whist.agents.checkpoints.checkpoint import find_checkpoint
+from german_whist.common.settings_files import read_words
+from german_whist.evaluation import ladder
+from german_whist.evaluation.results import Result
+from german_whist.training.checkpoint import load_state
+from german_whist.training.experiments.seeds import train_seeds, train_seeds_on
+from german_whist.training.experiments.sweep import Sweep, run_sweep
+from german_whist.training.expert_iteration import pipeline as parts
+from german_whist.training.expert_iteration.recipe import load_course
+from german_whist.training.rollout.tensor_state import digest_of
+from german_whist.training.runs.api import train, train_on
+from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.run import settings_of
+
+AGENT = """
+import os
+from german_whist.agents.heuristic.random import RandomAgent
+from helper_of_mine import Cautious
+
+class Mine(Cautious):
+    pass
+
+class Deadly(RandomAgent):
+    def act(self, views, rng):
+        os._exit(9)
+"""
+HELPER = """
+from german_whist.agents.heuristic.threshold import ThresholdAgent
+
+class Cautious(ThresholdAgent):
+    pass
+"""
+# All on the loopback address: the machine's own may not reach itself.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+os.environ["RAY_health_check_period_ms"] = "1000"  # noqa: SIM112
+ray: Any = importlib.import_module("ray")
+Cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
+TINY = [
+    *("games=64", "layers=16,16", "minibatch=128", "decisions=4000", "measure_hands=40"),
+    *("final_hands=40", "threads=1", "device=cpu", "yardsticks=my_agent:Mine"),
+]
+OPTIONS: dict[str, Any] = {"hands": 2048, "seed": 3, "key": "0" * 32, "rules": "small-last"}
+
+
+def told(result: Result) -> Any:
+    """A result but for what tells of the machines."""
+    found = json.loads(result.text())
+    del found["run"], found["notes"]
+    for each in found["pairings"]:
+        del each["timing"]
+    return found
+
+
+def state_of(run: str) -> str:
+    """What tells the state that a run came to."""
+    return digest_of(load_state(Path(run, "state.safetensors"))[0])
+
+
+def hands_of(folder: Path, on: str) -> dict[str, str]:
+    """The hands of a course that are played there."""
+    parts._TIMES, parts._TOGETHER["hands"] = 1, 64
+    course = load_course("quick", ["hands=128"])
+    made = parts.Parts(folder, course, lambda _: None, 2 if on == "ray" else 1, on)
+    files = sorted(made._play(made._hands))
+    return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
+
+
+def main(folder: Path) -> None:
+    """Play the ladder here, and there."""
+    (folder / "here" / "own").mkdir(parents=True)
+    os.chdir(folder / "here")
+    Path("my_agent.py").write_text(AGENT, encoding="utf-8")
+    Path("helper_of_mine.py").write_text(HELPER, encoding="utf-8")
+    weights = find_checkpoint(Path(bundled.__file__).with_name("champion-family"))
+    for place in (Path("own"), folder):
+        for each in (weights, weights.with_suffix(".json")):
+            shutil.copy(each, place / each.name)
+    champion = weights.stem
+    players = ["random", f"near=own/{champion}", f"far={folder}/{champion}", "my_agent:Mine"]
+    here = ladder(players, **OPTIONS)
+    local = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=local)
+    second = cluster.add_node(num_cpus=1)
+    ray.init(cluster.address, logging_level="ERROR", log_to_driver=False)
+    killed: list[int] = []
+
+    def kill(arena: Any) -> None:
+        if not killed and len(arena.executor._working) == 2:
+            killed.append(arena.hands)
+            cluster.remove_node(second, allow_graceful=False)
+
+    there = ladder(players, on="ray", workers=2, progress=kill, **OPTIONS)
+    dying = ladder(["random", "my_agent:Deadly"], on="ray", **{**OPTIONS, "hands": 64})
+    lines: list[str] = []
+    yardsticks = f"yardsticks=my_agent:Mine,{folder}/{champion}"
+    settings = load_settings("tiny", [*TINY, yardsticks])
+    train_seeds(settings, [1, 2], folder="there", on="ray", say=lines.append)
+    train(load_settings("tiny", [*TINY, "seed=2"]), folder="alone", quiet=True)
+    weights = [state_of("there/seed-2"), state_of("alone")]
+    train_seeds_on(Path("there"), ["decisions=8000"], on="ray", say=lines.append)
+    train_on("alone", ["decisions=8000"], quiet=True)
+    named = settings_of(Path("there/seed-1")).yardsticks[1]
+    sweep = Sweep(
+        preset="tiny", settings=read_words(TINY[:-1]), against=("random",), trials=2,
+        space={"epochs": [1, 2], "entropy": [0.01, 0.1]},
+    )  # fmt: skip
+    swept = [
+        [
+            (trial.params, trial.value)
+            for trial in run_sweep(
+                sweep, Path(on, "sweep"), say=lines.append, workers=2, on=on
+            ).study.trials
+        ]
+        for on in ("ray", "local")
+    ]
+    course = [hands_of(folder / each, each) for each in ("ray", "local")]
+    address = cluster.address
+    ray.shutdown()
+    cluster.shutdown()
+    os.environ["RAY_ADDRESS"] = address
+    began, sentence = time.monotonic(), ""
+    try:
+        ladder(["random", "threshold"], on="ray")
+    except ValueError as error:
+        sentence = str(error)
+    stale = [address, time.monotonic() - began, sentence]
+    print(json.dumps({
+        "here": told(here), "there": told(there), "killed": killed, "notes": list(there.notes),
+        "stale": stale, "lines": lines, "weights": weights, "other": state_of("there/seed-1"),
+        "on": [state_of("there/seed-2"), state_of("alone")],
+        "named": [named, f"{folder}/{champion}"], "course": course, "swept": swept,
+        "complete": there.complete, "dying": list(dying.notes), "ended": dying.complete,
+    }))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

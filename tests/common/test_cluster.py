@@ -1,0 +1,136 @@
+"""The arena on a cluster: what travels there, and the same hands whoever dies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from german_whist.agents.checkpoints import bundled
+from german_whist.agents.checkpoints.checkpoint import find_checkpoint
+from german_whist.agents.registry import make_agent
+from german_whist.cli import main
+from german_whist.common.executors.cluster import unpack
+from german_whist.evaluation.packing import packed
+
+HERE = Path(__file__).resolve().parent
+RAY = HERE.parent.parent / ".venv-ray" / "bin" / "python"
+CHAMPION = find_checkpoint(Path(bundled.__file__).with_name("champion"))
+
+
+@pytest.mark.thorough
+def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path: Path) -> None:
+    if not RAY.exists():
+        pytest.skip("Ray is not here: `make ray` puts it into .venv-ray (70 MB)")
+    run = subprocess.run(
+        [str(RAY), str(HERE / "ray_checks.py"), str(tmp_path)],
+        capture_output=True, text=True, timeout=500, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    assert told["complete"]
+    assert told["there"] == told["here"]
+    # It was killed in the middle, with a task in its hands.
+    hands = sum(each["hands"] for each in told["here"]["pairings"])
+    assert 0 < told["killed"][0] < hands
+    assert any("died; the deals were played again" in each for each in told["notes"])
+    # Whoever kills every worker ends the run, with a sentence.
+    assert not told["ended"]
+    assert "3 workers in a row died" in told["dying"][0]
+    # Trainings of several seeds come back with the weights that they come to here.
+    assert any(each.startswith("seed 1: ") and "Mine" in each for each in told["lines"])
+    there, here = told["weights"]
+    assert there == here != told["other"]
+    # They go on there too, and settings name what they named here.
+    there, here = told["on"]
+    assert there == here != told["weights"][0]
+    assert told["named"][0] == told["named"][1]
+    assert told["named"][0].endswith("/champion-family")
+    # Trials side by side are chosen, ended and won as they are here.
+    assert told["swept"][0] == told["swept"][1]
+    # An address that a dead cluster left is told at once.
+    address, seconds, sentence = told["stale"]
+    assert seconds < 20
+    assert f"no Ray cluster answers at {address}" in sentence
+    # A course's hands are the same.
+    assert told["course"][0] == told["course"][1]
+    assert len(told["course"][0]) == 2
+
+
+def test_files_and_code_travel_with_a_player(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, away = tmp_path / "home", tmp_path / "away"
+    for folder in (home / "runs" / "one" / "checkpoints", tmp_path / "other", away):
+        folder.mkdir(parents=True)
+    for name, place in (("7", home / "runs" / "one" / "checkpoints"), ("far", tmp_path / "other")):
+        write_champion(place / name)
+    (home / "runs" / "one" / "settings.yaml").write_text("trainer: ppo\n", encoding="utf-8")
+    (home / "runs" / "one" / "state.safetensors").write_bytes(b"0" * 10_000)
+    package = home / "things_of_mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "own.py").write_text(
+        "from german_whist.agents.heuristic.random import RandomAgent\n\n"
+        "class Own(RandomAgent): pass\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(home)
+    far = tmp_path / "other" / "far.safetensors"
+    players = ["new=runs/one", f"network:{far}", "things_of_mine.own:Own", "flat-mc:16"]
+    # What the package has by name is there as well.
+    players += ["champion-1", "thinker:2,last=1,policy=champion-1", 7]
+    called, luggage = packed(players, "ray")
+    assert called[0] == players[0]
+    assert called[1] == "network:elsewhere/0/far.safetensors"
+    assert called[2:] == players[2:]
+    # Of a run its last checkpoint goes along, and nothing else of it.
+    assert sorted(luggage) == [
+        *("elsewhere/0/far.json", "elsewhere/0/far.safetensors"),
+        *("runs/one/checkpoints/7.json", "runs/one/checkpoints/7.safetensors"),
+        *("things_of_mine/__init__.py", "things_of_mine/own.py"),
+    ]
+    shutil.rmtree(home)
+    shutil.rmtree(tmp_path / "other")
+    monkeypatch.chdir(away)
+    unpack(luggage, away)
+    monkeypatch.syspath_prepend(str(away))
+    for each in called[:-1]:
+        assert make_agent(each).name
+
+
+def write_champion(place: Path) -> None:
+    """The champion under another name."""
+    data = CHAMPION.read_bytes()
+    place.with_suffix(".safetensors").write_bytes(data)
+    card = json.loads(CHAMPION.with_suffix(".json").read_text(encoding="utf-8"))
+    card["weights"]["file"] = f"{place.name}.safetensors"
+    place.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
+
+
+def test_where_a_run_is_played_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["evaluate", "random", "--against", "threshold", "--hands", "16"]
+    assert main([*words, "--on", "moon"]) == 2
+    assert "on is 'moon': it has to be local, ray, or ray://HOST:PORT" in capsys.readouterr().err
+    try:
+        import ray  # noqa: F401  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        assert main([*words, "--on", "ray"]) == 2
+        assert "pip install 'german-whist[ray]'" in capsys.readouterr().err
+
+
+def test_only_runs_of_several_seeds_are_trained_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    assert main(["train", "tiny", "--on", "ray"]) == 2
+    assert "--on ray is for the runs of several seeds" in capsys.readouterr().err
+    assert main(["train", "--resume", str(tmp_path), "--on", "ray"]) == 2
+    assert "--on ray is for the runs of several seeds" in capsys.readouterr().err
+    assert main(["train", "tiny", "seeds=1,2", "--on", "moon", "--run", str(tmp_path / "m")]) == 2
+    assert "on is 'moon'" in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()

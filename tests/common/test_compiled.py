@@ -1,0 +1,228 @@
+"""What is compiled is never answered from the disk by code that has changed since."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from german_whist.common.files import locked
+from german_whist.common.jit import compiler as compiled
+from german_whist.common.jit.compiler import (
+    COMPILED,
+    called,
+    inlined,
+    jit,
+    machine_code_folder,
+    pasted,
+)
+from german_whist.engine.play import suit_of
+
+compiled_only = pytest.mark.skipif(not COMPILED, reason="the compiler is off")
+
+MINE = """\
+from german_whist.common.jit.compiler import {decorator}
+from {helper} import helped
+
+@{decorator}
+def answer(x):
+    return helped(x) + 1
+"""
+HELPER = """\
+from german_whist.common.jit.compiler import jit
+
+@jit
+def helped(x):
+    return x * {factor}
+"""
+
+
+def answer_of(folder: Path, names: tuple[str, str]) -> int:
+    """What the user's module answers when it is imported anew."""
+    sys.path.insert(0, str(folder))
+    try:
+        for name in names:
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        module = importlib.import_module(names[0])
+        return int(module.answer(10))
+    finally:
+        sys.path.remove(str(folder))
+        for name in names:
+            sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    "decorator", [jit, inlined, pasted, called], ids=lambda each: each.__name__
+)
+@pytest.mark.parametrize("home", ["", "engine"])
+def test_an_edited_helper_of_a_users_function_gives_the_new_answer(
+    decorator: object, home: str, tmp_path: Path
+) -> None:
+    word = getattr(decorator, "__name__", "")
+    names = (f"users_{word}", f"users_helper_{word}")
+    folder = tmp_path
+    if home:  # a package of the user's with a folder that is called like one of ours
+        folder = tmp_path / "users_package" / home
+        folder.mkdir(parents=True)
+        names = (f"users_package.{home}.{names[0]}", f"users_package.{home}.{names[1]}")
+        sys.modules.pop("users_package", None)
+        sys.modules.pop(f"users_package.{home}", None)
+    mine, helper = (name.rpartition(".")[2] for name in names)
+    text = MINE.format(decorator=word, helper=names[1])
+    (folder / f"{mine}.py").write_text(text)
+    for factor in (2, 300):
+        (folder / f"{helper}.py").write_text(HELPER.format(factor=factor))
+        assert answer_of(tmp_path, names) == 10 * factor + 1
+    assert not [path.name for path in machine_code_folder().rglob("*") if mine in path.name]
+
+
+@compiled_only
+def test_functions_of_the_package_are_kept_on_disk() -> None:
+    suit_of(17)
+    assert [*machine_code_folder().glob("play.suit_of-*.code")]
+
+
+# -- where machine code is kept, and for how long
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Sources of a file in each room, and an empty cache beside them."""
+    for room in compiled.ROOMS:
+        (tmp_path / "home" / room / "inner").mkdir(parents=True)
+        (tmp_path / "home" / room / "inner" / "some.py").write_text("pass")
+    monkeypatch.setattr(compiled, "_HOME", tmp_path / "home")
+    monkeypatch.setattr(compiled, "_folders", {})
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("edited", compiled.ROOMS)
+@pytest.mark.parametrize("how", ["edit", "add", "rename"])
+def test_an_edit_gives_new_folders_to_its_room_and_those_after_it(
+    edited: str, how: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {room: machine_code_folder(room) for room in compiled.ROOMS}
+    monkeypatch.setattr(compiled, "_folders", {})
+    some = home / "home" / edited / "inner" / "some.py"
+    if how == "edit":
+        some.write_text("pass\n")
+    elif how == "add":
+        some.with_name("other.py").write_text("")
+    else:
+        some.rename(some.with_name("other.py"))
+    after = {room: machine_code_folder(room) for room in compiled.ROOMS}
+    changed = [room for room in compiled.ROOMS if before[room] != after[room]]
+    assert tuple(changed) == compiled.ROOMS[compiled.ROOMS.index(edited) :]
+
+
+@pytest.mark.parametrize(
+    ("what", "name"), [("numba", "__version__"), ("platform", "machine")], ids=str
+)
+def test_another_compiler_or_machine_has_other_folders(
+    what: str, name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert home.exists()
+    before = machine_code_folder()
+    assert machine_code_folder() is before
+    assert before.is_dir()
+    monkeypatch.setattr(compiled, "_folders", {})
+    other = "9.9" if name == "__version__" else lambda: "another"
+    monkeypatch.setattr(getattr(compiled, what), name, other)
+    assert machine_code_folder() != before
+
+
+def test_the_newest_folders_of_a_room_stay_and_of_the_old_those_of_today(home: Path) -> None:
+    cache, now = home / "cache", time.time()
+    for number in range(9):
+        for room in ("engine", "envs"):
+            folder = cache / f"{room}-{number}"
+            folder.mkdir(parents=True)
+            days = number if number < 8 else 0.9
+            os.utime(folder, (now - days * 86_400 - 60,) * 2)
+    kept = machine_code_folder("engine")
+    left = {path.name for path in cache.iterdir()}
+    assert kept.name in left
+    # The new one and those of 0, 0.9, 1, 2 and 3 days.
+    assert {name for name in left if name.startswith("engine")} == {
+        kept.name,
+        *(f"engine-{number}" for number in (0, 1, 2, 3, 8)),
+    }
+    assert sum(name.startswith("envs") for name in left) == 9
+
+
+def test_many_folders_of_today_all_stay(home: Path) -> None:
+    for number in range(9):
+        (home / "cache" / f"engine-{number}").mkdir(parents=True)
+    machine_code_folder("engine")
+    assert len(list((home / "cache").iterdir())) == 10
+
+
+def test_a_folder_that_is_used_again_is_new_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert home.exists()
+    folder = machine_code_folder("agents")
+    os.utime(folder, (1e9, 1e9))
+    monkeypatch.setattr(compiled, "_folders", {})
+    assert machine_code_folder("agents") == folder
+    assert time.time() - folder.stat().st_mtime < 600
+
+
+def test_a_first_use_is_told_once_and_a_later_one_is_silent(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert home.exists()
+    calls: list[str] = []
+
+    def in_a_new_process() -> None:
+        monkeypatch.setattr(compiled, "_warm", set())
+        compiled.warm_up("thing", "engine", lambda: calls.append("thing"))
+
+    monkeypatch.setattr(compiled, "COMPILED", True)
+    in_a_new_process()
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert "compiling the thing for this machine" in told.err
+    compiled.warm_up("thing", "engine", lambda: calls.append("again"))
+    in_a_new_process()
+    assert capsys.readouterr().err == ""
+    assert calls == ["thing", "thing"]
+    compiled.warm_up("other thing", "envs", lambda: calls.append("other"))
+    assert "compiling the other thing" in capsys.readouterr().err
+    assert (machine_code_folder("envs") / "other thing.ready").exists()
+    monkeypatch.setattr(compiled, "COMPILED", False)
+    monkeypatch.setattr(compiled, "_warm", set())
+    compiled.warm_up("thing", "engine", lambda: calls.append("interpreted"))
+    assert calls[-1] == "other"
+
+
+def test_who_comes_second_waits_while_the_first_compiles_and_does_not_tell_of_it_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert home.exists()
+    monkeypatch.setattr(compiled, "COMPILED", True)
+    monkeypatch.setattr(compiled, "_warm", set())
+    folder = machine_code_folder("engine")
+    ran, begun = threading.Event(), threading.Event()
+
+    def second() -> None:
+        begun.set()
+        compiled.warm_up("thing", "engine", ran.set)
+
+    waiting = threading.Thread(target=second)
+    with locked(folder / "thing.lock"):
+        waiting.start()
+        assert begun.wait(60)
+        assert not ran.wait(0.3)
+        (folder / "thing.ready").touch()
+    waiting.join(60)
+    assert ran.is_set()
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,130 @@
+"""Functions of the package call each other: they agree with Python, and free what they made."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numba.core.runtime import _nrt_python as memory
+from numba.core.runtime.nrt import rtsys
+
+from german_whist.common.jit import compiler as compiled
+
+if not compiled.COMPILED or compiled._linking() is None:
+    pytest.skip("functions are not linked here", allow_module_level=True)
+
+
+def _linked(called: bool = False, **options: Any) -> Any:
+    """A decorator that compiles a function here as one of the package."""
+    linking = compiled._linking()
+    return partial(linking, targetoptions={**compiled._OPTIONS, **options}, called=called)
+
+
+jit, inlined, called = _linked(), _linked(forceinline=True), _linked(called=True)
+
+
+@jit
+def squared(x: int) -> int:
+    return x * x
+
+
+@jit
+def _inner(x: int) -> int:
+    total = 0
+    for i in range(x):
+        total += squared(i) % 7
+    return total
+
+
+@inlined
+def _around(x: int) -> int:
+    return _inner(x) + 1
+
+
+@called
+def _large(x: int) -> int:
+    return _inner(x + 1)
+
+
+@jit
+def entrance(x: int) -> int:
+    return _around(x) + _large(0) + _large(x)
+
+
+def plainly(x: int) -> int:
+    def inner(n: int) -> int:
+        return sum(i * i % 7 for i in range(n))
+
+    return inner(x) + 1 + inner(1) + inner(x + 1)
+
+
+def test_a_function_serves_python_compiled_code_and_other_peoples_compiled_code() -> None:
+    @numba.njit
+    def theirs(x: int) -> int:
+        return squared(x) + entrance(x)
+
+    assert squared(7) == 49
+    assert theirs(9) == 81 + plainly(9)
+    assert squared(np.int32(7)) == 49
+
+
+# -- counting references
+
+
+@jit
+def later_part(numbers: np.ndarray, skipped: int) -> np.ndarray:
+    return numbers[skipped:]
+
+
+@jit
+def picked(numbers: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
+    found = numbers[places]
+    for index in range(len(found)):
+        out[index] = found[index]
+
+
+@jit
+def sum_of_listed(numbers: np.ndarray) -> int:
+    listed = [1, 2]
+    for each in numbers[:2]:
+        listed.append(each)
+    return sum(listed)
+
+
+@jit
+def sum_of_made(n: int) -> int:
+    numbers = np.arange(n)
+    return later_part(numbers, 2).sum()
+
+
+def test_a_part_that_is_handed_back_outlives_the_array() -> None:
+    whole = np.arange(100_000)
+    before = sys.getrefcount(whole)
+    part = later_part(whole, 2)
+    assert sys.getrefcount(whole) == before + 1
+    del whole
+    others = [np.full(100_000, -1) for _ in range(20)]
+    assert part.tolist() == list(range(2, 100_000))
+    assert len(others) == 20
+
+
+def test_arrays_made_on_the_way_are_let_go_of() -> None:
+    numbers, out = np.arange(50_000), np.zeros(40_000, np.int64)
+    places = np.arange(40_000)
+    picked(numbers, places, out)
+    assert out.tolist() == list(range(40_000))
+    assert sum_of_listed(numbers) == 4
+    held = sys.getrefcount(numbers)
+    memory.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    for _ in range(5):
+        picked(numbers, places, out)
+        assert sum_of_made(50_000) == 50_000 * 49_999 // 2 - 1
+    after = rtsys.get_allocation_stats()
+    memory.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+    assert sys.getrefcount(numbers) == held

@@ -1,0 +1,122 @@
+"""Where functions cannot be linked, `numba.jit` compiles them; users' functions always so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from german_whist.common.jit import compiler as compiled
+from german_whist.common.jit.compiler import COMPILED
+
+if not COMPILED:
+    pytest.skip("the compiler is off", allow_module_level=True)
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def python(script: str, cache: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with a cache of its own."""
+    environment = {**os.environ, "GERMAN_WHIST_CACHE": str(cache), **variables}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+# A small function of the package, and how it is compiled.
+SMALL = """\
+import numba, numpy
+from german_whist.engine.play import suit_of
+print(suit_of(numpy.int64(14)), type(suit_of) is type(numba.njit(lambda x: x)))
+"""
+# What another version of numba may lack, or do otherwise.
+FAULTS = {
+    "import": "import numba.core.codegen as at; del at.JITCodeLibrary\n",
+    "attribute": "import numba.core.compiler as at; del at.PassManager.add_pass_after\n",
+    "argument": "import numba.core.registry as at\n"
+    "def wrong(self, *_, **__): raise TypeError('takes no options')\n"
+    "class CPUDispatcher(at.CPUDispatcher): __init__ = wrong\n"
+    "at.CPUDispatcher = CPUDispatcher\n",
+    "attributes of LLVM": "from llvmlite.binding import ValueRef\n"
+    "ValueRef.add_function_attribute = lambda self, name: None\n",
+}
+
+
+needs_linking = pytest.mark.skipif(
+    compiled._linking() is None, reason="functions are not linked here"
+)
+
+
+@needs_linking
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_another_numba_costs_time_and_is_told(fault: str, tmp_path: Path) -> None:
+    done = python(fault + SMALL, tmp_path)
+    assert done.stdout == "1 True\n", done.stderr
+    assert done.stderr.startswith("german-whist: numba 0.")
+    assert done.stderr.count("\n") == 1
+    assert "a first use takes about twice as long" in done.stderr
+
+
+@needs_linking
+def test_it_is_told_once_and_each_finds_its_own_machine_code(tmp_path: Path) -> None:
+    for told in (1, 0):
+        done = python(FAULTS["import"] + SMALL, tmp_path)
+        assert (done.stdout, done.stderr.count("\n")) == ("1 True\n", told)
+    done = python(SMALL, tmp_path)
+    assert (done.stdout, done.stderr) == ("1 False\n", "")
+    assert len([*(tmp_path / "compiled").glob("engine-*/play.suit_of-*.code")]) == 2
+
+
+def test_a_variable_asks_for_plain_numba(tmp_path: Path) -> None:
+    done = python(SMALL, tmp_path, GERMAN_WHIST_PLAIN_JIT="1")
+    assert (done.stdout, done.stderr) == ("1 True\n", "")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("files", ["test_golden.py test_validation.py", "test_batch.py"])
+def test_plain_numba_plays_the_golden_games_and_batches(files: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *(f"tests/engine/{each}" for each in files.split())],
+        env={**os.environ, "GERMAN_WHIST_PLAIN_JIT": "1"},
+        cwd=TESTS.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+# -- functions from outside the package
+
+USERS = """\
+import numpy
+from german_whist.common.jit.compiler import jit, inlined
+
+@jit
+def values(numbers):
+    for each in numbers:
+        yield each
+
+@inlined
+def parts(n):
+    yield numpy.arange(n), 1
+    yield numpy.arange(n), 2
+
+@jit
+def last(n):
+    kept = numpy.zeros(0, numpy.int64)
+    for each, factor in parts(n):
+        kept = each * factor
+    return kept
+
+count = 1_000_000
+handed_over = values(numpy.arange(count))
+in_its_place = [numpy.full(count, -1) for _ in range(3)]
+print(sum(each != place for place, each in enumerate(handed_over)), last(count)[-1])
+"""
+
+
+def test_a_generator_of_a_user_reads_no_freed_memory(tmp_path: Path) -> None:
+    done = python(USERS, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "0 1999998\n"), done.stderr

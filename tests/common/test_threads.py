@@ -1,0 +1,173 @@
+"""Threads that share games out: every game once, faults told, nothing held, none left over."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from german_whist.common.threads import Threads
+
+MUCH = 10**9
+
+
+def count(seen: np.ndarray, part: int, start: int, stop: int) -> int:
+    seen[start:stop] += 1
+    return stop - start
+
+
+@pytest.mark.parametrize(("threads", "size"), [(1, 5), (2, 2), (2, 7), (3, 64), (5, 4)])
+def test_every_game_is_gone_over_once(threads: int, size: int) -> None:
+    seen = np.zeros(size, np.int64)
+    pool = Threads(threads)
+    for times in (1, 2, 3):
+        assert pool.run(size, count, seen, each=MUCH) == size
+        assert (seen == times).all()
+
+
+def test_parts_are_at_once_where_there_is_enough_to_do() -> None:
+    meeting = threading.Barrier(3, timeout=20)
+
+    def meet(part: int, start: int, stop: int) -> int:
+        meeting.wait()
+        return 1
+
+    assert Threads(3).run(3, meet, each=MUCH) == 3
+
+
+@pytest.mark.parametrize("faulty", [0, 1, 2])
+def test_a_fault_of_any_part_is_raised_and_the_next_run_is_whole(faulty: int) -> None:
+    pool, seen = Threads(3), np.zeros(9, np.int64)
+
+    def fail(part: int, start: int, stop: int) -> int:
+        if part == faulty:
+            raise ZeroDivisionError(part)
+        return 100
+
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            pool.run(9, fail, each=MUCH)
+        assert pool.run(9, count, seen, each=MUCH) == 9
+
+
+def test_a_fault_is_told_when_nobody_works_any_more() -> None:
+    pool, ended = Threads(2), threading.Event()
+
+    def fail(part: int, start: int, stop: int) -> int:
+        if part == 0:
+            raise ZeroDivisionError
+        time.sleep(0.2)
+        ended.set()
+        return 0
+
+    with pytest.raises(ZeroDivisionError):
+        pool.run(2, fail, each=MUCH)
+    assert ended.is_set()
+
+
+def test_threads_that_could_not_start_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, seen = Threads(2), np.zeros(4, np.int64)
+
+    def none(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", none)
+        with pytest.raises(RuntimeError, match="can't start"):
+            pool.run(4, count, seen, each=MUCH)
+    assert pool.run(4, count, seen, each=MUCH) == 4
+
+
+AT_THE_END = """
+import atexit, os
+def count(part, start, stop):
+    return stop - start
+class Last:
+    def step(self, write=os.write, count=count):
+        write(1, b"%d " % self.pool.run(4, count, each=10**9))
+    __del__ = step
+last = Last()
+atexit.register(last.step)
+from german_whist.common.threads import Threads
+last.pool = Threads(2)
+{first}
+del last
+"""
+
+
+@pytest.mark.parametrize(("first", "told"), [("", ["4", "4"]), ("last.step()", ["4", "4", "4"])])
+def test_steps_while_the_interpreter_ends_come_to_an_end(first: str, told: list[str]) -> None:
+    program = AT_THE_END.format(first=first)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          timeout=60, check=True)  # fmt: skip
+    assert done.stdout.split() == told
+
+
+def test_a_step_while_modules_are_taken_down_stays_on_its_thread() -> None:
+    program = """
+import os
+from german_whist.common.threads import Threads
+class Last:
+    def __init__(self, pool):
+        self.pool = pool
+    def __del__(self, write=os.write):
+        write(1, b"%d" % self.pool.run(4, lambda part, start, stop: stop - start, each=10**9))
+last = Last(Threads(2))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          timeout=60, check=True)  # fmt: skip
+    assert (done.stdout, done.stderr) == ("4", "")
+
+
+def test_nothing_is_held_after_a_run() -> None:
+    pool = Threads(2)
+    for _ in range(50):
+        seen = np.zeros(4, np.int64)
+        held = weakref.ref(seen)
+        pool.run(4, count, seen, each=MUCH)
+        del seen
+        assert held() is None
+
+
+def test_a_forked_child_makes_its_own() -> None:
+    pool, seen = Threads(2), np.zeros(4, np.int64)
+    pool.run(4, count, seen, each=MUCH)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if pool.run(4, count, seen, each=MUCH) == 4 else 1)
+    deadline = time.monotonic() + 30
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended == (0, 0):
+        os.kill(child, 9)
+    assert ended == (child, 0)
+    assert pool.run(4, count, seen, each=MUCH) == 4
+
+
+def test_threads_end_with_what_owned_them() -> None:
+    before = set(threading.enumerate())
+    pool, seen = Threads(4), np.zeros(8, np.int64)
+    pool.run(8, count, seen, each=MUCH)
+    others = set(threading.enumerate()) - before
+    assert len(others) == 3
+    del pool
+    gc.collect()
+    for each in others:
+        each.join(timeout=20)
+        assert not each.is_alive()
+
+
+def test_they_can_be_pickled_once_they_have_run() -> None:
+    pool, seen = Threads(2), np.zeros(4, np.int64)
+    pool.run(4, count, seen, each=MUCH)
+    again = pickle.loads(pickle.dumps(pool))
+    assert again.count == 2
+    assert again.run(4, count, seen, each=MUCH) == 4

@@ -1,0 +1,511 @@
+"""The arena: exchanged seats, exact endings, workers, matches, records, and bad players."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import signal
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import arena_players
+import numpy as np
+import pytest
+
+from german_whist import Match
+from german_whist.agents import Agent, make_agent
+from german_whist.cli import main
+from german_whist.engine.endgame import moves
+from german_whist.engine.records import read_records, write_records
+from german_whist.engine.rules import Rules, load_rules
+from german_whist.evaluation import Arena, Result
+from german_whist.evaluation import evaluate as evaluate_in_secret
+from german_whist.evaluation import kernels as k
+from german_whist.evaluation import ladder as ladder_in_secret
+from german_whist.evaluation.match import Chunk, Setting, Tally, play_chunk
+from german_whist.evaluation.tournament import ArenaOptions
+from german_whist.evaluation.workers import Bench, Task
+from support import KEY
+
+PLAYERS = "arena_players:"
+
+# A test is the same each time: it names the key that is otherwise drawn.
+evaluate = partial(evaluate_in_secret, key=KEY)
+ladder = partial(ladder_in_secret, key=KEY)
+
+
+def tally_of(
+    players: tuple[str, str], rules: Rules, pairs: int = 60, *, trial: bool = False, **options: Any
+) -> Tally:
+    setting = Setting(rules, None, options.pop("seed", 5), bytes.fromhex(KEY), **options)
+    one, two = (make_agent(each, rules) for each in players)
+    believed = one.perfect_endgame, two.perfect_endgame
+    return play_chunk(((one, two), (one, two)), setting, 0, pairs, believed, trial).tally
+
+
+def told(result: Result) -> dict[str, Any]:
+    """A result without what may differ from run to run."""
+    found = result.to_json()
+    del found["run"]
+    for pairing in found["pairings"]:
+        del pairing["timing"]
+    return found
+
+
+# -- endings
+
+
+@pytest.mark.parametrize("rules", ["all-margin", "colour", "draft", "small-all"])
+def test_exact_values_are_what_perfect_play_comes_to(rules: str) -> None:
+    players = ("threshold", "random-exact")
+    exact = tally_of(players, load_rules(rules))
+    played = tally_of(players, load_rules(rules), play_out=True)
+    assert exact.exact
+    assert not played.exact
+    assert np.array_equal(exact.sums, played.sums)
+    assert np.array_equal(exact.moments, played.moments)
+
+
+@pytest.mark.parametrize("rules", ["classic", "colour"])
+def test_a_trial_of_those_who_are_perfect_changes_no_figure(rules: str) -> None:
+    players = ("threshold", "random-exact")
+    exact = tally_of(players, load_rules(rules))
+    tried = tally_of(players, load_rules(rules), trial=True)
+    assert tried.exact
+    assert tried.moves > exact.moves
+    for name in ("sums", "course", "moments", "totals"):
+        assert np.array_equal(getattr(exact, name), getattr(tried, name))
+
+
+@pytest.mark.parametrize(("opponent", "workers"), [("random-exact", 2), ("random", 1)])
+def test_who_only_says_that_it_is_perfect_is_believed_no_more(opponent: str, workers: int) -> None:
+    """What comes of it is its real play: that of `random`, which it is."""
+    boasted = evaluate(f"{PLAYERS}Boaster", opponent, hands=300, workers=workers)
+    played = evaluate("random", opponent, hands=300)
+    pairing, known = boasted.pairings[0].to_json(), played.pairings[0].to_json()
+    assert pairing.pop("player") == f"{PLAYERS}Boaster"
+    assert known.pop("player") == "random"
+    del pairing["timing"], known["timing"]
+    assert pairing == known
+    assert not boasted.pairings[0].stages[0].perfect
+    assert boasted.pairings[0].stages[1].perfect == (opponent == "random-exact")
+    notes = [note for note in boasted.notes if "says that it plays endings perfectly" in note]
+    assert len(notes) == 1
+    assert re.match(r"arena_players:Boaster .* gave away \d+ tricks in a sample of 16 ", notes[0])
+    assert not any("says that" in note for note in played.notes)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_who_fails_in_endings_is_believed_no_more_and_its_opponent_still_is(second: bool) -> None:
+    players = [f"{PLAYERS}Fainting", "random-exact"]
+    found = evaluate(*(players[::-1] if second else players), hands=100)
+    assert [each.perfect for each in found.pairings[0].stages] == [second, not second]
+    notes = [note for note in found.notes if "says that it plays endings perfectly" in note]
+    assert [note.split(" says")[0] for note in notes] == [f"{PLAYERS}Fainting"]
+
+
+def test_who_is_caught_late_leaves_each_record_once() -> None:
+    """By this key the third chunk is a trial too, and the first to show the slip."""
+    written: list[list[str]] = []
+    options: dict[str, Any] = {"seed": 5, "key": "fb7b9ffa5462084c5f4e7e85a093e6d7"}
+    for name in ("Careless", "Honest"):
+        lines: list[str] = []
+        player = f"{PLAYERS}{name}"
+        found = evaluate(player, "random-exact", hands=64, **options, records=lines.append)
+        assert any("says that" in note for note in found.notes) == (name == "Careless")
+        written.append([line.replace(player, "it") for line in lines])
+    assert len(written[0]) == 64
+    assert written[0] == written[1]
+    early = evaluate(f"{PLAYERS}Careless", "random-exact", hands=16, **options)
+    assert not any("says that" in note for note in early.notes)
+
+
+def test_who_slips_in_one_pairing_is_believed_in_none() -> None:
+    careless, others = f"{PLAYERS}Careless", ["threshold", "random-exact"]
+    options: dict[str, Any] = {"hands": 64, "seed": 5}
+    notes = [str(evaluate(careless, other, **options).notes) for other in others]
+    assert ["says that" in each for each in notes] == [False, True]
+    players = [careless, *others]
+    found = ladder(players, **options)
+    assert told(found) == told(ladder(players, **options, workers=2))
+    played = ladder(players, **options, play_out=True)
+    # Deals of a pairing that was begun anew count once, as those of its honest twin.
+    honest = ladder([f"{PLAYERS}Honest", *others], **options)
+    assert found.ladder is not None
+    assert honest.ladder is not None
+    assert found.ladder.ratings == honest.ladder.ratings
+    for pairing in found.pairings:
+        both = pairing.player, pairing.opponent
+        out = played.pairing(*both)
+        assert out is not None
+        assert (pairing.win_rate, pairing.margin) == (out.win_rate, out.margin)
+        assert pairing.exact_endings == (careless not in both)
+
+
+def test_hands_without_a_foreplay_are_their_value() -> None:
+    rules = Rules("bare", stock=0, trumps="none", hand=8, ranks=4)
+    exact = tally_of(("threshold", "random-exact"), rules)
+    played = tally_of(("threshold", "random-exact"), rules, play_out=True)
+    assert exact.moves == (0, 0)
+    assert np.array_equal(exact.moments, played.moments)
+
+
+@pytest.mark.parametrize("rules", ["race-7", "race-9"])
+def test_endings_of_races_are_played_out(rules: str) -> None:
+    tally = tally_of(("threshold", "random-exact"), load_rules(rules))
+    assert not tally.exact
+    assert tally.sums[k.ENDINGS] == 0
+    assert tally.sums[k.HANDS] == 120
+
+
+@pytest.mark.parametrize("rules", ["classic", "small-last", "no-trump"])
+@pytest.mark.parametrize("players", [("random", "random"), ("random", "threshold")])
+def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
+    rules: str, players: tuple[str, str]
+) -> None:
+    tally = tally_of(players, load_rules(rules))
+    sums = tally.sums
+    thrown = int(sums[k.THROWN_TWO] - sums[k.THROWN_ONE])
+    assert sums[k.ENDING_MARGIN] + 2 * thrown == tally.totals[k.GAME_MARGIN]
+    assert sums[k.THROWN_ONE] > 0
+    assert (sums[k.THROWN_TWO] == 0) == (players[1] == "threshold")
+
+
+def test_tricks_thrown_away_are_those_of_the_moves_themselves(tmp_path: Path) -> None:
+    lines: list[str] = []
+    names = ["random", f"{PLAYERS}Counter"]
+    result = Arena(names, [(0, 1)], "small-last", hands=12, key=KEY, records=lines.append).play()
+    (tmp_path / "hands.jsonl").write_text("\n".join(lines))
+    thrown = dict.fromkeys(names, 0)
+    for record in read_records(tmp_path / "hands.jsonl").records:
+        game = record.start()
+        for action in record.actions:
+            if not game.stock:
+                leader = game.turn if game.led is None else 1 - game.turn
+                worth = moves(game.hands, game.trump, leader, game.led)
+                thrown[record.meta["players"][game.turn]] += max(worth.values()) - worth[action]
+            game.play(action)
+    for name, stage in zip(names, result.pairings[0].stages, strict=True):
+        assert 12 * stage.thrown == pytest.approx(thrown[name])
+        assert thrown[name] > 0
+
+
+# -- the same result, however it is played
+
+
+def test_workers_change_neither_results_nor_the_order_of_records() -> None:
+    written: list[list[str]] = [[], []]
+    results = [
+        evaluate(
+            "threshold", ["random", "random-exact"], hands=200, workers=workers,
+            records=lines.append,
+        )
+        for workers, lines in zip((1, 2), written, strict=True)
+    ]  # fmt: skip
+    assert results[1].workers == 2
+    assert told(results[0]) == told(results[1])
+    assert written[0] == written[1]
+    assert len(written[0]) == 400
+
+
+def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
+    options: dict[str, Any] = {"rules": "2x5-h3", "until": 0.03, "seed": 3}
+    players = ["threshold", "random-exact", "random"]
+    alone, several = (ladder(players, **options, workers=workers) for workers in (1, 2))
+    assert told(alone) == told(several)
+    assert alone.ladder is not None
+    for pairing in alone.pairings:
+        assert pairing.win_rate.half_width <= 0.03
+        assert pairing.hands < 4_000
+
+
+def test_chunks_of_any_size_add_up_to_the_same() -> None:
+    rules = load_rules("classic")
+    agents = (make_agent("random", rules), make_agent("threshold", rules))
+    setting = Setting(rules, seed=9)
+    whole = play_chunk((agents, agents), setting, 0, 50).tally
+    parts = Tally()
+    for start in range(0, 50, 10):
+        parts.add(play_chunk((agents, agents), setting, start, 10).tally)
+    assert parts.pairs == whole.pairs
+    for name in ("sums", "course", "moments", "totals"):
+        assert np.array_equal(getattr(parts, name), getattr(whole, name))
+
+
+def test_turning_a_pairing_round_mirrors_it() -> None:
+    here = evaluate("threshold", "random", hands=600, seed=4).pairings[0]
+    there = evaluate("random", "threshold", hands=600, seed=4).pairings[0]
+    assert plain(there.turned()) == pytest.approx(plain(here))
+
+
+def plain(pairing: Any) -> dict[str, float]:
+    figures = {
+        name: getattr(pairing, name)
+        for name in ("as_leader", "as_dealer", "ending_margin", "hands", "pairs")
+    }
+    for name in ("win_rate", "margin", "points"):
+        figures |= {
+            f"{name}.{end}": value for end, value in getattr(pairing, name).to_json().items()
+        }
+    for place, stage in enumerate(pairing.stages):
+        figures |= {f"upcards {place}": stage.upcards, f"thrown {place}": stage.thrown}
+    return figures
+
+
+def test_seed_and_key_make_the_same_result_again_and_another_key_another() -> None:
+    options: dict[str, Any] = {"hands": 200, "seed": 1}
+    secret = evaluate_in_secret("random", "random-exact", **options)
+    again = evaluate_in_secret("random", "random-exact", **options, key=secret.key)
+    other = evaluate_in_secret("random", "random-exact", **options)
+    assert told(secret) == told(again)
+    assert secret.key != other.key
+    assert told(secret)["pairings"] != told(other)["pairings"]
+    assert told(secret)["key"] == secret.key
+
+
+# -- matches
+
+
+@pytest.mark.parametrize("match", [Match(target=5), Match(best_of=3)])
+def test_matches_are_played_to_their_end(match: Match) -> None:
+    found = evaluate("threshold", "random", "margin", hands=60, match=match, seed=2)
+    pairing = found.pairings[0]
+    assert pairing.pairs == 30
+    assert pairing.hands > 60
+    assert pairing.win_rate.value >= pairing.hand_win_rate.value > 0.8
+    assert pairing.as_leader > 0.5
+    assert found.match == str(match)
+
+
+ALL_EIGHT = frozenset(range(8))
+
+
+def test_who_remembers_is_told_of_new_hands_before_each_half() -> None:
+    diary = arena_players.Diary()
+    evaluate(diary, "random", hands=16)
+    begun = [place for place, each in enumerate(diary.told) if each == ("reset", ALL_EIGHT)]
+    assert len(begun) == 2
+    # Before them, one pair was played to warm up, of other deals.
+    assert all(len(indices) == 1 for _, indices in diary.told[: begun[0]])
+    dealt = [{hand for hand, alone in diary.hands if alone == wanted} for wanted in (True, False)]
+    assert dealt[0]
+    assert dealt[1]
+    assert not dealt[0] & dealt[1]
+    for half in (diary.told[begun[0] + 1 : begun[1]], diary.told[begun[1] + 1 :]):
+        assert {what for what, _ in half} == {"act"}
+        assert frozenset().union(*(indices for _, indices in half)) == ALL_EIGHT
+
+
+def test_who_remembers_is_told_of_every_new_hand() -> None:
+    found = evaluate(f"{PLAYERS}Counter", "random", hands=20, match=Match(best_of=3)).pairings[0]
+    assert not found.forfeits
+
+
+def test_one_who_remembers_can_not_sit_on_both_sides() -> None:
+    agent = arena_players.Counter()
+    with pytest.raises(ValueError, match="make a second one"):
+        play_chunk(((agent, agent),) * 2, Setting(load_rules("classic")), 0, 1)
+
+
+# -- records
+
+
+@pytest.mark.parametrize(
+    ("rules", "match"), [("draft", None), ("race-7", Match(best_of=3)), ("colour", None)]
+)
+def test_records_replay_to_the_same_results(
+    rules: str, match: Match | None, tmp_path: Path
+) -> None:
+    lines: list[str] = []
+    arena = Arena(
+        ["threshold", "random"], [(0, 1)], rules, hands=8, match=match, seed=6,
+        key=KEY, records=lines.append,
+    )  # fmt: skip
+    pairing = arena.play().pairings[0]
+    path = tmp_path / "hands.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    read = read_records(path)
+    assert not read.problems
+    assert len(read.records) == pairing.hands
+    halves = 0
+    for record in read.records:
+        pay = record.pays[record.meta["players"].index("threshold")]
+        halves += 1 + (pay > 0) - (pay < 0)
+    assert halves / 2 / pairing.hands == pytest.approx(pairing.hand_win_rate.value)
+    write_records(tmp_path / "again.jsonl", read.records)
+    assert (tmp_path / "again.jsonl").read_text() == path.read_text()
+
+
+# -- bad players
+
+
+def test_an_illegal_card_forfeits_the_hand_and_is_named() -> None:
+    found = evaluate(f"{PLAYERS}Lawless", "random", hands=200, seed=1)
+    forfeit = found.pairings[0].forfeits[0]
+    assert forfeit.kind == "illegal"
+    assert forfeit.player == f"{PLAYERS}Lawless"
+    assert 0 < forfeit.hands <= 200
+    assert "played 53" in forfeit.example
+    assert any("Lawless played an illegal card" in note for note in found.notes)
+    assert found.pairings[0].win_rate.value < 0.4
+
+
+def test_an_error_forfeits_its_own_hand_only() -> None:
+    found = evaluate(f"{PLAYERS}Raiser", "random", hands=200, seed=1)
+    forfeit = found.pairings[0].forfeits[0]
+    assert forfeit.kind == "raised"
+    assert "RuntimeError: this hand is too hard (deal" in forfeit.example
+    assert re.search(r"; arena_players\.py:\d+\)$", forfeit.example)
+    assert 100 < forfeit.hands < 200
+    assert sum("raised an error" in note for note in found.notes) == 1
+
+
+@pytest.mark.parametrize("match", [None, Match(best_of=3)])
+def test_one_whose_reset_raises_forfeits_those_hands_only(match: Match | None) -> None:
+    found = evaluate(f"{PLAYERS}Rebel", f"{PLAYERS}Counter", hands=32, match=match)
+    pairing = found.pairings[0]
+    forfeit = pairing.forfeits[0]
+    assert len(pairing.forfeits) == 1
+    assert forfeit.player == f"{PLAYERS}Rebel"
+    assert "RuntimeError: not these (deal" in forfeit.example
+    assert "trick 1" in forfeit.example
+    # Of eight games in each half two begin without it: in a match, every hand of them.
+    assert forfeit.hands == (8 if match is None else 16)
+    assert pairing.pairs == 16
+    assert found.complete
+
+
+def test_a_wrong_number_of_answers_counts_as_an_error() -> None:
+    found = evaluate(f"{PLAYERS}Silent", "random", hands=20).pairings[0]
+    assert found.win_rate.value == 0
+    assert found.forfeits[0].hands == 20
+    assert found.margin.value == -13
+    assert 0 < found.win_rate.high < 0.5
+
+
+def test_a_player_without_act_is_told_so() -> None:
+    found = evaluate(type("Idle", (Agent,), {}), "random", hands=8).pairings[0]
+    assert "NotImplementedError: Idle has no act of its own (" in found.forfeits[0].example
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"hands": 0}, "hands is 0"),
+        ({"until": 0.7}, "until is 0.7"),
+        ({"workers": 0}, "workers is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"key": "5ec2"}, "key is '5ec2': it has to be 32 hexadecimal digits"),
+        ({"key": "x" * 32}, "key is 'xxx"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        evaluate("random", "random", **options)
+
+
+def test_players_that_are_objects_stay_in_one_process() -> None:
+    agent = make_agent("random", "classic")
+    with pytest.raises(ValueError, match="workers=1"):
+        evaluate(agent, "random", workers=2)
+    assert evaluate(agent, "random", hands=10).pairings[0].win_rate.value == 0.5
+
+
+# -- workers that die, and runs that are stopped
+
+
+def test_the_deals_of_a_worker_that_died_are_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MORTAL_MARK", str(tmp_path / "mark"))
+    found = evaluate(f"{PLAYERS}Mortal", "threshold", hands=400, seed=8, workers=2)
+    assert any("worker process died" in note for note in found.notes)
+    alone = evaluate(f"{PLAYERS}Mortal", "threshold", hands=400, seed=8)
+    assert told(found)["pairings"] == told(alone)["pairings"]
+
+
+def test_workers_that_always_die_end_the_run_with_a_sentence() -> None:
+    found = evaluate(f"{PLAYERS}Doomed", "threshold", hands=16, workers=2)
+    assert not found.complete
+    assert "died (exit status 9)" in found.notes[0]
+
+
+def test_a_run_that_is_stopped_gives_what_there_is() -> None:
+    seen = []
+
+    def stop(arena: Arena) -> None:
+        seen.append(arena.hands)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    found = evaluate("threshold", "random", hands=100_000, progress=stop)
+    assert not found.complete
+    assert found.pairings[0].hands == seen[-1]
+    assert "stopped by Ctrl-C" in found.notes[0]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "ladder"])
+@pytest.mark.parametrize(
+    ("number", "why"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
+)
+def test_a_command_says_which_signal_stopped_it(
+    command: str, number: int, why: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Also where the first was swallowed, as compilers do."""
+    seen: list[int] = []
+
+    def signalled(self: Bench, task: Task) -> Chunk:
+        seen.append(task.chunk)
+        with suppress(KeyboardInterrupt):
+            if len(seen) == 3:
+                os.kill(os.getpid(), number)
+        return play(self, task)
+
+    play = Bench.play
+    monkeypatch.setattr(Bench, "play", signalled)
+    words = ["threshold", "random"] if command == "ladder" else ["threshold", "--against", "random"]
+    assert main([command, *words, "--hands", "20000"]) == 128 + number
+    assert len(seen) == 3
+    told = capsys.readouterr().out
+    assert f"The run is not complete: stopped by {why}." in told
+    assert "threshold – random" in told
+
+
+def test_ctrl_c_before_anything_is_played_gives_an_empty_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def compiling(*_: object) -> None:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        raise SystemError("a compiler that swallowed what a signal raised")
+
+    monkeypatch.setattr("german_whist.evaluation.workers.warm_up_arena", compiling)
+    for found in (evaluate("threshold", "random"), ladder(["threshold", "random"])):
+        assert not found.complete
+        assert found.pairings == ()
+        assert found.signal == signal.SIGINT
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+# -- ladders
+
+
+def test_a_ladder_ranks_everybody_against_everybody() -> None:
+    found = ladder(["random", "random-exact", "threshold"], hands=400, seed=1, anchor="random")
+    assert found.ladder is not None
+    assert [player for player, _ in found.ladder.ranked()] == [
+        "threshold", "random-exact", "random",
+    ]  # fmt: skip
+    assert found.ladder.ranked()[-1][1].value == 1000
+    assert len(found.pairings) == 3
+    assert all(pairing.win_rate.value > 0.5 for pairing in found.pairings)
+
+
+def test_the_options_of_evaluate_and_ladder_are_those_of_the_arena() -> None:
+    taken = inspect.signature(Arena).parameters.values()
+    keywords = {each.name for each in taken if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    assert {*ArenaOptions.__annotations__} == keywords - {"anchor", "rated"}

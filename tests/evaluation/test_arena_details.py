@@ -1,0 +1,209 @@
+"""Every report says who plays each player's endings, and names the checkpoints that were played."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpoints import written
+
+from german_whist import PolicyAgent, evaluate, ladder
+from german_whist.agents import agent_names
+from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
+from german_whist.agents.external.policies import CallableAgent
+from german_whist.agents.registry import make_agent
+from german_whist.cli import main
+from german_whist.engine.observation.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from german_whist.engine.rules import load_rules
+from german_whist.evaluation.reports.html import as_html
+from german_whist.evaluation.reports.text import as_csv, as_markdown, as_text
+from german_whist.evaluation.results import Result
+
+
+def lowest(observations: Any, masks: Any) -> Any:
+    return -np.arange(52) - np.zeros(masks.shape)
+
+
+def first(views: Any, rng: Any) -> Any:
+    return make_agent("random").act(views, rng)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run's folder with a checkpoint that was trained on whole hands."""
+    folder = tmp_path_factory.mktemp("runs") / "mine-1"
+    (folder / "checkpoints").mkdir(parents=True)
+    chance = np.random.default_rng(1)
+    weights = {
+        "policy.weight": chance.normal(size=(52, 432)).astype(np.float32),
+        "policy.bias": np.zeros(52, np.float32),
+    }
+    card = {
+        "network": {"kind": "mlp", "inputs": [*range(432)], "layers": []},
+        "actions": 52,
+        "layout": "raw",
+        "layout_version": LAYOUT_VERSION,
+        "observation_size": OBSERVATION_SIZE,
+        "rules": [load_rules("classic").as_mapping()],
+        "horizon": "hand",
+        "decisions": 3_000_000,
+    }
+    written(folder / "checkpoints" / "000003000000", weights, card)
+    return folder
+
+
+def reports(result: Result) -> dict[str, str]:
+    return {
+        "terminal": as_text(result),
+        "Markdown": as_markdown(result),
+        "HTML": as_html(result, load_rules("classic")),
+        "JSON": result.text(),
+        "CSV": as_csv(result),
+    }
+
+
+@pytest.mark.parametrize("kind", ["evaluate", "ladder"])
+def test_every_report_names_the_checkpoint_and_who_plays_endings(run: Path, kind: str) -> None:
+    players = [f"new={run}", f"own=network:{run},endgame=network"]
+    if kind == "ladder":
+        result = ladder([*players, "random"], hands=20)
+    else:
+        result = evaluate(players[0], [players[1], "random"], hands=20)
+    file = run / "checkpoints" / "000003000000.safetensors"
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    for name, text in reports(result).items():
+        assert str(file) in text, name
+        assert "3,000,000 decisions" in text or '"decisions": 3000000' in text, name
+        for endgame, switch in ((EXACT_SOLVER, "endgame=network"), (OWN_POLICY, "endgame=exact")):
+            assert endgame in text, (name, endgame)
+            assert switch in text, (name, switch)
+    details = {each["name"]: each for each in json.loads(result.text())["details"]}
+    assert details["new"]["checkpoints"] == [
+        {"file": str(file), "sha256": digest, "run": str(run), "decisions": 3_000_000}
+    ]
+    assert (details["new"]["endgame"], details["own"]["endgame"]) == (EXACT_SOLVER, OWN_POLICY)
+    assert details["random"] == {
+        "name": "random", "endgame": OWN_POLICY, "endgame_switch": "", "checkpoints": [],
+    }  # fmt: skip
+
+
+def test_the_exact_solver_of_a_report_is_worth_what_it_says(run: Path) -> None:
+    """The same weights, by the two settings of the switch: the report tells them apart."""
+    names = [f"network:{run}", f"network:{run},endgame=network"]
+    result = evaluate(names[0], names[1], hands=200, seed=1)
+    one, two = result.details
+    assert (one.endgame, two.endgame) == (EXACT_SOLVER, OWN_POLICY)
+    assert result.pairings[0].margin.low > 0
+    assert result.pairings[0].stages[0].thrown == 0 < (result.pairings[0].stages[1].thrown or 0)
+
+
+def switched(run: Path, tmp_path: Path) -> dict[str, Any]:
+    """The same policy with and without the solver, for everything that has the switch."""
+    found: dict[str, Any] = {
+        "PolicyAgent": [PolicyAgent("classic", lowest, exact=each) for each in (True, False)],
+        "function": [
+            make_agent(f"{__name__}:first:endgame={each}") for each in ("exact", "network")
+        ],
+        "callable": [CallableAgent(first, "classic", f"endgame={e}") for e in ("exact", "network")],
+        "checkpoint": [make_agent(f"{run},endgame={each}") for each in ("exact", "network")],
+    }
+    return found
+
+
+def test_one_switch_gives_endings_to_solver_or_policy(run: Path, tmp_path: Path) -> None:
+    for name, (exact, own) in switched(run, tmp_path).items():
+        assert (exact.endgame, own.endgame) == (EXACT_SOLVER, OWN_POLICY), name
+        assert exact.perfect_endgame, name
+        assert not own.perfect_endgame, name
+        told = ("exact=False", "exact=True")
+        assert (exact.endgame_switch, own.endgame_switch) == (
+            told if name == "PolicyAgent" else ("endgame=network", "endgame=exact")
+        ), name
+        found = evaluate(exact, own, hands=60, seed=1)
+        assert found.pairings[0].stages[0].thrown == 0, name
+        assert (found.pairings[0].stages[1].thrown or 0) > 0.2, name
+
+
+def test_files_of_other_libraries_have_the_same_switch(tmp_path: Path) -> None:
+    contrib = pytest.importorskip("sb3_contrib")
+    pytest.importorskip("onnxruntime")
+    from german_whist.envs import GermanWhistVecEnv
+    from german_whist.training.export.export import export_onnx
+
+    model, graph = tmp_path / "model.zip", tmp_path / "player.onnx"
+    games = GermanWhistVecEnv(2, "classic")
+    contrib.MaskablePPO("MlpPolicy", games, n_steps=8, batch_size=8, device="cpu").save(model)
+    export_onnx(FIRST_WEIGHTS, graph)
+    exact = make_agent(f"sb3:{model},trusted")
+    own = make_agent(f"sb3:{model},trusted,endgame=network")
+    assert (exact.endgame, exact.endgame_switch) == (EXACT_SOLVER, "endgame=network")
+    assert (own.endgame, own.endgame_switch) == (OWN_POLICY, "endgame=exact")
+    # What was trained on the foreplay alone plays no endings, so there is no switch.
+    foreplay = make_agent(f"onnx:{graph}")
+    assert (foreplay.endgame, foreplay.endgame_switch) == (EXACT_SOLVER, "")
+    for agent, path in ((exact, model), (foreplay, graph)):
+        (file,) = agent.checkpoints
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert (file.file, file.sha256) == (str(path), digest)
+
+
+def test_a_function_takes_no_other_words() -> None:
+    with pytest.raises(ValueError, match="'sample' is no option of a function"):
+        make_agent(f"{__name__}:first:sample")
+
+
+def test_searches_name_the_networks_that_they_ask(run: Path) -> None:
+    names = [each.file for each in make_agent("thinker:4").checkpoints]
+    assert names == ["champion.safetensors", "worth.safetensors", "beliefs.safetensors"]
+    answer = make_agent(f"responder:4,against={run}").checkpoints
+    assert answer[0].run == str(run)
+
+
+BUILT_IN = dict(agent_names())  # before other tests register theirs
+
+
+def test_the_list_of_players_says_who_plays_endings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agents"]) == 0
+    told = capsys.readouterr().out
+    assert "ahead=TRICKS" in told[told.index("thinker:64") :].split("\n")[0]
+    for name, entry in BUILT_IN.items():
+        if not entry.needs_more and name != "human":
+            agent = make_agent(name, "2x4-h2" if name == "nash" else "classic")
+            assert entry.endgame == agent.endgame, name
+            assert f"endgame: {agent.endgame}" in told
+        elif entry.usage.endswith("endgame=network]"):
+            assert entry.endgame == "exact solver, or own policy with endgame=network"
+
+
+def test_rules_whose_endings_nobody_solves_have_no_switch(run: Path, tmp_path: Path) -> None:
+    aside = load_rules({"name": "aside", "stock": 24})
+    agent = PolicyAgent(aside, lowest)
+    assert (agent.endgame, agent.endgame_switch) == (OWN_POLICY, "")
+
+
+def test_what_answers_a_player_is_measured_with_the_same_details(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from german_whist.training.experiments.best_response import Plan, respond
+
+    rules = load_rules("2x4-h2")
+    plan = Plan(agent="random", rules=rules.as_mapping(), model="random", worlds=2, decisions=0,
+                hands=20, seed=1)  # fmt: skip
+    said: list[str] = []
+    found = respond(plan, rules, tmp_path / "answer", said.append)
+    assert found.best.made_of[0].startswith("responder:2,against=random: endgame: exact solver")
+    assert found.best.made_of[1] == "random: endgame: own policy"
+    page = (tmp_path / "answer" / "respond.html").read_text(encoding="utf-8")
+    assert all(each in page for each in found.best.made_of)
+
+
+def test_a_moved_copy_of_a_run_is_told_by_its_own_path(run: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    shutil.copytree(run, moved)
+    (file,) = make_agent(str(moved)).checkpoints
+    assert file.run == str(moved)

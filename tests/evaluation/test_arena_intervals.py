@@ -1,0 +1,361 @@
+"""Intervals hold what they promise, and ratings find the strengths that made the scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from german_whist.agents.registry import make_agent
+from german_whist.engine.records import GameRecord
+from german_whist.evaluation import Result, evaluate, ladder
+from german_whist.evaluation.statistics import (
+    ELO_SCALE,
+    fit_ratings,
+    mean_estimate,
+    quantile,
+    ratio,
+    residuals_of_deals,
+    share_estimate,
+)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 7, 8, 12, 30, 1000])
+def test_the_quantile_is_students(count: int) -> None:
+    free = count - 1
+    near = 2e-5 if free < 6 else 0.9 / free**4  # what the series leaves out is of this size
+    assert quantile(count) == pytest.approx(stats.t.ppf(0.975, free), rel=near)
+
+
+def estimates(x: np.ndarray, h: np.ndarray | None = None) -> tuple[float, float]:
+    h = np.full(len(x), 4) if h is None else h
+    return ratio(len(x), x.sum(), h.sum(), (x * x).sum(), (x * h).sum(), (h * h).sum())
+
+
+@pytest.mark.parametrize(("chance", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
+def test_intervals_of_shares_cover_the_truth(chance: float, pairs: int) -> None:
+    generator = np.random.default_rng(pairs)
+    covered = 0
+    rounds = 2000
+    for _ in range(rounds):
+        # Good cards win both ways round, so the two games of a pair hang together.
+        luck = generator.normal(size=pairs)
+        wins = [
+            stats.norm.cdf(side * luck + generator.normal(size=pairs) * 0.7) < chance
+            for side in (1, -1)
+        ]
+        # The true share of this mixture, in place of `chance` itself.
+        truth = stats.norm.cdf(stats.norm.ppf(chance) / np.sqrt(1.49))
+        share, error = estimates(2 * (wins[0].astype(int) + wins[1]))
+        found = share_estimate(share, error, pairs)
+        covered += found.low <= truth <= found.high
+    assert 0.93 <= covered / rounds <= 0.975
+
+
+def test_intervals_of_ratios_cover_the_truth() -> None:
+    generator = np.random.default_rng(5)
+    covered = 0
+    for _ in range(1000):
+        hands = generator.integers(2, 9, 80)
+        margins = generator.normal(0.3 * hands, 3 * np.sqrt(hands))
+        found = mean_estimate(*estimates(margins, hands), 80)
+        covered += found.low <= 0.3 <= found.high
+    assert 925 <= covered <= 975
+
+
+@pytest.mark.parametrize("pairs", [2, 3, 5, 12])
+def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
+    t = stats.t.ppf(0.975, pairs - 1)
+    assert mean_estimate(0.3, 0.1, pairs).half_width == pytest.approx(0.1 * t, rel=1e-3)
+    found = share_estimate(0.3, 0.1, pairs)
+    for end in (found.low, found.high):  # Wilson's ends are so far from the share
+        far = t * 0.1 * np.sqrt(end * (1 - end) / (0.3 * 0.7))
+        assert abs(end - 0.3) == pytest.approx(far, rel=1e-3)
+
+
+@pytest.mark.parametrize(("wins", "value"), [(4, 1.0), (0, 0.0)])
+def test_a_clean_sweep_is_not_taken_for_certainty(wins: int, value: float) -> None:
+    share, error = estimates(np.full(20, wins))
+    found = share_estimate(share, error, 20)
+    assert found.value == value
+    assert 0.1 < found.high - found.low < 0.3
+
+
+def test_a_reach_is_the_longer_side_of_an_interval() -> None:
+    always = share_estimate(1.0, 0.0, 10)
+    assert always.half_width == always.value - always.low > 0.2
+
+
+def test_equal_pairs_are_exact() -> None:
+    share, error = estimates(np.full(20, 2))
+    assert share_estimate(share, error, 20).half_width == 0
+
+
+def test_one_pair_says_nothing() -> None:
+    share, error = estimates(np.array([2]))
+    found = share_estimate(share, error, 1)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
+# -- ratings
+
+
+def scores_of(elo: np.ndarray, games: np.ndarray) -> np.ndarray:
+    return games / (1 + 10 ** ((elo[None, :] - elo[:, None]) / 400))
+
+
+def all_met(count: int, each: float) -> np.ndarray:
+    return each * (1 - np.eye(count))
+
+
+def test_ratings_are_found_again() -> None:
+    elo = np.array([700.0, 950.0, 1000.0, 1020.0, 1330.0])
+    games = all_met(5, 1000)
+    games[0, 4] = games[4, 0] = 0
+    found = fit_ratings(games, scores_of(elo, games), anchor=2)
+    assert [each.value for each in found.elo] == pytest.approx(elo)
+    assert not found.padded
+    mean = fit_ratings(games, scores_of(elo, games))
+    assert np.mean([each.value for each in mean.elo]) == pytest.approx(1000)
+
+
+def test_ratings_are_found_however_far_apart_players_are_and_however_seldom_they_met() -> None:
+    generator = np.random.default_rng(3)
+    for players in (2, 3, 5):
+        for _ in range(20):
+            elo = 1000 + generator.normal(size=players) * 900
+            games = np.triu(10 ** generator.uniform(0, 4, (players, players)), 1)
+            games += games.T
+            found = fit_ratings(games, scores_of(elo, games), anchor=0).elo
+            told = np.array([each.value for each in found])
+            assert told == pytest.approx(elo - elo[0] + 1000, abs=0.5)
+
+
+def test_two_players_are_rated_by_the_formula() -> None:
+    games = all_met(2, 100)
+    found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1).elo[0]
+    assert found.value == pytest.approx(1000 + 400 * np.log10(64 / 36))
+    assert found.half_width == pytest.approx(
+        1.96 * ELO_SCALE / np.sqrt(100 * 0.64 * 0.36), rel=1e-3
+    )
+
+
+def test_intervals_of_ratings_cover_the_truth() -> None:
+    elo = np.array([900.0, 1000.0, 1150.0])
+    games = all_met(3, 400)
+    chances = scores_of(elo, games) / np.maximum(games, 1)
+    generator = np.random.default_rng(7)
+    covered = np.zeros(3)
+    rounds = 600
+    for _ in range(rounds):
+        scores = np.zeros((3, 3))
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            scores[i, j] = generator.binomial(400, chances[i, j])
+            scores[j, i] = 400 - scores[i, j]
+        found = fit_ratings(games, scores, anchor=1).elo
+        covered += [each.low <= true <= each.high for each, true in zip(found, elo, strict=True)]
+    assert covered[1] == rounds
+    assert (covered[[0, 2]] / rounds > 0.92).all()
+    assert (covered[[0, 2]] / rounds < 0.975).all()
+
+
+@pytest.mark.parametrize("deals", [5, 40])
+def test_two_players_have_the_interval_of_the_mean_over_deals(deals: int) -> None:
+    won = np.resize([0, 1, 1, 2, 1, 2], deals)
+    games, total = all_met(2, 2 * deals), won.sum()
+    scores = np.array([[0, total], [2 * deals - total, 0]])
+    found = fit_ratings(games, scores, residuals_of_deals(2, [(0, 1)], [won]), anchor=1).elo[0]
+    share = won.mean() / 2
+    slope = ELO_SCALE / (share * (1 - share))  # of the rating by the share
+    apart = won - won.mean()
+    kurtosis = np.mean(apart**4) / np.mean(apart**2) ** 2
+    free = min(deals - 1, int(2 * deals / (kurtosis - 1)))
+    error = won.std(ddof=1) / 2 / np.sqrt(deals)
+    assert found.half_width == pytest.approx(stats.t.ppf(0.975, free) * error * slope, rel=1e-3)
+
+
+def test_an_interval_is_wider_where_a_handful_of_deals_decides() -> None:
+    even, few = np.resize([0.0, 2.0], 100), np.ones(100)
+    few[:4] = [1 - 5, 1 + 5, 1 - 5, 1 + 5]  # the same variance, on four deals
+    widths = [
+        fit_ratings(
+            all_met(2, 200), np.array([[0, 100], [100, 0]]),
+            residuals_of_deals(2, [(0, 1)], [won]), anchor=1,
+        ).elo[0].half_width
+        for won in (even, few)
+    ]  # fmt: skip
+    assert widths[1] / widths[0] == pytest.approx(
+        stats.t.ppf(0.975, 8) / stats.t.ppf(0.975, 99), rel=1e-3
+    )
+
+
+def test_who_wins_everything_is_rated_by_half_a_tie() -> None:
+    games = all_met(3, 10)
+    scores = np.array([[0, 10, 10], [0, 0, 5], [0, 5, 0]])
+    found = fit_ratings(games, scores)
+    assert found.padded
+    assert np.isfinite([each.value for each in found.elo]).all()
+    assert found.elo[0].value > found.elo[1].value == pytest.approx(found.elo[2].value)
+
+
+def test_a_rating_that_nothing_bounds_has_no_interval() -> None:
+    games, scores = all_met(3, 10), np.array([[0, 10, 10], [0, 0, 5], [0, 5, 0]])
+    assert not np.isfinite([each.half_width for each in fit_ratings(games, scores).elo]).any()
+    # Against an anchor that two of them are tied to, theirs are known.
+    first, second, third = fit_ratings(games, scores, anchor=1).elo
+    assert np.isinf(first.half_width)
+    assert second.half_width == 0
+    assert 0 < third.half_width < 1000
+
+
+def test_results_that_never_varied_tell_no_interval() -> None:
+    scores = np.array([[0, 5], [5, 0]])
+    found = fit_ratings(all_met(2, 10), scores, np.zeros((2, 5)))
+    assert not found.padded
+    assert [each.value for each in found.elo] == [1000, 1000]
+    assert np.isinf([each.half_width for each in found.elo]).all()
+
+
+# -- ratings of ladders, whose pairings share their deals
+
+SMALL = "2x5-h3"
+
+
+def shares_of(lines: list[str]) -> dict[tuple[str, str], dict[int, float]]:
+    """Games that the first of two players won on each deal, from the records of a ladder."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for line in lines:
+        record = GameRecord.from_line(line)
+        assert record.number is not None
+        names = record.meta["players"]
+        one, other = sorted(names)
+        pays = record.pays[names.index(one)]
+        of_deals = found.setdefault((one, other), {})
+        of_deals[record.number] = of_deals.get(record.number, 0.0) + (1 + np.sign(pays)) / 2
+    return found
+
+
+def reach_by_hand(
+    players: list[str], shares: dict[tuple[str, str], dict[int, float]]
+) -> list[float]:
+    """Half widths of ratings, deal by deal in plain loops; the first player is the anchor."""
+    rating = dict.fromkeys(players, 0.0)
+
+    def chance(one: str, other: str) -> float:
+        return 1 / (1 + np.exp(rating[other] - rating[one]))
+
+    for _ in range(4000):  # Zermelo's iteration
+        for name in players:
+            won, against = 0.0, 0.0
+            for (one, other), of_deals in shares.items():
+                if name in (one, other):
+                    scored, both = sum(of_deals.values()), 2 * len(of_deals)
+                    rival = other if name == one else one
+                    won += scored if name == one else both - scored
+                    against += both / (np.exp(rating[name]) + np.exp(rating[rival]))
+            rating[name] = np.log(won / against)
+    slope = np.zeros((len(players), len(players)))
+    for (one, other), of_deals in shares.items():
+        i, j = players.index(one), players.index(other)
+        weight = 2 * len(of_deals) * chance(one, other) * chance(other, one)
+        slope[i, i] += weight
+        slope[j, j] += weight
+        slope[i, j] -= weight
+        slope[j, i] -= weight
+    bread = np.zeros_like(slope)
+    bread[1:, 1:] = np.linalg.inv(slope[1:, 1:])
+    influences = []
+    for deal in {deal for of_deals in shares.values() for deal in of_deals}:
+        off = np.zeros(len(players))
+        for (one, other), of_deals in shares.items():
+            if deal in of_deals:
+                count = len(of_deals)
+                apart = of_deals[deal] - sum(of_deals.values()) / count
+                off[players.index(one)] += apart * np.sqrt(count / (count - 1))
+                off[players.index(other)] -= apart * np.sqrt(count / (count - 1))
+        influences.append(bread @ off * 400 / np.log(10))
+    found = [0.0]
+    for of_player in np.transpose(influences)[1:]:
+        square, fourth = (np.mean(of_player**power) for power in (2, 4))
+        free = min(len(of_player) - 1, int(2 * len(of_player) / (fourth / square**2 - 1)))
+        found.append(stats.t.ppf(0.975, free) * np.sqrt(len(of_player) * square))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "deals"),
+    [({"hands": 60}, {30}), ({"until": 0.04, "hands": 400}, {128, 136, 160})],
+)
+def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
+    options: dict[str, float], deals: set[int]
+) -> None:
+    players, lines = ["counting", "random-exact", "threshold", "value:3"], list[str]()
+    found = ladder(
+        players, SMALL, seed=5, key="05" * 16, anchor="counting", records=lines.append, **options
+    )  # type: ignore[arg-type]
+    shares = shares_of(lines)
+    assert {len(of_deals) for of_deals in shares.values()} == deals
+    assert found.ladder is not None
+    told = [elo.half_width for elo in found.ladder.ratings.elo]
+    # The series for Student's quantile is off by 0.9 / n^4 of n degrees of freedom; here n >= 7.
+    assert told == pytest.approx(reach_by_hand(players, shares), rel=0.9 / 7**4)
+
+
+def rated(players: list[str], **options: float) -> Result:
+    return ladder(players, SMALL, seed=2, key="02" * 16, anchor="counting", **options)  # type: ignore[arg-type]
+
+
+def test_the_same_deals_played_again_tell_nothing_more() -> None:
+    """Clones of a player play its every card again, which is no second observation."""
+    alone = rated(["counting", "a=value:3"], hands=100)
+    cloned = rated(["counting", "a=value:3", "b=value:3", "c=value:3"], hands=100)
+    assert alone.ladder is not None
+    assert cloned.ladder is not None
+    once = alone.ladder.ratings.elo[1]
+    for elo in cloned.ladder.ratings.elo[1:]:
+        assert elo.value == pytest.approx(once.value)
+        assert elo.half_width == pytest.approx(once.half_width)
+
+
+def test_figures_that_never_varied_tell_no_interval() -> None:
+    (pairing,) = evaluate("counting", "random", hands=4, seed=2, key="00" * 16).pairings
+    assert pairing.points.value == 1
+    assert pairing.points.half_width == np.inf
+    assert np.isfinite(pairing.margin.half_width)
+
+
+def test_two_players_that_tie_every_deal_have_no_interval() -> None:
+    """Clones win and lose alike; and one deal tells nothing of how much deals differ."""
+    for players, hands in ((["counting", "a=counting"], 40), (["counting", "value:3"], 2)):
+        found = rated(players, hands=hands).ladder
+        assert found is not None
+        assert [elo.half_width for elo in found.ratings.elo] == [0, np.inf]
+
+
+SIMILAR = ["threshold", "value:13", "value:3", "counting"]
+EIGHT = [*SIMILAR, "value:5", "value:8", "value:10", "random-exact"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("players", "hands"), [(SIMILAR, 200), (EIGHT, 100)], ids=str)
+def test_intervals_of_ladders_cover_the_ratings_that_a_long_one_finds(
+    players: list[str], hands: int
+) -> None:
+    """Players of one kind do well on the same deals, so that pairings move together."""
+    agents, ladders = [make_agent(name, "quick") for name in players], 500
+    long = ladder(agents, "quick", hands=40_000, seed=1, key="00" * 16, anchor=players[0]).ladder
+    assert long is not None
+    covered = np.zeros(len(players))
+    for number in range(ladders):
+        found = ladder(
+            agents, "quick", hands=hands, seed=1000 + number, key=f"{number:032x}",
+            anchor=players[0],
+        ).ladder  # fmt: skip
+        assert found is not None
+        covered += [
+            elo.low <= true.value <= elo.high
+            for elo, true in zip(found.ratings.elo, long.ratings.elo, strict=True)
+        ]
+    print(dict(zip(players, (100 * covered / ladders).tolist(), strict=True)))
+    # The standard error of each player's coverage is 1 %.
+    assert ((covered[1:] / ladders >= 0.93) & (covered[1:] / ladders <= 0.97)).all()

@@ -1,0 +1,136 @@
+"""The command that a report tells makes the report again, and files are all written or refused."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from german_whist.commands.evaluation_options import (
+    add_run_options,
+    command_line,
+    match_of,
+    precision_of,
+    records_into,
+    run_options,
+)
+from german_whist.engine.rules import Match
+from german_whist.evaluation.config import ladder_from
+
+
+def parsed(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_run_options(parser)
+    return parser.parse_args(words)
+
+
+OPTIONS = {
+    "hands": st.integers(1, 10**6).map(str),
+    "rules": st.sampled_from(["quick", "my rules.yaml"]),
+    "match": st.sampled_from(["25", "best-of-5"]),
+    "until": st.sampled_from(["0.5%", "3%", "0.02"]),
+    "seed": st.integers(0, 10**9).map(str),
+    "workers": st.integers(0, 4).map(str),
+    **{name: st.just(f"a file.{name}") for name in ("json", "csv", "records", "html", "markdown")},
+}
+
+
+@given(st.fixed_dictionaries({}, optional=OPTIONS))
+def test_the_command_that_is_told_parses_to_the_same(given_options: dict[str, str]) -> None:
+    words = [word for name, value in given_options.items() for word in (f"--{name}", value)]
+    arguments = parsed(words)
+    told = shlex.split(command_line("evaluate", arguments, ["a b", "--against", "c"]))
+    assert told[:5] == ["german-whist", "evaluate", "a b", "--against", "c"]
+    assert parsed(told[5:]) == arguments
+    assert len(told) == 5 + 2 * len(given_options) - 2 * (given_options.get("workers") == "1")
+
+
+def test_what_was_not_given_is_left_to_the_run() -> None:
+    assert run_options(parsed([]), None) == {"workers": 1, "on": "local", "records": None}
+    arguments = parsed(["--hands", "7", "--seed", "0", "--match", "5", "--until", "1%"])
+    assert run_options(arguments, print) == {
+        "hands": 7,
+        "seed": 0,
+        "match": Match(target=5),
+        "until": 0.01,
+        "workers": 1,
+        "on": "local",
+        "records": print,
+    }
+    assert run_options(parsed(["--workers", "0"]), None)["workers"] == os.cpu_count()
+    assert run_options(parsed(["--workers", "3"]), None)["workers"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0.5%", 0.005), (" 3% ", 0.03), ("0.02", 0.02), ("49.9%", 0.499)]
+)
+def test_a_precision_is_read_as_percent_or_as_a_share(text: str, value: float) -> None:
+    assert precision_of(text) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("much", "'much' is not a precision such as 0.5%"),
+        ("0", "'0' was read as 0 %, .* 50 %, as in 0.5%"),
+        ("0.5", "'0.5' was read as 50 %, .*less than 50 %; write 0.5%"),
+        ("50", "'50' was read as 5000 %, .* 50 %, as in 0.5%"),
+        ("50%", "'50%' was read as 50 %, .* 50 %, as in 0.5%"),
+        ("-1%", "'-1%' was read as -1 %"),
+    ],
+)
+def test_a_precision_that_is_none_is_refused(text: str, words: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=words):
+        precision_of(text)
+
+
+def test_matches_are_read_and_refused() -> None:
+    assert match_of("25") == Match(target=25)
+    assert match_of("best-of-3") == Match(best_of=3)
+    for text in ("long", "best-of-2", "0"):
+        with pytest.raises(argparse.ArgumentTypeError, match=f"'{text}' is not a match"):
+            match_of(text)
+
+
+def test_records_are_there_whole_or_not_at_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "hands.jsonl"
+    with records_into(path) as write:
+        assert write is not None
+        write("one")
+        write("two")
+        assert not path.exists()
+    assert path.read_text(encoding="utf-8") == "one\ntwo\n"
+    assert capsys.readouterr().err == f"wrote {path}\n"
+    stopped = records_into(tmp_path / "other")
+    write = stopped.__enter__()
+    assert write is not None
+    write("one")
+    assert not stopped.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert [each.name for each in tmp_path.iterdir()] == ["hands.jsonl"]
+    with records_into(None) as write:
+        assert write is None
+
+
+def test_a_ladder_config_gives_its_options_in_their_units() -> None:
+    config = ladder_from(
+        {"players": ["a", "b"], "until": 0.5, "best_of": 3, "hands": 10, "seed": 0}, "a file"
+    )
+    assert config.options() == {
+        "hands": 10,
+        "seed": 0,
+        "until": 0.005,
+        "match": Match(best_of=3),
+    }
+    assert config.players == ("a", "b")
+    assert (config.title, config.rules, config.about) == ("Ladder", None, "")
+    assert ladder_from({"match": 25}, "a file").options() == {"match": Match(target=25)}
+    for wrong in ({"players": {"a": 1}}, {"players": [1]}, {"hands": True}, {"until": "1"}):
+        with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} is "):
+            ladder_from(wrong, "a file")

@@ -1,0 +1,67 @@
+"""Where a run of the arena stands is told truly, when it is time."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from german_whist import Match
+from german_whist.common.progress import Progress
+from german_whist.evaluation import Arena, evaluate, ladder
+from german_whist.evaluation.progress import fraction_done, shown_by, status_of
+from support import KEY
+
+
+def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> None:
+    shares: list[float] = []
+
+    def look(arena: Arena) -> None:
+        shares.append(fraction_done(arena))
+        share = sum(each.tally.pairs for each in arena.courses) / (2 * arena.pairs)
+        assert shares[-1] == pytest.approx(share)
+        told = status_of(arena)
+        assert told.endswith(f"{arena.hands:,} hands")
+        # Of several pairings in play the one whose result is least sure.
+        playing = [place for place, each in enumerate(arena.courses) if not each.done]
+        if playing and all(arena.courses[place].tally.pairs for place in playing):
+            shown = max(map(arena.pairing, playing), key=lambda each: each.win_rate.half_width)
+            assert told.startswith(f"threshold – {shown.opponent} ")
+
+    evaluate("threshold", ["random", "random-exact"], hands=400, key=KEY, progress=look)
+    assert len(shares) > 2
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_a_precision_that_is_reached_is_all_of_a_run() -> None:
+    shares: list[float] = []
+    ladder(
+        ["threshold", "random-exact"], "2x5-h3", until=0.03, key=KEY,
+        progress=lambda arena: shares.append(fraction_done(arena)),
+    )  # fmt: skip
+    assert shares[-1] == 1
+    assert 0 < shares[0] < 1
+
+
+def test_a_run_is_shown_when_it_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    out = io.StringIO()
+    with Progress("playing", out=out) as progress:
+        tell = shown_by(progress)
+
+        def later(arena: Arena) -> None:
+            tell(arena)
+            now[0] += 11
+
+        evaluate(
+            "threshold", "random", "quick", match=Match(best_of=3), hands=80, key=KEY,
+            progress=later,
+        )  # fmt: skip
+    first = out.getvalue().split("\n")[0]
+    assert first.startswith("playing")
+    assert "%" in first
+    assert "threshold – random" in first
+    assert "matches" in first

@@ -1,0 +1,477 @@
+"""What the commands print and write: tables, JSON, CSV, pages, and configs."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from german_whist import Match
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
+from german_whist.cli import main
+from german_whist.commands.evaluation_options import forfeited_all
+from german_whist.engine.rules import load_rules
+from german_whist.evaluation import Arena, Result, evaluate, ladder
+from german_whist.evaluation.config import LADDERS, load_ladder
+from german_whist.evaluation.reports.html import as_html
+from german_whist.evaluation.reports.plots import figures, parts_of_margin
+from german_whist.evaluation.reports.text import as_markdown, as_text, pairings_table
+from german_whist.evaluation.results import Forfeit, Pairing, Stages, figures_of
+from german_whist.evaluation.statistics import Estimate
+from support import KEY
+
+
+@pytest.fixture(scope="module")
+def run() -> Result:
+    return evaluate("threshold", ["random", "random-exact"], hands=200, seed=1, key=KEY)
+
+
+@pytest.fixture(scope="module")
+def rungs() -> Result:
+    return ladder(["random", "random-exact", "threshold"], hands=200, seed=1, key=KEY)
+
+
+@pytest.fixture(scope="module")
+def matches() -> Result:
+    return evaluate("random", "random-exact", "quick", match=Match(best_of=3), hands=20, key=KEY)
+
+
+def of_no_machine(result: Result) -> Result:
+    """A result with times and versions that are the same everywhere."""
+    pairings = [
+        replace(each, stages=tuple(replace(stage, ms_a_move=0.0123) for stage in each.stages))
+        for each in result.pairings
+    ]  # fmt: skip
+    return replace(result, pairings=tuple(pairings), seconds=77.7, machine="this", version="9.9")
+
+
+@pytest.mark.parametrize("name", ["run", "rungs"])
+def test_a_report_in_the_terminal_is_as_it_is_known(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """After a change that is meant to be seen, what is told here becomes the file."""
+    known = Path(__file__).with_name("golden") / f"{name}.txt"
+    text = as_text(of_no_machine(request.getfixturevalue(name)))
+    assert text.splitlines() == known.read_text(encoding="utf-8").splitlines(), text
+
+
+@pytest.mark.parametrize("name", ["run", "rungs", "matches"])
+def test_a_result_is_read_from_its_json(name: str, request: pytest.FixtureRequest) -> None:
+    result = of_no_machine(request.getfixturevalue(name))
+    assert Result.from_json(json.loads(result.text())) == result
+
+
+@pytest.mark.parametrize("name", ["rungs", "matches"])
+def test_every_figure_is_told_where_its_declaration_says(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    result = request.getfixturevalue(name)
+    table, row, first = pairings_table(result), result.rows()[0], result.pairings[0]
+    cells = dict(zip(table.header, table.rows[0], strict=True))
+    shown = {"pairing", "hands", *(["matches"] if result.match else [])}
+    for figure, each in figures_of(Pairing).items():
+        assert figure in row
+        head = each.heads[result.match is not None]
+        if head and getattr(first, figure) is not None:
+            assert cells[head] == each.text(getattr(first, figure))
+            assert each.about in table.note
+            shown.add(head)
+    assert shown == {*table.header}
+    assert {*row} >= {f"{prefix}{each}" for each in figures_of(Stages)
+                      for prefix in ("", "opponent_")}  # fmt: skip
+
+
+def test_a_pairing_is_found_from_both_sides_and_one_that_was_not_played_is_not(
+    run: Result,
+) -> None:
+    first, second, third = run.players
+    assert run.pairing(first, second) is run.pairings[0]
+    turned = run.pairing(second, first)
+    assert turned is not None
+    assert turned.win_rate.value == pytest.approx(1 - run.pairings[0].win_rate.value)
+    assert run.pairing(second, third) is None
+    assert run.win_rate(second, third) is None
+
+
+def test_who_forfeited_every_hand_is_found_over_all_pairings(rungs: Result) -> None:
+    first, second, third = rungs.pairings
+
+    def lost(pairing: Pairing, missing: int = 0) -> Pairing:
+        forfeit = Forfeit("threshold", "raised", pairing.hands - missing, "deal 1")
+        return replace(pairing, forfeits=(forfeit,))
+
+    for pairings, found in (
+        ((first, lost(second), third), []),
+        ((first, lost(second), lost(third)), ["threshold"]),
+        ((first, lost(second), lost(third, 1)), []),
+    ):
+        assert forfeited_all(replace(rungs, pairings=pairings)) == found
+
+
+def test_json_holds_the_whole_result(run: Result) -> None:
+    told = json.loads(run.text())
+    assert told["format"] == "german-whist arena"
+    assert told["version"] == 1
+    assert told["players"] == ["threshold", "random", "random-exact"]
+    pairing = told["pairings"][0]
+    assert set(pairing["win_rate"]) == {"value", "low", "high"}
+    assert (pairing["pairs"], pairing["hands"]) == (100, 200)
+    assert set(pairing["timing"][0]) == {"ms_a_move", "moves"}
+    assert pairing["stages"][0]["perfect"] is True
+    assert pairing["stages"][1]["thrown"] > 0
+    assert len(pairing["course"]["tricks_won"]) == 26
+    assert told["pairings"][1]["exact_endings"] is True
+    assert told["pairings"][1]["course"]["tricks_won"][13] is None
+    assert told["ladder"] is None
+
+
+def test_a_ladder_of_few_hands_tells_no_interval_that_it_does_not_know() -> None:
+    few = ladder(["random", "threshold"], hands=20, seed=1, key=KEY)
+    assert few.pairings[0].win_rate.value == 1
+    text = as_text(few)
+    assert re.search(r"1\. threshold +\d+ +– ", text)
+    assert "± 0 " not in text
+    assert "Where Elo has no interval (–), these results tell none" in text
+    told = json.loads(few.text())["ladder"]["elo"][0]
+    assert (told["low"], told["high"]) == (None, None)
+    page = as_html(few, load_rules("classic"))
+    assert not re.search(r"\b(inf|nan)\b", page)
+    lone = as_text(ladder(["random", "threshold"], hands=2, seed=1, key=KEY))
+    assert "inf" not in lone.replace("information", "")
+    few = of_no_machine(few)
+    assert Result.from_json(json.loads(few.text())) == few
+
+
+def test_players_that_play_the_same_cards_are_told_so() -> None:
+    alike = as_text(ladder(["a=random", "b=random", "threshold"], hands=40, seed=1, key=KEY))
+    assert "a and b came out level on every deal" in alike
+    assert alike.count("came out level") == 1
+    measured = evaluate("random", "random", hands=40, seed=1, key=KEY)
+    assert "random and random came out level on every deal" in measured.notes[-1]
+    assert measured.pairings[0].margin.half_width == 0
+
+
+def test_markdown_tells_how_it_was_made(rungs: Result) -> None:
+    page = as_markdown(rungs, "Rungs", "About them.")
+    assert page.startswith("# Rungs\n\nAbout them.")
+    assert "| 1. threshold |" in page
+    assert "## How it was made" in page
+    assert "Seed: 1" in page
+
+
+@pytest.mark.parametrize("rules", ["classic", "all-margin"])
+def test_the_page_needs_nothing_from_elsewhere(rungs: Result, rules: str) -> None:
+    page = as_html(rungs, load_rules(rules))
+    assert page.count("<svg") == page.count("</svg>") == 3 + 3 * 3
+    assert not re.search(r"(src|href)=|url\(|@import|<script|https?:", page)
+    assert "nan" not in re.sub(r"<[^>]*title>|[a-z-]*nan[a-z]+", "", page)
+
+
+def test_plots_over_tricks_show_all_tricks_and_where_the_foreplay_ends(rungs: Result) -> None:
+    rules = load_rules(rungs.rules)
+    page, foreplay = as_html(rungs, rules), rules.foreplay_tricks
+    plots = [each for each in page.split("<svg") if ">trick</text>" in each]
+    assert len(plots) == 2 * len(rungs.pairings)
+    beyond = 0
+    for plot in plots:
+        borders = [float(x) for x in re.findall(r'<line x1="(\S+)"[^>]*class="stage"', plot)]
+        tricks = sorted({float(x) for x in re.findall(r'<circle cx="(\S+)"', plot)})
+        assert len(tricks) >= foreplay
+        # Endings of exact players are known, and not played.
+        assert len(borders) == (len(tricks) > foreplay)
+        if borders:
+            assert tricks[foreplay - 1] < borders[0] < tricks[foreplay]
+            beyond += 1
+    assert 0 < beyond < len(plots)
+
+
+def test_a_plot_tells_the_reach_of_an_interval_as_tables_do() -> None:
+    rates = [("a – b", Estimate(100.0, 1.2, 100.0))]
+    assert "100.0 % ± 98.8" in figures(rates, 50.0, " %", "Win rates")
+
+
+def test_the_parts_of_the_margin_add_up(rungs: Result) -> None:
+    for pairing in rungs.pairings:
+        total = sum(part for _, part in parts_of_margin(pairing, counts_all=False))
+        assert total == pytest.approx(pairing.margin.value)
+
+
+# -- commands
+
+
+def test_evaluate_writes_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {name: tmp_path / f"run.{name}" for name in ("json", "csv", "records", "html")}
+    files = [word for name, path in names.items() for word in (f"--{name}", str(path))]
+    command = ["evaluate", "threshold", "--against", "random", "random-exact", "--hands", "40"]
+    assert main([*command, "--seed", "7", "--rules", "quick", *files]) == 0
+    out = capsys.readouterr()
+    assert all(f"wrote {path}" in out.err for path in names.values())
+    assert "quick, seed 7: 80 hands" in out.out
+    assert all(path.stat().st_size for path in names.values())
+    assert len(names["records"].read_text().splitlines()) == 80
+    told = json.loads(names["json"].read_text())
+    assert told["run"]["command"].startswith(
+        "german-whist evaluate threshold --against random random-exact --rules quick --hands 40"
+    )
+    assert told["run"]["machine"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bytes that are no text, as names of files")
+def test_names_that_are_no_text_cost_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [os.fsdecode(b"o\xff." + each) for each in (b"json", b"csv", b"html", b"md", b"jsonl")]
+    options = ("--json", "--csv", "--html", "--markdown", "--records")
+    words = [word for pair in zip(options, files, strict=True) for word in pair]
+    assert main(["evaluate", "random", "--against", "random-exact", "--hands", "4", *words]) == 0
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(files)
+    assert files[1] in json.loads((tmp_path / files[0]).read_text())["run"]["command"]
+
+
+@pytest.mark.parametrize("player", ["Closer", "Wanderer", "Quitter"])
+def test_what_a_player_does_to_its_process_costs_no_file(
+    player: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    words = ["evaluate", f"arena_players:{player}", "--against", "random", "--hands", "20"]
+    words += ["--json", "a.json", "--html", "b.html", "--records", "c"]
+    assert main(words) == (player == "Quitter")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "b.html", "c"]
+    (pairing,) = json.loads((tmp_path / "a.json").read_text())["pairings"]
+    assert pairing["hands"] == 20
+    assert bool(pairing["forfeits"]) == (player == "Quitter")
+
+
+def test_the_command_in_a_result_makes_it_again(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    given = ["evaluate", "random", "--against", "random-exact", "--hands", "40", "--json"]
+    assert main([*given, str(first)]) == 0
+    told = json.loads(first.read_text())
+    command = told["run"]["command"].split()
+    assert command[-2:] == ["--key", told["key"]]
+    assert main([str(second) if each == str(first) else each for each in command[1:]]) == 0
+    again = json.loads(second.read_text())
+    for each in (told, again):
+        del each["run"], each["pairings"][0]["timing"]
+    assert told == again
+
+
+def test_debug_shows_where_a_player_raised(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["evaluate", "arena_players:Raiser", "--against", "random", "--hands", "40"]
+    for words, shown in ((command, 0), ([*command, "--debug"], 1)):
+        main(words)
+        assert capsys.readouterr().err.count("RuntimeError: this hand is too hard") == shown
+
+
+def test_ladder_reads_its_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "small.yaml"
+    config.write_text(
+        "players: ['one=random', threshold]\nhands: 20\nseed: 3\nanchor: one\ntitle: Two\n"
+    )
+    page = tmp_path / "page.md"
+    assert main(["ladder", "--config", str(config), "--hands", "40", "--markdown", str(page)]) == 0
+    told = capsys.readouterr().out
+    assert "classic, seed 3: 40 hands" in told
+    assert "threshold – one" in told
+    assert "random" not in told
+    assert page.read_text().startswith("# Two")
+    assert f"--config {config} --hands 40" in page.read_text()
+
+
+def test_a_player_that_forfeits_every_hand_fails_the_run() -> None:
+    command = ["evaluate", "arena_players:Silent", "--against", "random", "--hands", "20"]
+    assert main(command) == 1
+    others = [*command[2:4], "--hands", "200", "--key", KEY]
+    assert main(["evaluate", "arena_players:Raiser", *others]) == 0
+
+
+def test_options_stand_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "tiny", "--show", "decisions=5000"]) == 0
+    assert "decisions: 5000" in capsys.readouterr().out
+    assert main(["evaluate", "--against", "threshold", "counting", "--hands", "40"]) == 2
+    assert "name it before --against" in capsys.readouterr().err
+    assert main(["evaluate", "random", "--against", "random", "--until", "1"]) == 2
+    assert "'1' was read as 100 %" in capsys.readouterr().err
+
+
+def test_every_config_is_a_ladder() -> None:
+    assert "ladder" in LADDERS.names()
+    for name in LADDERS.names():
+        config = load_ladder(name)
+        assert len(config.players) >= 2
+        assert config.anchor in config.players
+
+
+def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
+    words = ["evaluate", "threshold", "--against", "random", "--hands", "100000000"]
+    words += ["--workers", "2", "--json", str(tmp_path / "run.json")]
+    code = (  # a line of progress as soon as there is any
+        "import sys\nfrom german_whist.common import progress\nprogress._SECONDS_A_LINE = 0.2\n"
+        "from german_whist.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, *words]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        # The first plain line of progress.
+        if " left" in line or "threshold – random" in line:
+            break
+    time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        out, err = process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        # A compiler that the signal met swallowed what it raised: people press the keys again.
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "threshold – random" in out
+    assert "stopped by Ctrl-C" in out
+    assert json.loads((tmp_path / "run.json").read_text())["complete"] is False
+
+
+# -- what goes wrong with files and readers
+
+SHORT = ("evaluate", "random", "--against", "random", "--hands", "4")
+
+
+def test_players_in_workers_outlive_those_who_hear_them(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    path = tmp_path / "run.json"
+    words = ("evaluate", "arena_players:Talker", "--against", "random", "--hands", "4")
+    done = subprocess.run(
+        [sys.executable, "-m", "german_whist", *words, "--workers", "2", "--json", str(path)],
+        stdout=writing, stderr=writing, cwd=Path(__file__).parent.parent, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert done.returncode == 0
+    told = json.loads(path.read_text())
+    assert told["complete"]
+    assert told["pairings"][0]["forfeits"] == []
+
+
+def test_files_are_written_before_anything_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Result) -> str:
+        raise RuntimeError("telling failed")
+
+    monkeypatch.setattr("german_whist.commands.evaluation_options.as_text", fail)
+    path = tmp_path / "run.json"
+    assert main([*SHORT, "--json", str(path)]) == 1
+    assert json.loads(path.read_text())["complete"]
+
+
+def test_files_that_can_not_be_written_are_told_before_anything_is_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Arena, "play", lambda *_: pytest.fail("it played"))
+    (tmp_path / "file").touch()
+    wrong = str(tmp_path / "file" / "run.json")
+    for name in ("json", "csv", "records", "html", "markdown"):
+        assert main([*SHORT, f"--{name}", wrong]) == 2
+        assert f"{wrong} can not be written (File exists): a file stands" in capsys.readouterr().err
+    twice = str(tmp_path / "run")
+    assert main([*SHORT, "--json", twice, "--html", twice]) == 2
+    assert "is named for two files" in capsys.readouterr().err
+
+
+@pytest.fixture
+def small_disk() -> Iterator[None]:
+    """No file may grow beyond 20 kB, as on a disk that fills."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "lost"),
+    [(["--html"], 1, "html"), (["--hands", "200", "--records"], 2, "records")],
+)
+@pytest.mark.usefixtures("small_disk")
+def test_a_disk_that_fills_meanwhile_costs_that_file_alone(
+    words: list[str], status: int, lost: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, kept = tmp_path / lost, tmp_path / "csv"
+    assert main([*SHORT, *words, str(path), "--csv", str(kept)]) == status
+    found = capsys.readouterr()
+    assert "Pairings" in found.out
+    assert f"wrote {kept}" in found.err
+    assert f"{path} can not be written (File too large)" in found.err
+    assert os.listdir(tmp_path) == ["csv"]
+
+
+# -- players that are named, and rules that they bring along
+
+
+@pytest.fixture
+def margin(tmp_path: Path) -> str:
+    """A checkpoint that plays the rules `margin`, as its card says."""
+    card = json.loads(CLASSIC_WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
+    card["rules"] = [load_rules("margin").as_mapping()]
+    (tmp_path / "player.safetensors").write_bytes(CLASSIC_WEIGHTS.read_bytes())
+    (tmp_path / "player.json").write_text(json.dumps(card), encoding="utf-8")
+    return str(tmp_path / "player.safetensors")
+
+
+def test_rules_and_names_are_taken_from_the_players(
+    margin: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, data = tmp_path / "page.html", tmp_path / "run.json"
+    words = ["--hands", "4", "--workers", "2", "--html", str(page), "--json", str(data)]
+    assert main(["evaluate", f"mine={margin}", "--against", "easy one=random", *words]) == 0
+    found = capsys.readouterr().out
+    assert found.startswith("margin, seed 0")
+    assert "mine – easy one" in found
+    told = json.loads(data.read_text(encoding="utf-8"))
+    assert told["rules"] == "margin"
+    assert told["players"] == ["mine", "easy one"]
+    assert (told["pairings"][0]["player"], told["pairings"][0]["opponent"]) == ("mine", "easy one")
+    shown = page.read_text(encoding="utf-8")
+    assert "<title>mine in the arena" in shown
+    assert shown.count(margin) == 2  # in the command that made it, and as the file of its weights
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["evaluate", "a=random", "--against", "a=threshold"],
+            "a is what a=threshold and a=random",
+        ),
+        (["ladder", "a=random", "a=random"], "a stands twice"),
+        (["ladder", "champion-1", "PATH"], "there are no rules that all of these play: champion-1"),
+        (["evaluate", "champion-1", "--against", "random", "--rules", "quick"], "champion-1"),
+        (["exploit", "random"], "'random' plays any rules: name some with a small deck by --rules"),
+        (["exploit", "champion"], "are too large to walk"),
+    ],
+)
+def test_players_that_can_not_meet_get_a_sentence(
+    words: list[str], told: str, margin: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([margin if word == "PATH" else word for word in words]) == 2
+    found = capsys.readouterr().err
+    assert told in found
+    assert len([line for line in found.splitlines() if "compiling" not in line]) == 1

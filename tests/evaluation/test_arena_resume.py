@@ -1,0 +1,102 @@
+"""A run of the arena goes on from its file as if nothing had stopped it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from german_whist.cli import main
+from german_whist.evaluation import Result, ladder
+from german_whist.evaluation.match import Chunk
+from german_whist.evaluation.workers import Bench, Task
+from support import KEY
+
+PLAYERS = ["threshold", "random-exact", "arena_players:Boaster"]
+OPTIONS: dict[str, Any] = {"rules": "2x5-h3", "hands": 600, "seed": 3, "key": KEY}
+
+
+def told(result: Result) -> Any:
+    """A result but for its times."""
+    found = json.loads(result.text())
+    del found["run"]
+    for each in found["pairings"]:
+        del each["timing"]
+    return found
+
+
+class Stopping:
+    """Counts the chunks that are played, and stops before one of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.played = 0
+        self.before: int | None = None
+        play = Bench.play
+
+        def counted(bench: Bench, task: Task) -> Chunk:
+            if self.played == self.before:
+                self.before = None
+                os.kill(os.getpid(), signal.SIGINT)
+            self.played += 1
+            return play(bench, task)
+
+        monkeypatch.setattr(Bench, "play", counted)
+
+
+@pytest.fixture
+def stopping(monkeypatch: pytest.MonkeyPatch) -> Stopping:
+    return Stopping(monkeypatch)
+
+
+def test_a_ladder_goes_on_from_its_file(tmp_path: Path, stopping: Stopping) -> None:
+    """With records, ratings, and a player that is caught and whose pairings begin anew."""
+    records: list[str] = []
+    whole = ladder(PLAYERS, **OPTIONS, records=records.append)
+    in_all, stopping.played, stopping.before = stopping.played, 0, 20
+    path = tmp_path / "ladder.jsonl"
+    first = ladder(PLAYERS, **OPTIONS, records=lambda _: None, resume=path)
+    assert not first.complete
+    # Its process died in the middle of a line.
+    lines = path.read_bytes().splitlines()
+    assert len(lines) == 21
+    path.write_bytes(b"\n".join(lines)[:-7])
+    again: list[str] = []
+    second = ladder(PLAYERS, **OPTIONS, records=again.append, resume=path)
+    assert told(second) == told(whole)
+    assert again == records
+    assert stopping.played == in_all + 1
+    # A run that is over is told again without being played.
+    third = ladder(PLAYERS, **OPTIONS, records=lambda _: None, resume=path)
+    assert told(third) == told(whole)
+    assert stopping.played == in_all + 1
+
+
+def test_the_command_goes_on_with_the_key_of_its_file(
+    tmp_path: Path, stopping: Stopping, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["ladder", "random", "threshold", "--hands", "512", "--rules", "2x5-h3"]
+    words += ["--resume", str(tmp_path / "kept"), "--json", str(tmp_path / "result.json")]
+    stopping.before = 5
+    assert main(words) == 130
+    key = json.loads((tmp_path / "result.json").read_text("utf-8"))["key"]
+    assert main(words) == 0
+    result = json.loads((tmp_path / "result.json").read_text("utf-8"))
+    assert result["key"] == key
+    assert stopping.played == 32
+    assert main([*words, "--seed", "4"]) == 2
+    wrong = "is of another run: seed is 0 there and 4 here; name another file"
+    assert wrong in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{", "[1]\n", '{"key": "ab"}\n{"task": 1}\n', '{"a": 1}'])
+def test_another_file_is_left_as_it_is(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(text, encoding="utf-8")
+    refusals = "is no file that a run goes on from", "is of another run: players is None there"
+    with pytest.raises(ValueError, match="|".join(refusals)):
+        ladder(PLAYERS, **OPTIONS, resume=path)
+    assert path.read_text("utf-8") == text

@@ -1,0 +1,47 @@
+"""What the arena must show: known win rates between known players, from fixed seeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from german_whist.evaluation import evaluate
+from support import KEY
+
+SEED = 20_260
+
+
+@pytest.mark.parametrize(
+    ("player", "opponent", "hands", "truth", "tolerance"),
+    [
+        ("threshold", "random-exact", 20_000, 0.833, 0.015),
+        ("value:13", "threshold", 20_000, 0.50, 0.02),
+        ("value:3", "threshold", 20_000, 0.41, 0.02),
+        ("flat-mc:16", "threshold", 1_200, 0.597, 0.03),
+    ],
+)
+def test_known_win_rates_are_found(
+    player: str, opponent: str, hands: int, truth: float, tolerance: float
+) -> None:
+    found = evaluate(player, opponent, hands=hands, seed=SEED, key=KEY).pairings[0]
+    assert found.hands == hands
+    assert found.win_rate.value == pytest.approx(truth, abs=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("player", "hands"),
+    [
+        ("random", 400),
+        ("random-exact", 400),
+        ("threshold", 400),
+        ("value:13", 400),
+        ("counting", 400),
+        ("flat-mc:4", 20),
+        ("flat-mc:3,voids,playout=counting", 20),
+    ],
+)
+def test_an_agent_against_itself_wins_exactly_half(player: str, hands: int) -> None:
+    found = evaluate(player, player, hands=hands, seed=SEED, key=KEY).pairings[0]
+    assert found.win_rate.value == 0.5
+    assert found.win_rate.half_width == 0
+    assert found.margin.value == 0
+    assert found.stages[0].upcards == found.stages[1].upcards

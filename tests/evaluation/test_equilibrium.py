@@ -1,0 +1,313 @@
+"""Equilibria and the walk over the public tree: held to published values and second methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array, hstack
+
+from german_whist.agents.base import Agent
+from german_whist.agents.equilibrium.strategy import SHIPPED
+from german_whist.agents.heuristic.random import RandomExactAgent
+from german_whist.agents.perfect_endgame import EndgamePlayer
+from german_whist.agents.registry import make_agent
+from german_whist.cli import main
+from german_whist.engine.dtypes import NO_CARD, UNSEEN_CARD, VIEW
+from german_whist.engine.rules import load_rules
+from german_whist.evaluation.exploitability.brute_force import Tree
+from german_whist.evaluation.exploitability.cfr_plus import Solver, SolvingError
+from german_whist.evaluation.exploitability.exact import exploit, exploit_by_whole_views
+
+Array = np.ndarray[Any, Any]
+
+TINY: list[dict[str, Any]] = [
+    {"name": "two suits", "suits": 2, "ranks": 3, "hand": 2},
+    {"name": "one suit", "suits": 1, "ranks": 6, "hand": 2},
+    {"name": "three suits", "suits": 3, "ranks": 2, "hand": 2},
+    {"name": "no trumps", "suits": 2, "ranks": 3, "hand": 2, "trumps": "none"},
+    {"name": "low", "suits": 2, "ranks": 3, "hand": 2, "contract": "low"},
+    {"name": "all", "suits": 2, "ranks": 3, "hand": 2, "counts": "all", "pay": "margin"},
+    {"name": "long stock", "suits": 2, "ranks": 3, "hand": 1},
+]
+NAMES = [each["name"] for each in TINY]
+
+
+def value_by_linear_programme(rules: Any) -> float:
+    """What the leader is paid in equilibrium, by the sequence form over every deal and play.
+
+    Koller, Megiddo and von Stengel 1996: the leader's plan is as good as the dealer's best
+    answer to it, which is the dual of another programme.
+    """
+    tree = Tree.of(load_rules(rules), dealer=1)
+    numbers: list[dict[tuple[int, ...], int]] = [{(): 0}, {(): 0}]
+    sets: list[dict[tuple[int, int], int]] = [{}, {}]
+    parents: list[list[int]] = [[], []]
+    last = [np.zeros(tree.deals, np.int64), np.zeros(tree.deals, np.int64)]
+    worths: list[tuple[Array, Array, Array]] = []
+    for depth, level in enumerate(tree.levels):
+        if depth:
+            before, came = tree.levels[depth - 1], [last[0], last[1]]
+            last = [each[level.parents].copy() for each in came]
+            for at, (parent, action) in enumerate(zip(level.parents, level.actions, strict=True)):
+                seat = int(before.movers[parent])
+                known = (depth - 1, int(before.sets[parent]))
+                if known not in sets[seat]:
+                    sets[seat][known] = len(sets[seat])
+                    parents[seat].append(int(came[seat][parent]))
+                key = (*known, int(action))
+                last[seat][at] = numbers[seat].setdefault(key, len(numbers[seat]))
+        over = np.flatnonzero(level.movers == -1)
+        worths.append((last[0][over], last[1][over], level.pays[over] / tree.deals))
+    rows, columns, pays = (np.concatenate(each) for each in zip(*worths, strict=True))
+    sizes = [len(each) for each in numbers]
+    payoff = coo_array((pays, (rows, columns)), shape=sizes).tocsr()
+
+    def plan(seat: int) -> csr_array:
+        """Each information set's actions are as likely as coming there; coming to the root is 1."""
+        entries = [(0, 0, 1.0)]
+        for key, number in numbers[seat].items():
+            if key:
+                entries.append((1 + sets[seat][key[0], key[1]], number, 1.0))
+        entries += [(1 + place, parent, -1.0) for place, parent in enumerate(parents[seat])]
+        at, of, numbers_of = zip(*entries, strict=True)
+        return coo_array((numbers_of, (at, of)), shape=(1 + len(sets[seat]), sizes[seat])).tocsr()
+
+    leader, dealer = plan(0), plan(1)
+    free = dealer.shape[0]
+    found = linprog(
+        np.concatenate([np.zeros(sizes[0]), [-1.0], np.zeros(free - 1)]),
+        A_ub=hstack([-payoff.T, dealer.T]),
+        b_ub=np.zeros(sizes[1]),
+        A_eq=hstack([leader, csr_array((leader.shape[0], free))]),
+        b_eq=np.concatenate([[1.0], np.zeros(leader.shape[0] - 1)]),
+        bounds=[(0, None)] * sizes[0] + [(None, None)] * free,
+        method="highs",
+    )
+    assert found.status == 0, found.message
+    return -found.fun
+
+
+def solved(rules: Any, iterations: int) -> Solver:
+    solver = Solver(rules, threads=2)
+    for _ in range(iterations):
+        solver.iterate()
+    return solver
+
+
+@pytest.mark.parametrize("rules", TINY, ids=NAMES)
+def test_the_value_is_that_of_a_linear_programme(rules: dict[str, Any]) -> None:
+    found = solved(rules, 200).measure()
+    assert found.exploitability < 1e-4
+    wanted = value_by_linear_programme(rules)
+    assert -found.against_leader - 1e-6 <= wanted <= found.against_dealer + 1e-6
+
+
+def test_the_value_is_that_of_open_spiels_cfr() -> None:
+    """OpenSpiel's own CFR+ on the game as its adapter tells it, written out once and read back."""
+    pyspiel: Any = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
+    from open_spiel.python.algorithms.gambit import export_gambit
+
+    from german_whist.envs.open_spiel import open_spiel_game
+
+    rules = TINY[0]
+    game = pyspiel.load_efg_game(export_gambit(open_spiel_game(rules)))
+    solver = pyspiel.CFRPlusSolver(game)
+    for _ in range(100):
+        solver.evaluate_and_update_policy()
+    policy = solver.average_policy()
+    assert pyspiel.exploitability(game, policy) < 1e-4
+
+    def paid(state: Any) -> float:
+        if state.is_terminal():
+            return state.returns()[0]
+        plays = policy.action_probabilities(state).items()
+        return sum(share * paid(state.child(action)) for action, share in plays if share)
+
+    root = game.new_initial_state()
+    deals = [paid(root.child(action)) for action, _ in root.chance_outcomes()]
+    half = len(deals) // 2  # seat 0 deals in the first half, and leads in the second
+    ours = solved(rules, 200).measure()
+    for theirs in (-np.mean(deals[:half]), np.mean(deals[half:])):
+        assert theirs == pytest.approx(ours.value, abs=2e-4)
+
+
+class ByHash(Agent):
+    """Plays for the stock by a hash of all that it sees, suits and the order of draws as well."""
+
+    name = "by hash"
+
+    def __init__(self, rules: Any, *, draws: bool = True) -> None:
+        super().__init__(rules)
+        self._endgame = EndgamePlayer(self.rules)
+        self.reads_draws = draws
+
+    def probabilities(self, views: Array) -> Array:
+        seen = views.copy()
+        if not self.reads_draws:  # of what it drew, only what everybody saw
+            unseen = (seen["other_draws"] != UNSEEN_CARD) & (seen["my_draws"] != NO_CARD)
+            seen["my_draws"][unseen] = 0
+        words = np.ascontiguousarray(seen).view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
+        factors = np.random.default_rng(1).integers(0, 1 << 63, words.shape[1], np.uint64) | 1
+        keys = (words * factors).sum(axis=1, dtype=np.uint64)
+        keys = (keys ^ (keys >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
+        found = make_agent("random-exact", self.rules).probabilities(views)  # type: ignore[attr-defined]
+        odd = (keys[:, None] * (2 * np.arange(52, dtype=np.uint64) + 1)) >> np.uint64(62)
+        found *= odd + 1e-3
+        return found / found.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def smallest() -> Tree:
+    return Tree.of(load_rules("2x4-h2"), dealer=1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: make_agent("threshold", "2x4-h2"),
+        lambda: ByHash("2x4-h2"),
+        lambda: ByHash("2x4-h2", draws=False),
+        lambda: make_agent(f"nash:{SHIPPED / '2x4-h2'}", "2x4-h2"),
+    ],
+    ids=["threshold", "by hash", "by hash but for draws", "nash"],
+)
+def test_players_are_as_exploitable_as_by_whole_views(
+    make: Callable[[], Agent], smallest: Tree
+) -> None:
+    """A second method: every deal and every play walked by itself, by whole views."""
+    found = exploit(make(), "2x4-h2")
+    wanted = exploit_by_whole_views(make(), load_rules("2x4-h2"), tree=smallest)
+    for one, two in (
+        (found.against_dealer, wanted.against_dealer),
+        (found.against_leader, wanted.against_leader),
+        (found.own, wanted.own),
+    ):
+        assert one == pytest.approx(two, abs=2e-6)
+    if make().name.startswith("nash"):
+        assert found.exploitability < 1e-4
+    else:
+        assert found.exploitability > 0.01
+    assert found.asked < wanted.asked
+
+
+class Listening(RandomExactAgent):
+    """Keeps every view in which it is asked; what cannot happen confuses who samples worlds."""
+
+    def __init__(self, rules: Any) -> None:
+        super().__init__(rules)
+        self.views: list[Array] = []
+
+    def probabilities(self, views: Array) -> Array:
+        self.views.append(views.copy())
+        return super().probabilities(views)
+
+
+def has_a_past(view: Any) -> bool:
+    """Whether the other could hold each card that it played after it had failed to follow suit."""
+    failed: dict[int, int] = {}
+    for trick in range(2):
+        led, followed = int(view["led_cards"][trick]), int(view["followed_cards"][trick])
+        own_lead = bool(view["i_led"][trick])
+        card = followed if own_lead else led
+        if trick == 1 and card == NO_CARD and view["led"] != NO_CARD:
+            card = int(view["led"])
+        if card != NO_CARD and card // 13 in failed:
+            drawn = view["other_draws"][failed[card // 13] : trick]
+            if card not in drawn and UNSEEN_CARD not in drawn:
+                return False
+        if own_lead and followed != NO_CARD and followed // 13 != led // 13:
+            failed[led // 13] = trick
+    return True
+
+
+def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
+    agent = Listening(load_rules("2x4-h2"))
+    exploit(agent, "2x4-h2")
+    views = np.concatenate(agent.views)
+    second = views[views["stock_left"] == 2]
+    assert len(second) > 10_000
+    assert all(has_a_past(view) for view in second)
+
+
+@pytest.mark.parametrize("rules", TINY[-2:], ids=NAMES[-2:])
+def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
+    loaded = load_rules(rules)
+    agent = make_agent("random-exact", loaded)
+    wanted = exploit_by_whole_views(agent, loaded)
+    for found in (Solver(loaded).measure(), exploit(agent, loaded)):
+        assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
+        assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "value"), [("2x4-h2", 0.0605), ("2x5-h3", 0.1069)])
+def test_small_decks_are_worth_what_is_known(name: str, value: float) -> None:
+    found = solved(name, 40).measure()
+    assert found.exploitability < 1e-4
+    assert found.value == pytest.approx(value, abs=1e-4)
+
+
+def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    half = solved(TINY[0], 3)
+    half.save(path)
+    more = Solver(TINY[0])
+    more.restore(path)
+    for _ in range(3):
+        more.iterate()
+    whole = solved(TINY[0], 6)
+    np.testing.assert_array_equal(more.sums, whole.sums)
+    with pytest.raises(SolvingError, match="was not written for one suit"):
+        Solver(TINY[1]).restore(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(SolvingError, match="remove it"):
+        Solver(TINY[0]).restore(path)
+
+
+def test_a_better_solution_is_never_replaced_by_a_worse_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither that of the package, nor one that was made here."""
+    monkeypatch.setattr("german_whist.commands.solve.solved_folder", lambda: tmp_path / "solved")
+    monkeypatch.setattr(
+        "german_whist.agents.equilibrium.strategy.solved_folder", lambda: tmp_path / "solved"
+    )
+    assert main(["solve", "2x4-h2"]) == 0
+    assert "solved already, to an exploitability of 0.000006" in capsys.readouterr().out
+    mine = ["solve", "2x4-h2", "--folder", str(tmp_path / "mine"), "--target"]
+    for target, solves in (("0.01", True), ("0.02", False), ("0.003", True), ("0.01", False)):
+        before = {each: each.read_bytes() for each in tmp_path.rglob("*.*")}
+        assert main([*mine, target]) == 0
+        assert ("solved already" not in capsys.readouterr().out) == solves
+        assert (before != {each: each.read_bytes() for each in tmp_path.rglob("*.*")}) == solves
+    assert not (tmp_path / "solved").exists()
+
+
+def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begun = solved("2x4-h2", 3)
+    begun.save(tmp_path / "2x4-h2.state.npz")
+    assert main(["solve", "2x4-h2", "--folder", str(tmp_path), "--target", "0.01"]) == 0
+    told = capsys.readouterr().out
+    assert "going on after 3 iterations" in told
+    assert "exploitability 0.005380" in told
+    assert [each.name for each in sorted(tmp_path.iterdir())] == [
+        "2x4-h2.json",
+        "2x4-h2.safetensors",
+    ]
+    player = f"nash:{tmp_path}/2x4-h2"
+    assert (
+        main(["evaluate", player, "--against", "nash", "--rules", "2x4-h2", "--hands", "100"]) == 0
+    )
+    for words, wanted in (
+        (["classic"], "too large"),
+        (["draft"], "no public tree"),
+        (["2x4-h2", "--target", "0"], "--target is 0.0"),
+        (["2x4-h2", "--threads", "0"], "--threads is 0"),
+        (["2x4-h3"], "is not a rule set"),
+    ):
+        assert main(["solve", *words, "--folder", str(tmp_path)]) == 2
+        assert wanted in capsys.readouterr().err

@@ -1,0 +1,140 @@
+"""Results less the luck of the stock: the same on average, exactly, and a narrower interval."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist import Game, Match
+from german_whist.agents import make_agent
+from german_whist.cli import main
+from german_whist.engine.endgame import new_scratch, tables
+from german_whist.engine.rules import load_rules
+from german_whist.evaluation import aivat as of_luck
+from german_whist.evaluation import evaluate, ladder
+from german_whist.evaluation import kernels as k
+from german_whist.evaluation.match import Setting, play_chunk
+from german_whist.evaluation.statistics import ELO_SCALE
+from support import KEY
+
+
+@pytest.mark.parametrize("player", ["threshold", "random-exact"])
+def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
+    player: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten cards: of each deal all 120 orders of the stock below its upcard are played.
+
+    What a network of the full pack says of so small a deck is mostly wrong, which is no matter.
+    """
+    small, classic = load_rules("2x5-h2"), load_rules("classic")
+    network, deal_half = of_luck.network_for, k.deal_half
+    monkeypatch.setattr(of_luck, "network_for", lambda _rules: network(classic))
+
+    def every_order(rules: Any, games: Any, seed: Any, key: Any, start: Any, *others: Any) -> None:
+        deal_half(rules, games, seed, key, start, *others)
+        games[:] = games[:1]  # whatever else is drawn is the same in all of them
+        others[-1][:] = others[-1][:1]
+        orders = [*permutations(games["deal"][0, 5:10].copy())]
+        games["deal"][:, 5:10] = orders
+
+    monkeypatch.setattr(k, "deal_half", every_order)
+    seen = 0
+    for start in range(4):
+        one, two = make_agent(player, small), make_agent("counting", small)
+        setting = Setting(small, None, 3, bytes.fromhex(KEY), without_luck=True)
+        tally = play_chunk(((one, two), (one, two)), setting, start, 120, (True, True)).tally
+        luck = tally.totals[k.SCORE_LUCK :] / of_luck.PARTS
+        # A game's luck is rounded to parts, of which 240 add up here.
+        assert np.abs(luck).max() < 240 / of_luck.PARTS
+        seen += int(tally.moments[k.SCORE_LUCK, k.SCORE_LUCK] > 0)
+    assert seen == 4
+
+
+@pytest.mark.parametrize("tricks", [1, 9, 10, 12])
+def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -> None:
+    """The full pack, by the network's word alone and after another trick."""
+    game = Game("classic", seed=tricks)
+    for _ in range(2 * tricks):
+        game.play(game.legal()[0])
+    at = 26 + 2 * tricks
+    unseen = game.record["deal"][0, at - 1 :].copy()
+    ways = [*permutations(range(len(unseen)), 2)]
+    games = np.repeat(game.record, len(ways))
+    loser = 1 - int(game.record["leader"][0])
+    for each, (drawn, up) in zip(games, ways, strict=True):
+        rest = [place for place in range(len(unseen)) if place not in (drawn, up)]
+        each["deal"][at - 1 :] = unseen[[drawn, up, *rest]]
+        each["hand"][loser] ^= np.uint64((1 << int(unseen[0])) ^ (1 << int(unseen[drawn])))
+    luck, count = np.zeros((len(ways), of_luck.FIGURES)), np.arange(len(ways))
+    judge = of_luck.new_judge(game.rules, tables(True, False), new_scratch())
+    of_luck.add_luck(game.rules.record(), games, np.zeros_like(count), count, judge, luck)
+    assert np.abs(luck.sum(axis=0)).max() < 1e-9 * len(ways)
+    assert (luck.std(axis=0) > 0).all()
+
+
+def test_the_interval_is_narrower_and_workers_change_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["evaluate", "champion-1", "--against", "counting", "--hands", "160", "--key", KEY]
+    plain, less, more = (tmp_path / f"{name}.json" for name in ("plain", "less", "more"))
+    assert main([*words, "--json", str(plain)]) == 0
+    assert "as played" not in capsys.readouterr().out
+    assert main([*words, "--without-luck", "--json", str(less)]) == 0
+    assert "as played" in capsys.readouterr().out
+    assert main([*words, "--without-luck", "--workers", "2", "--json", str(more)]) == 0
+    found = [json.loads(path.read_text()) for path in (plain, less, more)]
+    assert "--without-luck" in found[1]["run"]["command"]
+    for each in found:
+        del each["run"], each["pairings"][0]["timing"]
+    assert found[1] == found[2]
+    usual, narrow = (each["pairings"][0] for each in found[:2])
+    # What was played is the same; only what is told of it is not.
+    assert usual["as_played"] is None
+    assert narrow["as_played"] == usual["win_rate"]
+    assert narrow["stages"] == usual["stages"]
+    # With less than half of the luck taken out these would be 0.80, 0.76 and 0.79.
+    for figure, part in (("win_rate", 0.76), ("margin", 0.62), ("points", 0.76)):
+        wide, slim = (each[figure]["high"] - each[figure]["low"] for each in (usual, narrow))
+        assert 0 < slim < part * wide, figure
+        assert usual[figure]["low"] < narrow[figure]["value"] < usual[figure]["high"]
+    assert any("without the luck of the stock" in note for note in found[1]["notes"])
+
+
+def test_a_rating_is_as_sure_as_the_win_rate_less_luck() -> None:
+    """Between two players Elo is a function of the win rate, whose slope scales the interval."""
+    found = ladder(["counting", "value:3"], hands=24, seed=2, key=KEY, without_luck=True)
+    anchored = found.ladder
+    assert anchored is not None
+    rate, elo = found.pairings[0].win_rate, anchored.ratings.elo[0]
+    slope = ELO_SCALE / (rate.value * (1 - rate.value))
+    # Each is half as far from the mean of both as from the other.
+    assert elo.half_width == pytest.approx(slope * rate.half_width / 2)
+
+
+def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
+    """Whoever leads, while the stock is large and at its end, where another trick is played."""
+    judge = of_luck.new_judge(load_rules("classic"), tables(True, False), new_scratch())
+    seen = set()
+    for seed, tricks in product(range(3), (5, 11, 12)):
+        game = Game("classic", seed=seed)
+        for _ in range(2 * tricks):
+            game.play(game.legal()[0])
+        games, lucks = np.repeat(game.record, 2), np.zeros((2, of_luck.FIGURES))
+        places, seats = np.arange(2), np.array([0, 1])
+        of_luck.add_luck(game.rules.record(), games, seats, places, judge, lucks)
+        assert lucks[0] == pytest.approx(-lucks[1], abs=1e-12)
+        assert lucks[0].any()
+        seen.add((tricks > 9, int(game.record["leader"][0])))
+    assert len(seen) == 4
+
+
+def test_what_nobody_can_tell_the_luck_of_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing says what a position of all-tricks is worth"):
+        evaluate("random", "threshold", "all-tricks", hands=10, without_luck=True)
+    with pytest.raises(ValueError, match="luck is told of single hands, and not of "):
+        evaluate("random", "threshold", hands=10, match=Match(target=5), without_luck=True)

@@ -1,0 +1,352 @@
+"""The game for three agrees with a second implementation, tells no hidden card, keeps records."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from plain_three import DUMMY, PlainThree, shown
+
+from german_whist.engine.cards import CARDS, cards_of, text_of
+from german_whist.engine.game import IllegalAction
+from german_whist.engine.records import RecordError, append_records, write_records
+from german_whist.three_player.game import ThreeGame
+from german_whist.three_player.observation import (
+    THREE_LAYOUT,
+    mask_for_three,
+    observation_for_three,
+)
+from german_whist.three_player.records import ThreeRecord, read_three_records, record_of_three
+
+HANDS = 2000
+CARDS_TEXT = [str(card) for card in CARDS]
+SEEDS = st.integers(0, 2**32)
+SEATS = st.sampled_from((0, 1, 2))
+
+
+def plain_of(game: ThreeGame) -> PlainThree:
+    return PlainThree([str(card) for card in game.cards_dealt], game.dealer)
+
+
+def chosen(game: ThreeGame, style: str, rng: random.Random) -> int:
+    legal = game.legal()
+    if style == "random":
+        return rng.choice(legal)
+    return (max if style == "high" else min)(legal, key=lambda card: card % 13)
+
+
+def played(seed: int, cards: int) -> tuple[ThreeGame, PlainThree]:
+    """A game in both implementations, stopped after so many cards."""
+    rng = random.Random(seed)
+    styles = [rng.choice(("random", "high", "low")) for _ in range(4)]
+    game = ThreeGame(seed)
+    plain = plain_of(game)
+    for _ in range(cards):
+        card = chosen(game, styles[game.turn or 0], rng)
+        game.play(card)
+        plain.play(CARDS_TEXT[card])
+    return game, plain
+
+
+def texts(cards: int) -> set[str]:
+    return {CARDS_TEXT[card] for card in cards_of(cards)}
+
+
+def check_shown(game: ThreeGame, plain: PlainThree, seat: int) -> None:
+    """Every group of an observation is what the seat's notes make of it."""
+    observation = observation_for_three(game.view(seat))
+    expected = shown(plain.notes[seat], seat)
+    assert [*expected] == [group.name for group in THREE_LAYOUT.groups]
+    for name, value in expected.items():
+        found = observation[THREE_LAYOUT.slice(name)].tolist()
+        if isinstance(value, set):
+            value = [int(card in value) for card in CARDS_TEXT]
+        assert found == value, name
+    legal = plain.legal() if plain.mover() == seat else []
+    mask = [int(card in legal) for card in CARDS_TEXT]
+    assert mask_for_three(game.view(seat)).tolist() == mask
+
+
+# -- the second implementation
+
+
+def test_both_implementations_agree_move_by_move() -> None:
+    rng = random.Random(1)
+    deciders, winners = set(), set()
+    for number in range(HANDS):
+        game = ThreeGame(5, number)
+        plain = plain_of(game)
+        styles = [rng.choice(("random", "random", "high", "low")) for _ in range(4)]
+        while not game.over:
+            assert (game.turn, game.mover) == (plain.to_play, plain.mover())
+            assert [CARDS_TEXT[card] for card in game.legal()] == sorted(
+                plain.legal(), key=lambda card: ("CDHS".index(card[1]), CARDS_TEXT.index(card))
+            )
+            card = chosen(game, styles[game.turn or 0], rng)
+            game.play(card)
+            plain.play(CARDS_TEXT[card])
+            if rng.random() < 0.1:
+                check_shown(game, plain, rng.randrange(3))
+        assert [set(map(str, hand)) for hand in game.hands] == [set()] * 4
+        assert plain.to_play is None
+        assert [*game.counting_tricks] == plain.tricks_taken
+        assert [*game.pays] == plain.pays()
+        assert sum(game.pays) == 0
+        deciders.add(game.declarer)
+        winners.add(game.leader)
+    assert deciders == {0, 1, 2}
+    assert winners == {0, 1, 2, DUMMY}
+
+
+@pytest.mark.parametrize("cards", range(53))
+def test_every_seat_is_shown_what_it_noted(cards: int) -> None:
+    for seed in range(12):
+        game, plain = played(seed, cards)
+        for seat in range(3):
+            check_shown(game, plain, seat)
+            view = game.view(seat)
+            assert view.over == (cards == 52)
+            assert [str(trick) for trick in view.tricks] == [str(trick) for trick in game.tricks]
+            assert view.draws_left == max(0, 8 - len(game.tricks))
+        assert [set(map(str, hand)) for hand in game.hands] == [set(hand) for hand in plain.hands]
+
+
+# -- by hand
+
+
+def in_order(*parts: str) -> str:
+    """A deal that begins with these cards; the others follow in order of their ids."""
+    first = " ".join(parts).split()
+    return " ".join([*first, *(card for card in CARDS_TEXT if card not in first)])
+
+
+def test_a_hand_goes_as_the_rules_tell() -> None:
+    game = ThreeGame()
+    # Seat 1 is at the dealer's left: it gets the first card of each round, and leads.
+    game.deal_cards(
+        in_order("AC KC QC AD KD QD JC TC 9C JD TD 9D 8C 7C 6C 8D 7D 6D 5C 4C 3C", "2H AS 3H"), 0
+    )
+    assert [text_of(hand) for hand in game.hands] == [
+        "3C 6C 9C QC 6D 9D QD",
+        "5C 8C JC AC 8D JD AD",
+        "4C 7C TC KC 7D TD KD",
+        "",
+    ]
+    assert (game.turn, game.mover, str(game.upcard)) == (1, 1, "2H")
+    game.play("AC")
+    game.play("4C")
+    assert game.turn == 0
+    with pytest.raises(IllegalAction, match="6D does not follow suit: clubs were led, play 3C or"):
+        game.play("6D")
+    game.play("3C")
+    # Seat 1 took the two of hearts openly; seat 2 drew next, then seat 0.
+    assert game.turn == 1
+    assert str(game.tricks[0]) == "1: AC 4C 3C"
+    assert texts(game.view(0).known[0]) == {"2H"}
+    assert texts(game.view(1).known[0] | game.view(1).known[1]) == set()
+    assert "AS" in texts(game.view(2).hand)
+    assert "3H" in texts(game.view(0).hand)
+    # Nobody but seat 2 knows where the ace of spades is, and trumps beat the highest card led.
+    assert "AS" in texts(game.view(0).unseen) & texts(game.view(1).unseen)
+    game.play("2H")
+    game.play("AS")
+    game.play("3H")
+    assert game.leader == 0
+
+
+def test_deals_are_the_same_for_good() -> None:
+    assert [ThreeGame(1, number).dealer for number in range(12)] == GOLDEN_DEALERS
+    assert text_of(ThreeGame(0).cards_dealt) == GOLDEN_FIRST
+    assert text_of(ThreeGame(2**64 - 1, 7).cards_dealt[:10]) == GOLDEN_LAST
+    counts = np.bincount([ThreeGame(3, number).dealer for number in range(3000)], minlength=3)
+    assert (abs(counts - 1000) < 130).all()
+
+
+GOLDEN_DEALERS = [0, 0, 1, 2, 0, 2, 2, 2, 0, 1, 2, 0]
+GOLDEN_FIRST = (
+    "KD 9S 7D 2S AD 9C KH 3D 9H 5S 4C QD 5H 2H 7C JC TC AC QS AS 4D 8S 5C 6C 6H KS "
+    "JH 2D 3C JD TH QC 6S 9D 3S AH 3H 7S TS 8H 4H 8D 6D QH KC 2C 5D 8C 4S JS 7H TD"
+)
+GOLDEN_LAST = "JC 4C 6S 4D 8H 4S 5H TS TH 2H"
+
+
+# -- what is hidden
+
+
+def check_same_to(seat: int, game: ThreeGame, world: ThreeGame) -> None:
+    assert game.view(seat) == world.view(seat)
+    assert repr(game.view(seat)) == repr(world.view(seat))
+    for made in (observation_for_three, mask_for_three):
+        assert made(game.view(seat)).tobytes() == made(world.view(seat)).tobytes()
+
+
+@settings(max_examples=400)
+@given(seed=SEEDS, seat=SEATS, cards=st.integers(0, 51))
+def test_same_play_from_another_deal_that_looks_the_same_gives_equal_views(
+    seed: int, seat: int, cards: int
+) -> None:
+    game, plain = played(seed, cards)
+    unseen = [CARDS_TEXT.index(card) for card in sorted(shown(plain.notes[seat], seat)["unseen"])]
+    assume(len(unseen) > 1)
+    one, other = random.Random(seed).sample(unseen, 2)
+    exchange = {one: other, other: one}
+    world = ThreeGame()
+    world.deal_cards([exchange.get(int(card), int(card)) for card in game.cards_dealt], game.dealer)
+    for card in game.actions:
+        try:
+            world.play(card)
+        except IllegalAction:
+            assume(False)
+    check_same_to(seat, game, world)
+
+
+def test_views_are_equal_exactly_where_the_same_was_seen() -> None:
+    by_view: dict[Any, Any] = {}
+    by_notes: dict[Any, Any] = {}
+    met_again = 0
+    rng = random.Random(2)
+    for _ in range(800):
+        game = ThreeGame(7)
+        plain = plain_of(game)
+        for _ in range(5):
+            card = rng.choice(game.legal())
+            game.play(card)
+            plain.play(CARDS_TEXT[card])
+            for seat in range(3):
+                view, notes = game.view(seat), (seat, repr(plain.notes[seat]))
+                met_again += view in by_view
+                assert by_view.setdefault(view, notes) == notes
+                assert by_notes.setdefault(notes, view) == view
+    assert 1000 < met_again < 11000
+
+
+# -- mistakes
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        (52, "actions run from 0 to 51"),
+        (-1, "actions run from 0 to 51"),
+        (True, "True is a bool: an action is a card id"),
+        (1.5, "1.5 is a float"),
+        ("XX", "'XX' is not a card"),
+    ],
+)
+def test_what_can_not_be_played_gets_a_sentence(action: Any, why: str) -> None:
+    game = ThreeGame(1)
+    before = game.view()
+    with pytest.raises(ValueError, match=why):
+        game.play(action)
+    assert game.view() == before
+
+
+def test_a_card_that_is_not_there_gets_a_sentence() -> None:
+    game = ThreeGame(1)
+    elsewhere = game.hands[((game.turn or 0) + 1) % 3][0]
+    with pytest.raises(IllegalAction, match=f"{elsewhere} is not in the hand of seat {game.turn},"):
+        game.play(elsewhere)
+    game, _ = played(1, 52)
+    assert "over" in repr(game)
+    with pytest.raises(IllegalAction, match="AS can not be played: the hand is over"):
+        game.play("AS")
+    with pytest.raises(IllegalAction, match="the hand is over, so no seat is to move"):
+        game.view()
+    for seat in (3, True, 1.0):
+        with pytest.raises(ValueError, match=f"seat is {seat}: it has to be 0, 1 or 2"):
+            game.view(seat)
+    with pytest.raises(ValueError, match="dealer is 3"):
+        game.deal_cards(game.cards_dealt, 3)
+    with pytest.raises(ValueError, match="AS is dealt twice"):
+        game.deal_cards("AS AS", 0)
+
+
+def test_a_card_that_the_dummy_does_not_hold_gets_a_sentence() -> None:
+    game, _ = played(1, 24)
+    while game.turn != DUMMY:
+        game.play(game.legal()[0])
+    with pytest.raises(IllegalAction, match="is not in the hand of the dummy, which holds"):
+        game.play(game.cards_dealt[0])
+
+
+# -- records
+
+
+def test_records_are_written_read_and_replayed(tmp_path: Path) -> None:
+    games = [played(seed, 52)[0] for seed in range(20)]
+    dealt = ThreeGame(1)
+    dealt.deal_cards(games[0].cards_dealt, (games[0].dealer + 1) % 3)
+    given_deal = ThreeGame()
+    given_deal.deal_cards(CARDS, 2)
+    for game in (dealt, given_deal):
+        while not game.over:
+            game.play(game.legal()[-1])
+    records = [
+        record_of_three(game, {"players": ["a", "♠"]}) for game in (*games, dealt, given_deal)
+    ]
+    path = tmp_path / "three.jsonl"
+    write_records(path, records[:5])
+    append_records(path, records[5:])
+    with path.open("a", encoding="utf-8") as file:
+        file.write('\n{"record": 1}\n')
+    found = read_three_records(path)
+    assert found.records == records
+    assert [str(problem) for problem in found.problems] == [
+        f"{path}, line 24: the record: has no 'game'"
+    ]
+    for game, record in zip((*games, dealt, given_deal), found.records, strict=True):
+        again = record.replay()
+        assert again.actions == game.actions
+        assert again.pays == game.pays
+        assert again.dealer == game.dealer
+    assert records[3].seed == 3
+    assert records[-1].deal.startswith("2C 3C")
+    assert records[-1].seed is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"record": 2}, "record is 2: it has to be one of 1"),
+        ({"game": "two"}, "game is 'two': it has to be one of three"),
+        ({"dealer": 3}, "dealer is 3: it has to be one of 0, 1, 2"),
+        ({"dealer": 1}, "trick 1 is told as|is not in the hand|the result is told"),
+        ({"seed": None}, "needs either seed"),
+        ({"seed": -1}, "seed is -1"),
+        ({"deal": "AS"}, "needs either seed"),
+        ({"seed": None, "deal": "AS", "number": 3}, "number is 3 beside a deal: .* leave it out"),
+        ({"tricks": []}, "the hand is not over after 0 cards"),
+        ({"tricks": ["0: "]}, "trick 1 is told as 0: , but was played as no trick"),
+        ({"tricks": ["0: XX"]}, "'XX' is not a card"),
+        ({"tricks": [3]}, r"tricks\[0\] is 3: it has to be a text"),
+        ({"result": {"tricks": [7, 0, 0, 0], "pays": [14, -7, -7]}}, "but the cards give tricks"),
+        ({"result": {"tricks": [7, 0, 0, 0]}}, "result: has no 'pays'"),
+        ({"sede": 1}, "'sede' is not known here; did you mean 'seed'"),
+    ],
+)
+def test_a_record_that_can_not_be_right_gets_a_sentence(changes: dict[str, Any], why: str) -> None:
+    game, _ = played(4, 52)
+    told = json.loads(record_of_three(game).to_line())
+    assert ThreeRecord.from_line(json.dumps(told)).replay().pays == game.pays
+    with pytest.raises(RecordError, match=why):
+        ThreeRecord.from_line(json.dumps({**told, **changes}))
+
+
+def test_a_record_is_refused_where_tricks_are_told_otherwise() -> None:
+    game, _ = played(4, 52)
+    told = json.loads(record_of_three(game).to_line())
+    first = told["tricks"][0]
+    leader = int(first[0])
+    told["tricks"][0] = f"{(leader + 1) % 3}{first[1:]}"
+    with pytest.raises(RecordError, match=f"trick 1 is told as .* was played as {first}"):
+        ThreeRecord.from_line(json.dumps(told))
+    with pytest.raises(RecordError, match="is not a line of JSON"):
+        ThreeRecord.from_line("{")
+    with pytest.raises(RecordError, match="the hand is not over"):
+        record_of_three(ThreeGame(4))

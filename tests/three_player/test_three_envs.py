@@ -1,0 +1,328 @@
+"""The environments of the game for three keep their libraries' rules, and pay and show the same."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pytest
+from gymnasium.spaces import Discrete
+from gymnasium.utils.env_checker import check_env
+from walks import OnlyLegal, api_test, pick, seed_test
+
+from german_whist import german_whist_three_v0
+from german_whist.agents.base import agent_key
+from german_whist.agents.calls import PlayerFault
+from german_whist.engine.game import IllegalAction
+from german_whist.three_player import GermanWhistThreeEnv
+from german_whist.three_player.agents import played_hand, random_card, thrifty_card
+from german_whist.three_player.game import DUMMY, ThreeGame
+from german_whist.three_player.observation import (
+    THREE_LAYOUT,
+    mask_for_three,
+    observation_for_three,
+)
+
+dict_observation = pytest.mark.filterwarnings(
+    "ignore:Observation space for each agent probably should be:UserWarning",
+    "ignore:Observation is not a NumPy array:UserWarning",
+)
+MAKERS = [german_whist_three_v0.env, german_whist_three_v0.raw_env]
+
+
+@dict_observation
+@pytest.mark.parametrize("make", MAKERS)
+def test_api_test_and_seed_test_pass(make: Any) -> None:
+    api_test(make(), num_cycles=300)
+    seed_test(make, num_cycles=120)
+
+
+def test_pettingzoo_makes_it_by_name() -> None:
+    made = pettingzoo.make("aec", "german_whist/german_whist_three_v0")
+    assert made.metadata["name"] == "german_whist_three_v0"
+    assert made.possible_agents == ["player_0", "player_1", "player_2"]
+    assert made.action_space("player_2") == Discrete(52)
+    assert not made.metadata["is_parallelizable"]
+
+
+def test_an_episode_is_the_game_move_by_move() -> None:
+    """Who is selected, what all see, what is paid and told, over whole hands."""
+    env = german_whist_three_v0.env()
+    rng = np.random.default_rng(4)
+    for number in range(25):
+        env.reset(**({"seed": 9} if number == 0 else {}))
+        game = ThreeGame(9, number)
+        got = dict.fromkeys(env.agents, 0.0)
+        told: dict[str, Any] = {}
+        for agent in env.agent_iter():
+            seen, paid, over, cut, info = env.last()
+            got[agent] += paid
+            assert not cut
+            assert sum(env.rewards.values()) == 0
+            for seat, each in enumerate(env.possible_agents):
+                if each in env.agents:
+                    view, shown = game.view(seat), env.observe(each)
+                    np.testing.assert_array_equal(shown["observation"], observation_for_three(view))
+                    np.testing.assert_array_equal(shown["action_mask"], mask_for_three(view))
+                    assert env.observation_space(each).contains(shown)
+                    assert env.unwrapped.view(each) == view
+                    assert shown["action_mask"].any() == (not over and each == agent)
+            if over:
+                told[agent] = info["result"]
+                env.step(None)
+                continue
+            assert info == {}
+            assert agent == f"player_{game.mover}"
+            if game.turn == DUMMY:
+                assert game.mover == game.declarer
+                assert {*np.flatnonzero(seen["action_mask"])} <= {*game.hands[DUMMY]}
+            before = game.pays
+            card = pick(seen["action_mask"], rng)
+            game.play(card)
+            env.step(card)
+            earned = [now - then for now, then in zip(game.pays, before, strict=True)]
+            assert [env.rewards[each] for each in env.possible_agents] == earned
+            assert sorted(earned) in ([-1, -1, 2], [0, 0, 0])
+        assert game.over
+        tricks, pays = game.counting_tricks, game.pays
+        for seat, agent in enumerate(env.possible_agents):
+            order = [(seat + place) % 3 for place in range(3)]
+            assert got[agent] == pays[seat]
+            result = told[agent]
+            assert result["tricks"].tolist() == [*(tricks[at] for at in order), tricks[DUMMY]]
+            assert result["pays"].tolist() == [pays[at] for at in order]
+            assert result["deal"] == number
+
+
+def test_arrays_kept_from_one_step_stay_as_they_were() -> None:
+    env = german_whist_three_v0.env()
+    env.reset(seed=5)
+    kept = []
+    for _ in env.agent_iter():
+        seen, _, over, _, _ = env.last()
+        kept += [(seen[name], seen[name].copy()) for name in seen]
+        for name in seen:
+            assert seen[name].flags.writeable
+        env.step(None if over else int(seen["action_mask"].argmax()))
+    assert all((array == then).all() for array, then in kept)
+
+
+def test_no_hidden_card_has_a_part_in_what_is_observed() -> None:
+    """The same cards but for those that player_0 has not seen: it is shown and told the same."""
+    rng = np.random.default_rng(6)
+    different = 0
+    for seed in range(60):
+        one, other = german_whist_three_v0.raw_env(), german_whist_three_v0.raw_env()
+        one.reset(seed=seed)
+        game = one.game()
+        own = {*game.hands[0], game.upcard}
+        hidden = [card for card in game.cards_dealt if card not in own]
+        mixed = iter(rng.permutation(hidden).tolist())
+        deal = [card if card in own else next(mixed) for card in game.cards_dealt]
+        other.reset(seed=seed, options={"deal": deal, "dealer": game.dealer})
+        different += one.game().hands[1] != other.game().hands[1]
+        for name in ("observation", "action_mask"):
+            np.testing.assert_array_equal(
+                one.observe("player_0")[name], other.observe("player_0")[name]
+            )
+        assert one.unwrapped.view("player_0") == other.unwrapped.view("player_0")
+        assert one.infos == other.infos
+        assert one.agent_selection == other.agent_selection
+    assert different > 50
+
+
+# -- deals and seeds
+
+
+def test_deals_are_given_numbered_and_follow_each_other() -> None:
+    env = german_whist_three_v0.raw_env()
+    env.reset(seed=9)
+    for number in range(4):
+        assert env.game().cards_dealt == ThreeGame(9, number).cards_dealt
+        assert env.agent_selection == f"player_{ThreeGame(9, number).turn}"
+        env.reset()
+    env.reset(options={"number": 2})
+    assert env.game().cards_dealt == ThreeGame(9, 2).cards_dealt
+    cards = ThreeGame(77).cards_dealt
+    env.reset(seed=1, options={"deal": " ".join(map(str, cards)), "dealer": 1})
+    assert env.game().cards_dealt == cards
+    assert env.agent_selection == "player_2"
+    env.reset()
+    assert env.game().cards_dealt == ThreeGame(1, 1).cards_dealt
+    env.reset(seed=1, options={"dealer": 0})
+    assert env.game().cards_dealt == ThreeGame(1).cards_dealt
+    assert env.agent_selection == "player_1"
+    fresh = german_whist_three_v0.raw_env(), german_whist_three_v0.raw_env()
+    for each in fresh:
+        each.reset()
+    assert fresh[0].game().cards_dealt != fresh[1].game().cards_dealt
+
+
+@pytest.mark.parametrize(
+    ("seed", "options", "why"),
+    [
+        (-1, None, "seed is -1"),
+        (1.5, None, "seed is 1.5"),
+        (1, {"number": "x"}, "number is 'x'"),
+        (1, {"deal": "AS KD"}, "has 52 cards, this one has 2"),
+        (1, {"dealer": 3}, "dealer is 3: it has to be 0, 1 or 2"),
+        (1, {"dealer": True}, "dealer is True: it has to be 0, 1 or 2"),
+        (1, {"deal": 5}, "the deal is 5: it has to be cards"),
+        (1, {"nmber": 1}, "no option 'nmber': .*; did you mean 'number'"),
+    ],
+)
+def test_a_reset_that_is_refused_leaves_nothing_to_step(seed: Any, options: Any, why: str) -> None:
+    for env in (german_whist_three_v0.raw_env(), GermanWhistThreeEnv()):
+        env.reset(seed=1)
+        with pytest.raises(ValueError, match=why):
+            env.reset(seed=seed, options=options)
+        with pytest.raises(IllegalAction, match="nothing has been dealt yet"):
+            env.step(0)
+        env.reset(seed=1)
+
+
+# -- illegal actions
+
+
+def illegal(mask: np.ndarray[Any, Any]) -> int:
+    return int(np.flatnonzero(mask == 0)[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*Illegal move made")
+@pytest.mark.parametrize("steps", [0, 1, 23, 40, 51])
+def test_an_illegal_action_is_never_better_than_the_worst_legal_result(steps: int) -> None:
+    env = german_whist_three_v0.env()
+    for seed in range(5):
+        env.reset(seed=seed)
+        got = dict.fromkeys(env.agents, 0.0)
+        offender = ""
+        for step, agent in enumerate(env.agent_iter()):
+            seen, paid, over, cut, info = env.last()
+            got[agent] += paid
+            if over or cut:
+                assert not seen["action_mask"].any()
+                assert seen["observation"][THREE_LAYOUT.slice("decision")].tolist() == [0, 0, 1]
+                assert info["result"]["deal"] == 0
+                env.step(None)
+            elif step == steps:
+                offender = agent
+                env.step(illegal(seen["action_mask"]))
+            else:
+                env.step(int(seen["action_mask"].argmax()))
+        assert got[offender] <= -7
+    env.reset(seed=3)
+    assert env.last()[0]["action_mask"].any()
+
+
+def test_what_it_does_not_have_gets_a_sentence() -> None:
+    with pytest.raises(TypeError, match="there is no option 'rules'"):
+        german_whist_three_v0.raw_env(rules="classic")
+    with pytest.raises(AttributeError, match="no parallel_env, as the players move in turn"):
+        _ = german_whist_three_v0.parallel_env
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = german_whist_three_v0.nothing
+
+
+# -- the rest
+
+
+@pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_its_own_way(twin_of: Any) -> None:
+    env = german_whist_three_v0.raw_env()
+    env.reset(seed=8)
+    twin = twin_of(env)
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    assert twin.game().actions == []
+    twin.step(env.game().actions[0])
+    assert twin.game().view() == env.game().view()
+    game = env.game()
+    game.play(game.legal()[0])
+    assert env.game().actions == twin.game().actions
+
+
+def test_the_documentation_holds_the_index_table() -> None:
+    assert german_whist_three_v0.__doc__ is not None
+    for line in THREE_LAYOUT.table().splitlines():
+        assert line in german_whist_three_v0.__doc__
+
+
+# -- Gymnasium
+
+
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+@pytest.mark.parametrize("mask_in_observation", [False, True])
+def test_gymnasium_finds_nothing_wrong(mask_in_observation: bool) -> None:
+    env = GermanWhistThreeEnv(mask_in_observation=mask_in_observation)
+    check_env(OnlyLegal(env), skip_render_check=True)
+
+
+def test_gymnasium_makes_it_by_name() -> None:
+    env = gymnasium.make("german_whist/GermanWhistThree-v0", opponents="thrifty", seat=2)
+    seen, info = env.reset(seed=1)
+    assert seen.shape == (THREE_LAYOUT.size,)
+    assert info["seat"] == 2
+
+
+@pytest.mark.parametrize("seat", [0, 1, 2, "random"])
+def test_a_learner_plays_the_same_hands_as_at_the_table_of_all(seat: int | str) -> None:
+    env = GermanWhistThreeEnv(opponents=("thrifty", random_card), seat=seat)
+    seats, for_dummy = set(), 0
+    for number in range(40):
+        shown, info = env.reset(**({"seed": 6} if number == 0 else {}))
+        own = info["seat"]
+        seats.add(own)
+        together, over = 0.0, False
+        while not over:
+            assert env.view().legal
+            for_dummy += env.view().turn == DUMMY
+            np.testing.assert_array_equal(shown, observation_for_three(env.view()))
+            assert env.observation_space.contains(shown)
+            np.testing.assert_array_equal(info["action_mask"], env.action_masks())
+            shown, paid, over, cut, info = env.step(info["action_mask"].argmax())
+            together += paid
+            assert not cut
+        players = {own: lambda view, _: (view.legal & -view.legal).bit_length() - 1}
+        players |= {(own + 1) % 3: thrifty_card, (own + 2) % 3: random_card}
+        game = played_hand(ThreeGame(6, number), [players[at] for at in range(3)], agent_key(6))
+        assert together == game.pays[own]
+        assert info["result"]["pays"][0] == together
+        assert info["result"]["deal"] == number
+        assert not info["action_mask"].any()
+        with pytest.raises(IllegalAction, match=r"the episode is over: call reset\(\)"):
+            env.step(0)
+    assert seats == ({0, 1, 2} if seat == "random" else {seat})
+    assert for_dummy > 20
+
+
+def test_an_illegal_card_of_a_learner_changes_nothing() -> None:
+    env = GermanWhistThreeEnv(seat=1)
+    env.reset(seed=2)
+    view = env.view()
+    with pytest.raises(IllegalAction, match=r"is not in the hand of|does not follow suit"):
+        env.step(illegal(env.action_masks()))
+    assert env.view() == view
+    env.step(env.action_masks().argmax())
+
+
+def test_opponents_that_fail_are_told_by_name() -> None:
+    def stubborn(view: Any, stream: Any) -> int:
+        return 52
+
+    env = GermanWhistThreeEnv(opponents=stubborn, seat=0)
+    why = r"opponent stubborn in seat 1 chose wrongly: 52 is not an action"
+    with pytest.raises(PlayerFault, match=why):
+        env.reset(seed=1, options={"dealer": 0})
+    with pytest.raises(IllegalAction, match="nothing has been dealt"):
+        env.step(0)
+    with pytest.raises(ValueError, match="no player 'thirfty' for three; did you mean 'thrifty'"):
+        GermanWhistThreeEnv(opponents="thirfty")
+    with pytest.raises(ValueError, match="it has to be one player, or two of them"):
+        GermanWhistThreeEnv(opponents=["random"] * 3)
+    with pytest.raises(ValueError, match="seat is 3: it has to be 0, 1, 2 or 'random'"):
+        GermanWhistThreeEnv(seat=3)
+    with pytest.raises(TypeError, match=r"no option 'opponent': .*; did you mean 'opponents'"):
+        GermanWhistThreeEnv(opponent="random")

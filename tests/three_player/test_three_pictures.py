@@ -1,0 +1,127 @@
+"""The table of three can be looked at, in every render mode and from every seat."""
+
+from __future__ import annotations
+
+import random
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import numpy as np
+import pygame
+import pytest
+from walks import render_test
+
+from german_whist import german_whist_three_v0
+from german_whist.engine.cards import CARDS
+from german_whist.envs.render.shapes import Box, Shape, Text
+from german_whist.three_player import GermanWhistThreeEnv
+from german_whist.three_player.game import ThreeGame
+from german_whist.three_player.render import scene_of_three, text_of_three
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows show every picture, without the pause that people need."""
+    monkeypatch.setattr(pygame.time, "Clock", lambda: type("", (), {"tick": lambda *_: None})())
+
+
+def at(seed: int, cards: int) -> ThreeGame:
+    rng, game = random.Random(seed), ThreeGame(seed)
+    for _ in range(cards):
+        game.play(rng.choice(game.legal()))
+    return game
+
+
+def words(scene: Any) -> list[str]:
+    return [item.text for item in scene.items if isinstance(item, Text)]
+
+
+def faces(scene: Any) -> int:
+    boxes = [item for item in scene.items if isinstance(item, Box) and item.width == 92]
+    return sum(box.fill == "#fdfcf7" for box in boxes)
+
+
+def test_render_test_passes() -> None:
+    def is_svg(picture: Any) -> bool:
+        return ElementTree.fromstring(picture).tag.endswith("svg")
+
+    def make(render_mode: str) -> Any:
+        return german_whist_three_v0.env(render_mode=render_mode)
+
+    render_test(make, custom_tests={"svg": is_svg})
+
+
+@pytest.mark.parametrize("cards", [0, 2, 17, 24, 25, 40, 52])
+def test_a_seat_is_shown_its_own_cards_and_those_that_it_knows(cards: int) -> None:
+    for seed in range(3):
+        game = at(seed, cards)
+        in_middle = len(game.trick_cards) or (len(game.tricks[-1].cards) if game.tricks else 0)
+        turned = in_middle + (game.upcard is not None)
+        for seat in range(3):
+            view = game.view(seat)
+            scene, text = scene_of_three(view), text_of_three(view)
+            for item in scene.items:
+                inside(item, scene.width, scene.height)
+            sets = (view.hand, *view.known, view.dummy)
+            known = sum(cards.bit_count() for cards in sets)
+            assert faces(scene) == turned + known
+            assert text.count("??") == sum(map(len, game.hands)) - known
+            hidden = [card for card in CARDS if view.unseen >> card & 1]
+            assert not any(f" {card.symbol}" in text for card in hidden)
+            opened = scene_of_three(view, game.hands)
+            assert faces(opened) == turned + sum(map(len, game.hands))
+            told = text_of_three(view, game.hands)
+            assert all(card.symbol in told for hand in game.hands for card in hand)
+
+
+def inside(item: Any, width: int, height: int) -> None:
+    if isinstance(item, Box):
+        corners = [(item.x, item.y), (item.x + item.width, item.y + item.height)]
+    elif isinstance(item, Shape):
+        corners = list(item.points)
+    else:
+        corners = [(item.x, item.y)]
+    assert all(0 <= x <= width and 0 <= y <= height for x, y in corners), item
+
+
+def test_environments_show_one_seat_or_all() -> None:
+    opened = german_whist_three_v0.env(render_mode="ansi")
+    closed = german_whist_three_v0.env(render_mode="ansi", render_view=1)
+    for env in (opened, closed):
+        env.reset(seed=4)
+    assert opened.render().count("??") == 0
+    assert closed.render().count("??") == 14
+    image = german_whist_three_v0.raw_env(render_mode="rgb_array")
+    image.reset(seed=4)
+    assert image.render().shape == (720, 1100, 3)
+    assert image.render().dtype == np.uint8
+    learner = GermanWhistThreeEnv(render_mode="ansi", seat=2)
+    learner.reset(seed=4)
+    assert learner.render() == text_of_three(learner.view())
+    every = GermanWhistThreeEnv(render_mode="svg", render_view="open")
+    every.reset(seed=4)
+    assert every.render().startswith("<svg")
+    for env in (opened, closed, image, learner, every):
+        env.close()
+        env.close()
+    with pytest.raises(ValueError, match="render_mode is 'png'"):
+        german_whist_three_v0.env(render_mode="png")
+    with pytest.raises(ValueError, match="render_view is 3"):
+        german_whist_three_v0.env(render_view=3)
+    with pytest.raises(ValueError, match="render_view is 1"):
+        GermanWhistThreeEnv(render_view=1)
+
+
+def test_a_window_shows_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(
+        "german_whist.envs.render.window.Window.show", lambda _, scene: shown.append(scene)
+    )
+    env = german_whist_three_v0.raw_env(render_mode="human")
+    env.reset(seed=1)
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    assert len(shown) == 2
+    learner = GermanWhistThreeEnv(render_mode="human")
+    learner.reset(seed=1)
+    learner.step(learner.action_masks().argmax())
+    assert len(shown) == 4

@@ -1,0 +1,211 @@
+"""German Whist for three players with a dummy, as a PettingZoo AEC environment.
+
+| property | value |
+|---|---|
+| Import | `from german_whist import german_whist_three_v0` |
+| Agents | `player_0`, `player_1`, `player_2` |
+| Actions | discrete, 52 |
+| Observations | `{"observation": int8 vector, "action_mask": int8}` |
+| Parallel API | no |
+| Rewards | of the three agents together nothing |
+
+Sources name a game of three with a dummy hand from the stock and give no rules; these are the
+project's own. 52 cards, seats clockwise 0, 1, 2 and, fourth, the dummy's. Each player is dealt
+seven cards, singly, from the dealer's left; the other 31 are the stock, and the suit of its first
+upcard is trumps. Whoever sits at the dealer's left leads. Eight tricks are played for the stock,
+clockwise, following suit if able: the highest trump wins, or else the highest card of the suit
+led. The winner takes the upcard, openly, the others, clockwise from the winner, one card each that
+nobody else sees, and the winner leads. The last seven cards are the dummy: it is laid open, and
+whoever won the eighth trick plays it in its turn. Seven more tricks are played, by four hands, and
+where the dummy wins it leads. These seven count, the dummy's for nobody.
+
+```python
+env = german_whist_three_v0.env()
+env.reset(seed=42)
+for agent in env.agent_iter():
+    observation, reward, termination, truncation, info = env.last()
+    if termination or truncation:
+        action = None
+    else:
+        action = env.action_space(agent).sample(observation["action_mask"])
+    env.step(action)
+env.close()
+```
+
+### Actions and whose turn it is
+
+An action is a card: `suit * 13 + rank`, clubs first, two lowest. The dummy is no agent. Where its
+card is to be played, `agent_selection` is the player who won the eighth trick, and its mask holds
+the dummy's cards; `turn` in the observation tells whose card it is. So one agent may move several
+times in a row: after winning a trick, and before or after the dummy. A mask is zero for whoever is
+not to move and after the end.
+
+### Observations
+
+Layout version [LAYOUT_VERSION], one int8 vector with zeros and ones. Everybody sees the table from
+its own seat: *left* is the next player clockwise, *right* the one after that. Before the ninth
+trick the dummy's cards are cards of the stock like others; then all three see them.
+
+[LAYOUT_TABLE]
+
+### Rewards and the end
+
+Each player is paid three times its own counting tricks less those of all three. That is paid as it
+is earned: a counting trick of a player pays it 2 and the other two -1 each, one of the dummy
+nothing. A hand pays from -7 to 14, and -7, 0, 7 or the like to all three together nothing. The
+episode ends for all agents at once, with `termination`; nothing is truncated.
+
+An illegal action is no way out. `env()` ends the episode against the offender by PettingZoo's
+`TerminateIllegalWrapper`: its total is then no better than -7, the worst legal result, and the
+others get 0 for that step; `truncation` is set too. `raw_env()` raises `IllegalAction` with a
+sentence and stays as it was.
+
+Then `infos[agent]["result"]` says how it went, as that agent sees it: `tricks`, its own, those of
+left and right, and the dummy's; `pays`, of the three; `deal`, the deal's number.
+
+### Options
+
+| option | values |
+|---|---|
+| `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
+| `render_view` | `"open"`, all hands; 0, 1 or 2, what that seat may know |
+
+`reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
+the deals of `ThreeGame`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal, in
+dealing order: the hands from the dealer's left, the stock from the top, the dummy.
+`{"number": n}` picks a deal of the seed; other names are refused. `env.unwrapped.view(agent)` is
+the agent's `ThreeView`, all that it may know.
+
+### Versions
+
+- v0: the first. It becomes v1 when the same seed and actions could give other observations,
+  rewards or deals.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from ..engine.batch.config import named_options
+from ..engine.cards import CARDS_IN_ALL, action_text
+from ..envs.aec import IllegalActionLoses, TableAEC, no_parallel_env
+from ..envs.render.modes import OPEN, RENDER_MODES
+from ..envs.typed_aec import Observation, Wrapped
+from .episodes import ThreeTable
+from .game import HAND, ThreeGame, ThreeView
+from .observation import THREE_LAYOUT, three_space
+
+AGENTS = ("player_0", "player_1", "player_2")
+
+if __doc__:
+    __doc__ = __doc__.replace("[LAYOUT_VERSION]", str(THREE_LAYOUT.version)).replace(
+        "[LAYOUT_TABLE]", THREE_LAYOUT.table()
+    )
+
+
+def env(**options: Any) -> Wrapped[raw_env]:
+    """The environment with PettingZoo's wrappers: an illegal action loses."""
+    return Wrapped(IllegalActionLoses(raw_env(**options)))
+
+
+class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
+    """The environment itself, without wrappers."""
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
+        "name": "german_whist_three_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+    worst: float = HAND
+    """What a hand can cost at most."""
+
+    @named_options
+    def __init__(self, *, render_mode: str | None = None, render_view: str | int = OPEN) -> None:
+        super().__init__(AGENTS, three_space, CARDS_IN_ALL, render_mode, render_view)
+        self._table = ThreeTable(self._painter)
+
+    # -- the life cycle
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Deal. With a seed its first deal, without one the next; `options` may set a deal."""
+        self._table.start(seed, self._begin(options))
+        self.agent_selection = self._mover()
+        self._show_people()
+
+    def step(self, action: Any) -> None:
+        """Play a card for the agent to move, or, with None, take a finished agent out."""
+        if not self.agents or not self._table.ready:
+            self._complain_of_no_agents()
+        if self.is_over:
+            self._was_dead_step(action)
+            return
+        number = self.check_action(action)
+        game, agent = self._table.game, self.agent_selection
+        if not game.legal_set >> number & 1:
+            allowed = ", ".join(map(action_text, game.legal()))
+            raise self._illegal(action_text(number), allowed)
+        before = game.pays
+        game.play(number)
+        self._cumulative_rewards[agent] = 0.0
+        self.rewards = {
+            each: float(now - then)
+            for each, now, then in zip(AGENTS, game.pays, before, strict=True)
+        }
+        self._accumulate_rewards()
+        if game.over:
+            self._end(agent)
+        else:
+            self.agent_selection = self._mover()
+        self._show_people()
+
+    def _mover(self) -> str:
+        """Who is to move: for the dummy, who plays it."""
+        mover = self._table.game.mover
+        assert mover is not None
+        return AGENTS[mover]
+
+    def abandon(self, offender: str) -> None:
+        """Stop the game where it is, lost by whoever acted illegally: nobody is to move now."""
+        self._table.stopped = True
+        self._tell_results()
+
+    def _result(self, seat: int) -> dict[str, Any]:
+        return self._table.result(seat)
+
+    @property
+    def is_over(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the episode is over."""
+        return self._table.over
+
+    def paid_to(self, agent: str) -> float:
+        """What this episode has paid an agent so far."""
+        return self._table.game.pays[AGENTS.index(agent)]
+
+    # -- looking
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees, in arrays of its own; the mask is zero unless it is to move."""
+        return self._table.shown(self._seat(agent))
+
+    def view(self, agent: str) -> ThreeView:
+        """All that an agent may know, as a `ThreeView`."""
+        return self._table.view(self._seat(agent))
+
+    def game(self) -> ThreeGame:
+        """A copy of the game as it stands, all hands and the stock open, that goes on by itself."""
+        self._check_dealt()
+        return copy.deepcopy(self._table.game)
+
+    def _check_dealt(self) -> None:
+        self._table.check_dealt()
+
+    def render(self) -> Any:
+        """The table in the environment's render mode; nothing without one."""
+        opened = self._render_view == OPEN
+        return self._table.paint(0 if opened else int(self._render_view), open_hands=opened)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = no_parallel_env(__name__)

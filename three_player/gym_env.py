@@ -1,0 +1,174 @@
+"""The game for three with a dummy, for Gymnasium: one seat is the learner's, two are players'."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from ..agents.base import agent_key
+from ..agents.calls import PlayerFault
+from ..engine.batch.batch import checked_action
+from ..engine.batch.config import named_options
+from ..engine.cards import CARDS_IN_ALL
+from ..engine.game import IllegalAction
+from ..engine.rng import below, keyed
+from ..engine.seeding import checked_seat
+from ..envs.render.modes import OPEN, RENDER_MODES, SEAT, painter_for
+from ..envs.single_agent_batch import RANDOM_SEAT
+from .agents import ThreePlayer, three_player, three_stream
+from .episodes import ThreeTable
+from .game import PLAYERS, ThreeView
+from .observation import three_space
+
+_SEATS = np.uint64(0x7365617473)
+
+
+class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
+    """One game for three, the other two seats played by agents.
+
+    | property | value |
+    |---|---|
+    | Make | `gymnasium.make("german_whist/GermanWhistThree-v0", opponents="thrifty")` |
+    | Actions | `Discrete(52)`: a card of one's own, or of the dummy where one plays it |
+    | Observations | int8 vector of zeros and ones, that of `german_whist_three_v0` |
+    | Rewards | all that the learner was paid since its last action |
+
+    ### Options
+
+    | option | values |
+    |---|---|
+    | `opponents` | a player by name, or a function of view and stream; or left and right |
+    | `seat` | `0`, `1`, `2`, or `"random"` (default): drawn with the deal |
+    | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
+    | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
+    | `render_view` | `"seat"`, for what the learner may know, or `"open"`, for all hands |
+
+    ### What info holds
+
+    | key | when | value |
+    |---|---|---|
+    | `action_mask` | always | int8, 1 for each legal action; zeros after the end |
+    | `seat` | always | the learner's seat in this episode |
+    | `result` | last step | `tricks`: own, left's, right's, the dummy's; `pays`; `deal` |
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 2,
+    }
+
+    @named_options
+    def __init__(
+        self,
+        *,
+        opponents: object = "random",
+        seat: int | str = RANDOM_SEAT,
+        mask_in_observation: bool = False,
+        render_mode: str | None = None,
+        render_view: str = SEAT,
+    ) -> None:
+        self.opponents: tuple[ThreePlayer, ThreePlayer] = _two(opponents)
+        """The left one and the right one; they may be replaced at any time."""
+        checked_seat(seat, (0, 1, 2, RANDOM_SEAT))
+        self._fixed_seat = seat
+        self.seat: int = 0
+        """The learner's seat in this episode."""
+        self._mask_in_observation = mask_in_observation
+        shown = three_space()
+        self.observation_space: spaces.Space[Any] = (
+            shown if mask_in_observation else shown["observation"]
+        )
+        self.action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
+            spaces.Discrete(CARDS_IN_ALL)
+        )
+        self.render_mode: str | None = render_mode
+        self._table = ThreeTable(painter_for(render_mode, self.metadata["render_fps"]))
+        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Deal, and let the others play until it is the learner's turn.
+
+        `options` are those of `german_whist_three_v0`: `deal` and `dealer`, or `number`.
+        """
+        table = self._table
+        table.start(seed, options)
+        super().reset(seed=None if seed is None else int(seed))
+        self._key = agent_key(table.game.seed)
+        self.seat = self._drawn_seat() if self._fixed_seat == RANDOM_SEAT else int(self._fixed_seat)
+        self._play_others()
+        self._show_people()
+        return self._shown()
+
+    def _drawn_seat(self) -> int:
+        key = keyed(np.uint64(self._table.game.seed), _SEATS)
+        stream = np.array([keyed(np.uint64(key), np.uint64(self._table.game.number))], np.uint64)
+        return int(below(stream, PLAYERS))
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Play a card; the others answer until it is the learner's turn again."""
+        table, number = self._table, checked_action(action)
+        table.check_dealt()
+        if table.over:
+            raise IllegalAction("the episode is over: call reset() to deal again")
+        before = table.game.pays[self.seat]
+        table.game.play(number)
+        self._play_others()
+        self._show_people()
+        observation, info = self._shown()
+        if table.over:
+            info["result"] = table.result(self.seat)
+        return observation, float(table.game.pays[self.seat] - before), table.over, False, info
+
+    def _play_others(self) -> None:
+        game, table = self._table.game, self._table
+        # What fails on its way, by an opponent's fault, leaves nothing to step.
+        table.ready = False
+        while (seat := game.mover) is not None and seat != self.seat:
+            player = self.opponents[(seat - self.seat) % PLAYERS - 1]
+            card = player(game.view(seat), three_stream(self._key, game))
+            try:
+                game.play(card)
+            except IllegalAction as error:
+                name = getattr(player, "__name__", type(player).__name__)
+                raise PlayerFault(
+                    f"opponent {name} in seat {seat} chose wrongly: {error}"
+                ) from None
+        table.ready = True
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The legal actions as booleans, as MaskablePPO asks for them."""
+        return self._table.shown(self.seat)["action_mask"].astype(np.bool_)
+
+    def view(self) -> ThreeView:
+        """All that the learner may know, as a `ThreeView`."""
+        return self._table.view(self.seat)
+
+    def render(self) -> Any:
+        """The table in the environment's render mode; nothing without one."""
+        return self._table.paint(self.seat, open_hands=self._render_view == OPEN)
+
+    def _show_people(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._table.close()
+
+    def _shown(self) -> tuple[Any, dict[str, Any]]:
+        shown = self._table.shown(self.seat)
+        info = {"action_mask": shown["action_mask"].copy(), "seat": self.seat}
+        return shown if self._mask_in_observation else shown["observation"], info
+
+
+def _two(opponents: object) -> tuple[ThreePlayer, ThreePlayer]:
+    both = opponents if isinstance(opponents, (tuple, list)) else (opponents, opponents)
+    if len(both) != PLAYERS - 1:
+        raise ValueError(f"opponents are {opponents!r}: it has to be one player, or two of them")
+    return three_player(both[0]), three_player(both[1])

@@ -1,0 +1,123 @@
+"""The observation of the game for three: one flat int8 vector of zeros and ones.
+
+`THREE_LAYOUT` is its index table by name, as `LAYOUT` is for two players.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from ..engine.cards import CARDS_IN_ALL
+from ..engine.observation.layout import Layout
+from .game import DRAW_TRICKS, HAND, PLAYERS, ThreeView
+
+_WHOSE = ("me", "left", "right", "dummy")
+_NAMES = {
+    "me": "the player",
+    "left": "the next player, clockwise",
+    "right": "the player after that",
+    "dummy": "the dummy",
+}
+_VOIDS = DRAW_TRICKS + 1
+
+THREE_LAYOUT = Layout(
+    1,
+    [
+        ("own_hand", CARDS_IN_ALL, "cards in the player's own hand, by card id"),
+        ("upcard", CARDS_IN_ALL, "the stock card that lies face up"),
+        *(
+            (f"trick_{each}", CARDS_IN_ALL, f"the card of the trick under way of {_NAMES[each]}")
+            for each in _WHOSE
+        ),
+        *(
+            (f"played_by_{each}", CARDS_IN_ALL, f"cards played from the hand of {_NAMES[each]}")
+            for each in _WHOSE
+        ),
+        *(
+            (
+                f"known_{each}",
+                CARDS_IN_ALL,
+                f"cards that {_NAMES[each]} was seen to take and still holds",
+            )
+            for each in _WHOSE[1:3]
+        ),
+        ("dummy", CARDS_IN_ALL, "cards of the dummy, once it lies open"),
+        ("unseen", CARDS_IN_ALL, "cards whose place the player can not know"),
+        ("trumps", 4, "the trump suit, one-hot"),
+        *(
+            (
+                f"void_{each}",
+                4 * _VOIDS,
+                f"for each suit, one-hot: how many unseen cards {_NAMES[each]} has drawn since it "
+                f"last failed to follow that suit, 0 to {DRAW_TRICKS}; all zero if it never did",
+            )
+            for each in _WHOSE[1:3]
+        ),
+        ("seat", PLAYERS, "the player's own seat; the dummy's is after the third"),
+        ("stage", 2, "foreplay, endgame"),
+        ("decision", 3, "lead, follow, over"),
+        ("to_move", 1, "the player is to move, be it for the dummy"),
+        ("turn", 4, "whose card is to be played: me, left, right, dummy"),
+        ("leads", 4, "who leads, or led, the trick under way"),
+        ("declarer", PLAYERS, "who plays the dummy, once it lies open"),
+        ("dealer", PLAYERS, "who dealt"),
+        ("draws_left", DRAW_TRICKS, "the first n places for n tricks still played for the stock"),
+        *(
+            (f"tricks_{each}", HAND, f"the first n places for n counting tricks of {_NAMES[each]}")
+            for each in _WHOSE
+        ),
+    ],
+)
+
+_STARTS = tuple(group.start for group in THREE_LAYOUT.groups)
+
+
+def _values(view: ThreeView) -> tuple[int, ...]:
+    """What stands in each group, in their order: the bits of a number, the first one lowest."""
+    decision = 2 if view.turn is None else 1 if any(view.trick) else 0
+    return (
+        *(view.hand, view.upcard, *view.trick, *view.played, *view.known),
+        *(view.dummy, view.unseen, 1 << view.trump, *map(_voids, view.void_draws)),
+        *(1 << view.seat, 2 if view.declarer is not None else 1, 1 << decision),
+        *(1 if view.legal else 0, _one_of(view.turn), 1 << view.leader, _one_of(view.declarer)),
+        *(1 << view.dealer, (1 << view.draws_left) - 1),
+        *((1 << count) - 1 for count in view.counted),
+    )
+
+
+def _one_of(place: int | None) -> int:
+    return 0 if place is None else 1 << place
+
+
+def _voids(draws: tuple[int, ...]) -> int:
+    return sum(1 << suit * _VOIDS + since for suit, since in enumerate(draws) if since >= 0)
+
+
+def observation_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
+    """The observation of a view, in an array of its own."""
+    bits = 0
+    for start, value in zip(_STARTS, _values(view), strict=True):
+        bits |= value << start
+    return _ones_of(bits, THREE_LAYOUT.size)
+
+
+def mask_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
+    """Ones for the cards that may be played, in an array of its own."""
+    return _ones_of(view.legal, CARDS_IN_ALL)
+
+
+def _ones_of(bits: int, size: int) -> npt.NDArray[np.int8]:
+    packed = np.frombuffer(bits.to_bytes((size + 7) // 8, "little"), np.uint8)
+    return np.unpackbits(packed, count=size, bitorder="little").view(np.int8)
+
+
+def three_space() -> spaces.Dict:
+    """The space of an observation of the game for three, with its mask."""
+    return spaces.Dict(
+        {
+            "observation": spaces.Box(0, 1, (THREE_LAYOUT.size,), np.int8),
+            "action_mask": spaces.Box(0, 1, (CARDS_IN_ALL,), np.int8),
+        }
+    )

@@ -1,0 +1,1 @@
+"""The trainers: PPO, MMD, NFSP, CFR, Stable-Baselines3, their base class, registry and settings."""

@@ -1,0 +1,1 @@
+"""Callbacks of a run: console, CSV and HTML files, loggers, evaluation."""

@@ -1,0 +1,131 @@
+"""Callbacks: who is told of a run, in its order, and may stop it.
+
+The display, the tables, the page, TensorBoard and early stopping are callbacks, and so is
+what somebody names in the setting `callbacks`: by name, as `package.module:object`, or
+through the entry-point group `german_whist.callbacks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...common.plugins import Registry, told_error
+from ..checkpoint import Measured
+from ..settings import Settings
+
+
+class Counts(Protocol):
+    """How far a trainer is."""
+
+    decisions: int
+    hands: int
+
+
+class Watched(Protocol):
+    """What a callback sees of a run."""
+
+    settings: Settings
+    seconds: float
+    """Time spent in the run, earlier sessions included."""
+    rows: list[dict[str, Any]]
+    """What every iteration told."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        ...
+
+    @property
+    def trainer(self) -> Counts:
+        """What trains."""
+        ...
+
+    @property
+    def measured(self) -> Sequence[Measured]:
+        """What it was measured at."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Tell people a sentence."""
+        ...
+
+    def stop(self, why: str) -> None:
+        """End the run after this iteration, with a last checkpoint; `why` is told."""
+        ...
+
+
+class Callback:
+    """Is told of a run; overrides what it wants to know. `run.stop(why)` ends the run."""
+
+    def on_start(self, run: Watched) -> None:
+        """A session of the run begins: the first, or one that goes on."""
+
+    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+        """An iteration is over; `told` are its figures, as they stand in `progress.csv`."""
+
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        """A checkpoint was measured."""
+
+    def on_checkpoint(self, run: Watched, path: Path) -> None:
+        """A checkpoint was written."""
+
+    def on_saved(self, run: Watched) -> None:
+        """The state was saved, from which the run can go on."""
+
+    def on_text(self, run: Watched, text: str) -> None:
+        """The run has something to tell people."""
+
+    def on_end(self, run: Watched) -> None:
+        """The session is over, however it ended."""
+
+
+CALLBACKS = Registry("german_whist.callbacks", "callback")
+CALLBACKS.add("mlflow", f"{__package__}.loggers:MLflow", "writes the run to MLflow")
+CALLBACKS.add("wandb", f"{__package__}.loggers:WandB", "writes the run to Weights & Biases")
+
+
+def named_callback(name: str) -> object:
+    """The callback that a name stands for: an object as it is, or what one makes when called."""
+    try:
+        found = CALLBACKS.find(name)
+    except ValueError as error:
+        raise ValueError(f"callbacks: {error}") from None
+    if isinstance(found, Callback) or not callable(found):
+        return found
+    try:
+        return found()
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    except Exception as error:
+        raise ValueError(
+            f"{name} can not be made without arguments: {told_error(error)}; name a function that "
+            "makes the callback with those it needs"
+        ) from error
+
+
+class EarlyStopping(Callback):
+    """Ends a run when measurements against a yardstick have stopped getting better."""
+
+    def __init__(self, patience: int, opponent: str | None = None) -> None:
+        """`patience` measurements in a row may be no better; against the first yardstick."""
+        self.patience, self.opponent = patience, opponent
+
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        """See when the best was."""
+        opponent = self.opponent or run.settings.yardsticks[0]
+        by_time: dict[int, list[float]] = {}
+        for each in run.measured:
+            if each.opponent == opponent:
+                by_time.setdefault(each.decisions, []).append(each.win_rate)
+        # Of several rule sets the mean.
+        rates = [sum(some) / len(some) for some in by_time.values()]
+        if not rates:
+            return
+        since = len(rates) - 1 - rates.index(max(rates))
+        if since >= self.patience:
+            run.stop(
+                f"against {opponent} nothing was better in {since} measurements than "
+                f"{100 * max(rates):.1f} %"
+            )

@@ -1,0 +1,170 @@
+"""How strong a checkpoint is: matches against yardsticks and against its own past."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from ...agents.base import CannotPlay
+from ...agents.checkpoints.checkpoint import checkpoints_in, read_card, read_checkpoint
+from ...agents.networks.policy import NetworkAgent
+from ...agents.registry import make_agent
+from ...common.executors import Executor, WorkersLost
+from ...engine.rng import secret_of_seed
+from ...evaluation import evaluate
+from ..checkpoint import Measured
+from ..settings import Settings
+
+# Deals of measurements have a seed of their own, far from those that people give to trainings.
+# Their key follows from it, so that a resumed run measures as one that was not stopped.
+MEASURING_SEED = 0x6D656173757265
+ITSELF = "itself"
+
+
+def evaluation_seed(seed: int) -> int:
+    """Seed of the deals on which a player that was trained with `seed` is evaluated.
+
+    A training plays the deals of its own seed, from number 0 on, and so does an evaluation.
+    """
+    return MEASURING_SEED + 1 + seed
+
+
+def check_yardsticks(settings: Settings) -> None:
+    """Refuse names of yardsticks that are no players; some may be unable to play these rules."""
+    for name in dict.fromkeys((*settings.yardsticks, *settings.final_yardsticks)):
+        for options in settings.all_options:
+            try:
+                make_agent(name, options.rules)
+            except CannotPlay:
+                continue
+            except ValueError as error:
+                raise ValueError(f"yardsticks: {error}") from None
+
+
+class Found(Struct):
+    """What a checkpoint was measured at, and who could not be played."""
+
+    measured: list[Measured]
+    texts: list[str]
+
+
+def measure(
+    path: Path, yardsticks: Iterable[str], hands: int, *, seed: int = MEASURING_SEED,
+    with_past: bool = True,
+) -> Found:  # fmt: skip
+    """Let a checkpoint play the yardsticks and its own past by each of its rule sets.
+
+    It is on the same deals each time, those of the seed.
+    """
+    checkpoint, past = read_checkpoint(path), past_of(path) if with_past else None
+    found = Found([], [])
+    for rules in checkpoint.rules:
+        player = NetworkAgent(rules, checkpoint)
+        opponents: list[tuple[str, Any]] = [(name, name) for name in dict.fromkeys(yardsticks)]
+        if past is not None:
+            name = f"{ITSELF}@{int(past.stem):,}"
+            opponents.append((name, NetworkAgent(rules, read_checkpoint(past))))
+        title = rules.name if len(checkpoint.rules) > 1 else ""
+        _measure(found, int(path.stem), player, opponents, hands, title, seed)
+    return found
+
+
+def _measure(
+    found: Found, decisions: int, player: NetworkAgent, opponents: list[tuple[str, Any]],
+    hands: int, title: str, seed: int,
+) -> None:  # fmt: skip
+    rules, key = player.rules, secret_of_seed(seed, "measuring").hex()
+    for name, opponent in opponents:
+        try:
+            result = evaluate(player, opponent, rules, hands=hands, seed=seed, key=key)
+        except CannotPlay as error:
+            found.texts.append(str(error))
+            continue
+        if result.signal:  # what was played by then is no measurement
+            raise KeyboardInterrupt
+        pairing = result.pairings[0]
+        found.measured.append(
+            Measured(
+                decisions=decisions,
+                opponent=name,
+                win_rate=pairing.win_rate.value,
+                half_width=pairing.win_rate.half_width,
+                margin=pairing.margin.value,
+                hands=pairing.hands,
+                rules=title,
+            )
+        )
+
+
+def past_of(path: Path) -> Path | None:
+    """The checkpoint beside one that had trained about half as long."""
+    trained = int(path.stem)
+    earlier = [each for each in checkpoints_in(path.parent) if int(each.stem) < trained]
+    return min(earlier, key=lambda each: abs(int(each.stem) - trained / 2), default=None)
+
+
+def curve_of(title: str) -> str:
+    """Which curve a measurement belongs to by its title: all against one's own past are one."""
+    if not title.startswith(f"{ITSELF}@"):
+        return title
+    _, mark, rules = title.partition(" ")
+    return f"{ITSELF}{mark}{rules}"
+
+
+def strength_table(path: Path) -> str:
+    """What a checkpoint was measured at, as lines of text."""
+    measured = read_card(path).measured
+    width = max([16, *(len(each.title) + 2 for each in measured)])
+    lines = [f"{'against':<{width}}{'wins':>16}{'margin':>9}{'hands':>9}"]
+    for each in measured:
+        rate = f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %"
+        lines.append(f"{each.title:<{width}}{rate:>16}{each.margin:>+9.2f}{each.hands:>9,}")
+    return "\n".join(lines)
+
+
+# -- beside the training
+
+
+class Measuring:
+    """Measurements in a process beside the training, one at a time, in the order they came."""
+
+    def __init__(self) -> None:
+        self._executor: Executor[_Asked, Found] = Executor(_measurer)
+        self._asked: deque[tuple[Path, Future[Found]]] = deque()
+
+    @property
+    def waiting(self) -> list[int]:
+        """What is still to be measured, by its decisions."""
+        return [int(path.stem) for path, _ in self._asked]
+
+    def ask(self, path: Path, yardsticks: Iterable[str], hands: int) -> None:
+        """Measure a checkpoint, when all before it are."""
+        future = self._executor.submit((path, tuple(yardsticks), hands))
+        self._asked.append((path, future))
+
+    def finished(self, wait: bool = False) -> Iterator[tuple[Path, Found]]:
+        """What is measured by now; with `wait` all that was asked for."""
+        while self._asked and (wait or self._asked[0][1].done()):
+            path, future = self._asked[0]
+            try:
+                found = future.result()
+            except WorkersLost as error:  # for want of memory, perhaps
+                found = Found([], [f"{path.name} is not measured: {error}"])
+            self._asked.popleft()
+            yield path, found
+
+    def close(self) -> None:
+        """Leave what is still to be measured."""
+        self._executor.close()
+
+
+_Asked = tuple[Path, tuple[str, ...], int]
+
+
+def _measurer(_: None) -> Callable[[_Asked], Found]:
+    return lambda asked: measure(*asked)

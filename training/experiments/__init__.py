@@ -1,0 +1,1 @@
+"""Several trainings: seeds, sweeps, comparisons, benchmarks, best responses."""

@@ -1,0 +1,102 @@
+"""Who plays the hands of a course: this process, or several, here or on a cluster.
+
+A task is a file of hands, and what it holds hangs on the course and the file's number alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+import torch
+
+from ...agents.base import CannotPlay
+from ...agents.checkpoints.bundled import network_for
+from ...agents.checkpoints.checkpoint import checkpoint_for, read_checkpoint, rules_wanted
+from ...agents.networks.policy import policy_net
+from ...agents.networks.value import read_worth
+from ...agents.search.thinker import ThinkerAgent
+from ...common.typing import Array
+from .recipe import Course
+from .search_targets import Searching, Trying, with_advice
+from .self_play import Players
+
+Kind = Literal["hands", "advised"]
+
+OTHER_DEALS = 1_000_000_007
+"""What is added to a seed for each round of hands with advice: networks fitted to the hands before
+judge it."""
+
+
+@dataclass(frozen=True)
+class HandsFile:
+    """A file of hands to be played."""
+
+    kind: Kind
+    number: int
+    count: int
+    """Games in lockstep."""
+    rounds: int
+    """How often so many are played."""
+
+    def __str__(self) -> str:
+        return f"file {self.number + 1} of {self.kind}"
+
+
+class Cast:
+    """Who plays the hands of a course, made once in each process that plays."""
+
+    def __init__(self, course: Course, worth: str = "", beliefs: str = "") -> None:
+        """`worth` and `beliefs` are what hands with advice are played by."""
+        # Matrices this small are slowed down by threads, and workers have a core each.
+        torch.set_num_threads(1)
+        self.course, self._worth, self._beliefs = course, worth, beliefs
+        self.rules = rules_wanted(course.rules)
+        try:
+            found = read_checkpoint(network_for(self.rules, course.policy))
+            self.checkpoint = checkpoint_for(found, self.rules)
+        except CannotPlay as error:
+            raise CannotPlay(f"policy: {error}: give one that does, or policy=champion") from None
+        self.policy = policy_net(self.checkpoint)
+        self._made: dict[tuple[Kind, int], Callable[[int], Array]] = {}
+
+    def play(self, file: HandsFile) -> Array:
+        """The hands of a file."""
+        kind, count = file.kind, file.count
+        if (kind, count) not in self._made:
+            self._made[kind, count] = (self._plain if kind == "hands" else self._advised)(count)
+        first = file.number * count * file.rounds
+        play = self._made[kind, count]
+        return np.concatenate([play(first + k * count) for k in range(file.rounds)])
+
+    def _plain(self, count: int) -> Callable[[int], Array]:
+        players = Players(self.rules, self.policy, count)
+        return lambda first: players.play(self.course.seed, first, self.course.astray)
+
+    def _advised(self, count: int) -> Callable[[int], Array]:
+        players = self._searching(count) if self.course.search else self._trying(count)
+        seed = self.course.seed + OTHER_DEALS
+        return lambda first: with_advice(players, seed, first, self.course.astray)
+
+    def _trying(self, count: int) -> Trying:
+        worth = read_worth(Path(self._worth), self.rules)
+        return Trying(self.rules, self.policy, worth, count)
+
+    def _searching(self, count: int) -> Searching:
+        words = (f"policy={self.course.policy}", f"worth={self._worth}", f"beliefs={self._beliefs}")
+        return Searching(self.rules, ThinkerAgent(self.rules, self.course.search, *words), count)
+
+
+def named(course: Course, worth: str, beliefs: str) -> list[str]:
+    """What paths may stand in, for `player_of`."""
+    return [course.rules, course.policy, worth, beliefs]
+
+
+def player_of(setup: tuple[Course, Sequence[str]]) -> Callable[[HandsFile], Array]:
+    """What plays the hands of a course, by the names that `named` told, as they are called here."""
+    course, (rules, policy, *judges) = setup
+    return Cast(msgspec.structs.replace(course, rules=rules, policy=policy), *judges).play

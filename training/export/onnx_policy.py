@@ -1,0 +1,71 @@
+"""What a network plays as one module of torch, from observations and masks on."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ...agents.checkpoints.checkpoint import Checkpoint
+from ...agents.networks.relative_ranks import SETS_IN_PLAY
+from ...engine.cards import CARDS_IN_ALL
+from ...engine.observation.layout import EXCHANGE_LAYOUT, layout_of
+
+NOT_LEGAL = -1e9
+
+
+class OnnxPolicy(nn.Module):
+    """A checkpoint's policy, its inputs picked and its ranks closed as the network wants them."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        super().__init__()
+        network = checkpoint.card.network
+        # Places that only other rules' observations have are 0 in these rules.
+        size = layout_of(checkpoint.rules[0]).size
+        known = [k for k, place in enumerate(network.inputs) if place < size]
+        self._places = [network.inputs[k] for k in known]
+        self._closed = network.ranks == "closed"
+        names = [*(f"hidden.{k}" for k in range(len(network.layers))), "policy"]
+        self.layers = nn.ModuleList(_linear(checkpoint, name) for name in names)
+        first = cast("nn.Linear", self.layers[0])
+        first.weight = nn.Parameter(first.weight[:, known])
+
+    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of all actions, and the likeliest that is legal."""
+        seen, moves = _closed(observation.float()) if self._closed else (observation.float(), None)
+        x = seen[:, self._places]
+        for k, layer in enumerate(self.layers):
+            x = layer(x if k == 0 else x.relu())
+        if moves is not None:
+            cards = (moves @ x[:, :CARDS_IN_ALL].reshape(-1, 4, 13, 1)).flatten(1)
+            x = torch.cat([cards, x[:, CARDS_IN_ALL:]], 1)
+        logits = torch.where(action_mask.bool(), x, NOT_LEGAL)
+        return logits, logits.argmax(1)
+
+
+def _closed(x: Tensor) -> tuple[Tensor, Tensor]:
+    """What `close_ranks` does, and `moves[suit, rank, place]`: one where a card in play goes.
+
+    It goes where as many places are above it as it has cards in play above.
+    """
+    groups = [group for group in EXCHANGE_LAYOUT.groups if group.start < x.shape[1]]
+    parts = dict(zip((group.name for group in groups),
+                     x.split([group.size for group in groups], 1), strict=True))  # fmt: skip
+    in_suits = {name: parts[name].reshape(-1, 4, 13) for name in SETS_IN_PLAY}
+    in_play = torch.stack([*in_suits.values()]).amax(0)
+    above = in_play @ torch.ones(13, 13).tril(-1)
+    moves = (above.unsqueeze(3) == torch.arange(12, -1, -1)).float() * in_play.unsqueeze(3)
+    parts |= {name: (each.unsqueeze(2) @ moves).flatten(1) for name, each in in_suits.items()}
+    return torch.cat([*parts.values()], 1), moves
+
+
+def _linear(checkpoint: Checkpoint, name: str) -> nn.Linear:
+    weight, bias = (
+        torch.from_numpy(checkpoint.weights[f"{name}.{part}"].astype(np.float32))
+        for part in ("weight", "bias")
+    )
+    layer = nn.Linear(weight.shape[1], weight.shape[0])
+    layer.weight, layer.bias = nn.Parameter(weight), nn.Parameter(bias)
+    return layer

@@ -1,0 +1,1 @@
+"""What trainers share: rollout and replay buffers, networks, compiled kernels, backends."""
