@@ -207,12 +207,7 @@ def find_checkpoint(wanted: str | Path) -> Path:
 def read_card(path: Path) -> Card:
     """The card beside some weights, checked."""
     place, told = path.with_suffix(CARD), told_by_card(path)
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
-        found = shown(told.get("format") if isinstance(told, dict) else told)
-        raise CheckpointError(
-            f"{place}: its format is {found}, and this version reads format {FORMAT}: "
-            f"{_OTHER_VERSION}"
-        )
+    _check_format(told, place)
     version = told.get("layout_version")
     if isinstance(version, int) and version != LAYOUT_VERSION:
         raise CheckpointError(
@@ -245,7 +240,18 @@ def read_judge_card(path: Path) -> JudgeCard:
         raise CheckpointError(
             f"{path}: is no network that judges, whose card would name what it 'judges'"
         )
+    _check_format(told, path.with_suffix(CARD))
     return converted(told, JudgeCard, path.with_suffix(CARD), REMEDY, CheckpointError)
+
+
+def _check_format(card: Any, place: Path) -> None:
+    """Refuse a card that another version of the package wrote."""
+    found = card.get("format") if isinstance(card, dict) else card
+    if not isinstance(card, dict) or found != FORMAT:
+        raise CheckpointError(
+            f"{place}: its format is {shown(found)}, and this version reads format {FORMAT}: "
+            f"{_OTHER_VERSION}"
+        )
 
 
 def told_by_card(path: Path) -> Any:
@@ -355,7 +361,7 @@ def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Sha
     if network.kind == "table":
         yield "cells", (network.cells,)
         return
-    seen = len(network.inputs) + len(network.rule_features)
+    seen = len(network.places) + len(network.rule_places)
     yield from layer_shapes("hidden.", [seen, *network.layers])
     yield from _layer("policy", network.layers[-1] if network.layers else seen, actions)
     if network.critic is None:
@@ -428,9 +434,9 @@ def checkpoint_for(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Chec
         return checkpoint
     checkpoint = policy_alone(checkpoint)
     network = checkpoint.card.network
-    first = len(network.inputs)
-    told = slice(first, first + len(network.rule_features))
-    ones = rule_features(rules)[list(network.rule_features)] == 1
+    first, places = len(network.places), network.rule_places
+    told = slice(first, first + len(places))
+    ones = rule_features(rules)[places] == 1
     weights = dict(checkpoint.weights)
     layer = "hidden.0" if network.layers else "policy"
     weight = weights[f"{layer}.weight"].astype(np.float32)

@@ -5,16 +5,17 @@ Every field is declared here, and checked once, where a card is read.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from ...common.typing import Array
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.observation.layout import LAYOUT_VERSION, LONGEST_OBSERVATION, OBSERVATION_SIZE
 from ...engine.observation.rule_features import RULE_LAYOUT
+from .input_names import input_places
 
-FORMAT = 1
+FORMAT = 2
 # What an oracle critic sees beyond the player: four sets of cards.
 HIDDEN_SIZE = 4 * CARDS_IN_ALL
 
@@ -28,8 +29,6 @@ Judges = Literal["worth", "beliefs"]
 
 Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
-Place = Annotated[int, Meta(ge=0, lt=LONGEST_OBSERVATION)]
-RulePlace = Annotated[int, Meta(ge=0, lt=RULE_LAYOUT.size)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
@@ -45,31 +44,35 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     """What a network reads, and how large it is; or that a table is there in its place."""
 
     kind: Kind
-    inputs: tuple[Place, ...]
-    """The places of the observation that it reads."""
+    inputs: tuple[str, ...]
+    """The groups of the observation that it reads, or parts of them, as `draws_left[0:13]`."""
     layers: tuple[Size, ...]
     ranks: Ranks = "real"
     """Whether gaps in suits are closed in what it reads."""
-    rule_features: tuple[RulePlace, ...] = ()
-    """The places of `RULE_LAYOUT` that tell its rule sets apart, read behind the observation's."""
+    rule_features: tuple[str, ...] = ()
+    """What it reads of `RULE_LAYOUT`, behind the observation: what tells its rule sets apart."""
     critic: Critic | None = None
     """The critic whose weights are there as well, to train on with; players do without."""
     cells: Count = 0
     """Of a table: how many numbers it has."""
 
     def __post_init__(self) -> None:
-        for what, places in (("observation", self.inputs), ("rules", self.rule_features)):
-            twice = [place for place, found in Counter(places).items() if found > 1]
-            if twice:
-                raise ValueError(
-                    f"the network reads place {twice[0]} of the {what} twice: each place that it "
-                    "reads stands once among its inputs"
-                )
+        _ = self.places, self.rule_places
         if (self.kind == "table") != (self.cells > 0):
             raise ValueError(
                 f"the network is of the kind {self.kind!r} and has {self.cells:,} cells: a table "
                 "has some, and nothing else has"
             )
+
+    @property
+    def places(self) -> Array:
+        """The places of the observation that it reads, in order."""
+        return input_places(self.inputs)
+
+    @property
+    def rule_places(self) -> Array:
+        """The places of the rule features that it reads, in order."""
+        return input_places(self.rule_features, RULE_LAYOUT)
 
 
 class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
@@ -122,7 +125,7 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What was typed to train it."""
 
     def __post_init__(self) -> None:
-        beyond = [place for place in self.network.inputs if place >= self.observation_size]
+        beyond = [place for place in self.network.places if place >= self.observation_size]
         if beyond:
             raise ValueError(
                 f"the network reads place {beyond[0]} of observations that have "

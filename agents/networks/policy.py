@@ -48,7 +48,7 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
     return PolicyNet(
         card.layout == "trump-first",
         network.ranks == "closed",
-        np.array(network.inputs, np.int64),
+        network.places,
         layers_of(checkpoint.policy_layers),
     )
 

@@ -23,11 +23,12 @@ from german_whist.agents.checkpoints.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
+from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.engine.batch.config import AUTO, HORIZONS, REWARDS
 from german_whist.engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
 
-INPUTS = [0, 3, 52, 431]
+INPUTS = ["own_hand[0]", "own_hand[3]", "upcards[0]", "to_move"]
 CARD: dict[str, Any] = {
     "network": {"kind": "mlp", "inputs": INPUTS, "layers": [6], "ranks": "closed"},
     "actions": 52,
@@ -77,6 +78,10 @@ def refused_or_played(path: Path) -> None:
 # -- cards
 
 
+def network(inputs: list[Any]) -> dict[str, Any]:
+    return {**CARD["network"], "inputs": inputs}
+
+
 WRONG = st.one_of(
     st.none(),
     st.booleans(),
@@ -112,7 +117,7 @@ def changed(card: dict[str, Any], place: tuple[Any, ...], value: Any, take_away:
     return found
 
 
-WHOLE = {**CARD, "format": 1, "weights": told_of("player.safetensors", b"")}
+WHOLE = {**CARD, "format": FORMAT, "weights": told_of("player.safetensors", b"")}
 
 
 @QUICK
@@ -143,7 +148,8 @@ def test_a_card_of_other_bytes_is_refused(tmp_path: Path, other: bytes, at: int)
         ('{"format": 1, "layout": 1e999}', "not valid JSON"),
         ('{"format": NaN}', "not valid JSON"),
         ("", "not valid JSON"),
-        ("[1]", "its format is a list of 1, and this version reads format 1"),
+        ("[1]", f"its format is a list of 1, and this version reads format {FORMAT}"),
+        ('{"format": 1}', "its format is 1, .*: use the version that wrote it, or train anew"),
         ('{"format": {}}', "its format is a mapping"),
     ],
 )
@@ -164,8 +170,13 @@ def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> Non
         ({"rules": [3]}, r"rules\[0\] is 3: it has to be a mapping"),
         ({"horizon": 4}, "horizon is 4: it has to be one of auto, foreplay, hand, match"),
         ({"leyout": "raw"}, "'leyout' is not known here; did you mean 'layout'"),
-        ({"network": {**CARD["network"], "inputs": [638]}}, r"network\.inputs\[0\] is 638: .*638"),
-        ({"network": {**CARD["network"], "inputs": [3, 5, 3]}}, "network: .*place 3 .* twice"),
+        ({"network": network([638])}, r"network\.inputs\[0\] is 638: it has to be a text"),
+        ({"network": network(["hand"])}, "network: 'hand' is no group .* mean 'own_hand'"),
+        ({"network": network(["led[]"])}, r"network: 'led\[\]' is no group of inputs: write"),
+        ({"network": network(["led[52]"])}, r"network: 'led\[52\]' is no part of led, .* 0 to 51"),
+        ({"network": network(["led[4:4]"])}, r"network: 'led\[4:4\]' is no part of led"),
+        ({"network": network(["led", "led[3]"])}, "network: .* a place of 'led' twice"),
+        ({"network": {**network(["led"]), "rule_features": ["pay", "pay"]}}, "of 'pay' twice"),
         ({"observation_size": 9}, ".*place 52 of observations that have 9 places"),
         ({"observation_size": 639}, "observation_size is 639: .*638"),
         ({"network": {**CARD["network"], "cells": 3}}, "network: .*has 3 cells: a table"),
@@ -247,7 +258,7 @@ def test_other_bytes_of_weights_are_refused_or_played(
         with pytest.raises(CheckpointError, match=r"player\.safetensors: "):
             read_checkpoint(path)
     # And with a card that vouches for them.
-    told = {**CARD, "format": 1, "weights": told_of(path.name, spoilt)}
+    told = {**CARD, "format": FORMAT, "weights": told_of(path.name, spoilt)}
     path.with_suffix(".json").write_text(json.dumps(told))
     refused_or_played(path)
 
@@ -257,7 +268,7 @@ def test_numbers_that_numpy_has_not_are_refused(tmp_path: Path) -> None:
     header = json.dumps({"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
     data = struct.pack("<Q", len(header)) + header + b"\0\0"
     path.write_bytes(data)
-    told = {**CARD, "format": 1, "weights": told_of(path.name, data)}
+    told = {**CARD, "format": FORMAT, "weights": told_of(path.name, data)}
     path.with_suffix(".json").write_text(json.dumps(told))
     with pytest.raises(CheckpointError, match=r"player\.safetensors: "):
         read_checkpoint(path)

@@ -16,6 +16,8 @@ from checkpoints import written
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
+from german_whist.agents.checkpoints.input_names import input_names
+from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.networks.relative_ranks import close_ranks
 from german_whist.agents.player import Player
@@ -31,13 +33,13 @@ from german_whist.engine.rules import load_rules
 from german_whist.envs import GermanWhistVectorEnv
 from support import dealt
 
-INPUTS = [*range(0, 430, 3), 431]
+INPUTS = np.array([*range(0, 430, 3), 431])
 LAYERS = [32, 16]
 
 
 def card(**changes: Any) -> dict[str, Any]:
     return {
-        "network": {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS},
+        "network": {"kind": "mlp", "inputs": input_names(INPUTS), "layers": LAYERS},
         "actions": 52,
         "layout": "trump-first",
         "layout_version": LAYOUT_VERSION,
@@ -102,7 +104,7 @@ def shares_of(observation: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
 
 def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) -> None:
-    network = {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS, "ranks": "closed"}
+    network = {"kind": "mlp", "inputs": input_names(INPUTS), "layers": LAYERS, "ranks": "closed"}
     path = written(tmp_path / "closed", weights(), card(network=network, layout="raw"))
     games = dealt("classic", 200, seed=6)
     step = games.look()
@@ -205,15 +207,22 @@ def test_torch_is_not_needed(path: Path) -> None:
         ({"actions": 53}, "classic", "actions is 53, and its rules classic have 52"),
         ({}, "margin", "plays classic, and not margin"),
         ({}, "draft", "plays classic, and not draft"),
-        ({"format": 9}, "classic", "format is 9, and this version reads format 1"),
+        ({"format": 9}, "classic", "format is 9, and this version reads format 2"),
         ({"network": {"kind": "tree", "inputs": [], "layers": []}}, "classic", "'tree'"),
         (
-            {"network": {"kind": "mlp", "inputs": INPUTS, "layers": LAYERS, "ranks": "open"}},
+            {
+                "network": {
+                    "kind": "mlp",
+                    "inputs": input_names(INPUTS),
+                    "layers": LAYERS,
+                    "ranks": "open",
+                }
+            },
             "classic",
             r"network\.ranks is 'open': it has to be one of closed, real",
         ),
         (
-            {"network": {"kind": "mlp", "inputs": INPUTS, "layers": [8, 16]}},
+            {"network": {"kind": "mlp", "inputs": input_names(INPUTS), "layers": [8, 16]}},
             "classic",
             r"hidden\.0\.weight is \(32, 145\), and its card says \(8, 145\)",
         ),
@@ -244,7 +253,7 @@ def test_spoilt_files_are_refused(path: Path) -> None:
     path.with_suffix(".json").write_text("{")
     with pytest.raises(CheckpointError, match="not valid JSON"):
         read_checkpoint(path)
-    path.with_suffix(".json").write_text(json.dumps({"format": 1}))
+    path.with_suffix(".json").write_text(json.dumps({"format": FORMAT}))
     with pytest.raises(CheckpointError, match="has no 'network'"):
         read_checkpoint(path)
     path.with_suffix(".json").unlink()

@@ -13,6 +13,7 @@ from german_whist import PolicyAgent, evaluate, observe
 from german_whist.agents.base import agent_key, decision_streams
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, WORTH
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
+from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.registry import make_agent
 from german_whist.engine.observation.layout import LAYOUT_VERSION, OBSERVATION_SIZE
 from german_whist.engine.rules import load_rules
@@ -122,7 +123,7 @@ def test_weights_whose_outputs_may_be_infinite_are_no_checkpoint(tmp_path: Path)
         "policy.bias": np.zeros(52, np.float32),
     }
     card = {
-        "network": {"kind": "mlp", "inputs": [*range(432)], "layers": [8]},
+        "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "layers": [8]},
         "actions": 52,
         "layout": "raw",
         "layout_version": LAYOUT_VERSION,

@@ -16,6 +16,7 @@ from german_whist import PolicyAgent, evaluate, ladder
 from german_whist.agents import agent_names
 from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
+from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.external.policies import CallableAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
@@ -45,7 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "policy.bias": np.zeros(52, np.float32),
     }
     card = {
-        "network": {"kind": "mlp", "inputs": [*range(432)], "layers": []},
+        "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "layers": []},
         "actions": 52,
         "layout": "raw",
         "layout_version": LAYOUT_VERSION,

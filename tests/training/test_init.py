@@ -205,13 +205,13 @@ def test_what_is_not_read_any_more_is_told(tmp_path: Path) -> None:
 def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Path) -> None:
     path = checkpoint(tmp_path)
     trainer, _ = begun(path, rules=[TINY["rules"], WIDER])
-    known = set(read_checkpoint(path).card.network.inputs)
+    known = read_checkpoint(path).card.network.places
     mine = trainer.network_card()
     weight = trainer.player()["hidden.0.weight"]
-    new = [k for k, place in enumerate(mine.inputs) if place not in known]
+    new = [k for k, place in enumerate(mine.places) if place not in known]
     assert new
     assert mine.rule_features
-    assert not weight[:, [*new, *range(len(mine.inputs), weight.shape[1])]].any()
+    assert not weight[:, [*new, *range(len(mine.places), weight.shape[1])]].any()
     assert not trainer.player()["policy.weight"][52].any()
 
 

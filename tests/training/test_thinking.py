@@ -87,7 +87,7 @@ def policy_for(rules: Rules, folder: Path) -> PolicyNet:
         "policy.bias": np.zeros(52, np.float32),
     }
     card = Card(
-        network=NetworkCard("mlp", tuple(range(60)), (8,)),
+        network=NetworkCard("mlp", ("own_hand", "upcards[0:8]"), (8,)),
         actions=52,
         layout="trump-first",
         rules=(rules.as_mapping(),),

@@ -18,6 +18,7 @@ from msgspec import Struct
 from torch import Tensor
 from torch.nn import functional
 
+from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...agents.networks.relative_ranks import gather_rows
 from ...common.schema import converted
@@ -223,7 +224,7 @@ class NFSP(Trainer):
     def network_card(self) -> NetworkCard:
         """What the card of a checkpoint says of it."""
         return NetworkCard(
-            kind="mlp", inputs=tuple(self.inputs.tolist()), layers=self.settings.layers,
+            kind="mlp", inputs=input_names(self.inputs), layers=self.settings.layers,
             ranks="closed",
         )  # fmt: skip
 

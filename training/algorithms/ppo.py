@@ -24,10 +24,12 @@ from torch.nn import functional
 
 from ...agents.base import Agent, agent_key, decision_streams
 from ...agents.calls import Named
+from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import HIDDEN_SIZE, Count, NetworkCard
 from ...agents.registry import make_agent
 from ...common.jit.compiler import warm_up
 from ...common.schema import converted
+from ...engine.observation.rule_features import RULE_LAYOUT
 from ...envs.mixed import MixedSelfPlayEnv
 from ...envs.opponents import legal_answer
 from ...envs.self_play import Round, SelfPlayEnv
@@ -517,8 +519,8 @@ class PPO(Trainer):
         settings = self.settings
         return NetworkCard(
             kind="mlp",
-            inputs=tuple(self.inputs.tolist()),
-            rule_features=tuple(self.features.tolist()),
+            inputs=input_names(self.inputs),
+            rule_features=input_names(self.features, RULE_LAYOUT),
             layers=settings.layers,
             ranks=settings.ranks,
             critic=settings.critic,

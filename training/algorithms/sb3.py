@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from ...agents.base import Agent
 from ...agents.calls import Named
+from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...agents.registry import make_agent
 from ...common.schema import converted
@@ -291,9 +292,7 @@ class SB3Trainer(Trainer):
 
     def network_card(self) -> NetworkCard:
         """What the card of a checkpoint says of the network."""
-        return NetworkCard(
-            kind="mlp", inputs=tuple(self.places.tolist()), layers=self.settings.layers
-        )
+        return NetworkCard(kind="mlp", inputs=input_names(self.places), layers=self.settings.layers)
 
     def write_beside(self, path: Path) -> None:
         """SB3's own zip, for those who go on with SB3."""

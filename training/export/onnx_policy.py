@@ -24,8 +24,8 @@ class OnnxPolicy(nn.Module):
         network = checkpoint.card.network
         # Places that only other rules' observations have are 0 in these rules.
         size = layout_of(checkpoint.rules[0]).size
-        known = [k for k, place in enumerate(network.inputs) if place < size]
-        self._places = [network.inputs[k] for k in known]
+        known = np.flatnonzero(network.places < size)
+        self._places = network.places[known].tolist()
         self._closed = network.ranks == "closed"
         names = [*(f"hidden.{k}" for k in range(len(network.layers))), "policy"]
         self.layers = nn.ModuleList(_linear(checkpoint, name) for name in names)

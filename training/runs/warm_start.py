@@ -54,7 +54,7 @@ def beginning_of(settings: Settings, network: NetworkCard) -> Beginning:
     mine = [each.rules for each in settings.all_options]
     if not all(any(map(each.same_game, found.rules)) for each in mine):
         about += f", which plays {', '.join(each.name for each in found.rules)}"
-    if lost := len(set(card.network.inputs) - set(network.inputs)):
+    if lost := len(np.setdiff1d(card.network.places, network.places)):
         about += f"; what it made of {lost} places that are not read here is lost"
     if missing:
         about += f"; the critic begins anew: {missing}"
@@ -71,14 +71,14 @@ def _in_their_places(
     What told the checkpoint's rule sets apart and is the same in all of this training's, which
     `rules` are one of, goes into the biases.
     """
-    seen = len(theirs.inputs) + len(theirs.rule_features)
+    seen = len(theirs.places) + len(theirs.rule_places)
     known = {place: k for k, place in enumerate(_places(theirs))}
     columns = [known.get(place, -1) for place in _places(mine)]
     features = rule_features(rules)
     fixed = [
-        len(theirs.inputs) + k
-        for k, place in enumerate(theirs.rule_features)
-        if place not in mine.rule_features and features[place]
+        len(theirs.places) + k
+        for k, place in enumerate(theirs.rule_places)
+        if place not in mine.rule_places and features[place]
     ]
     placed = {name: each.astype(np.float32) for name, each in weights.items()}
     for layer in ("hidden.0", "critic.0"):
@@ -93,8 +93,8 @@ def _in_their_places(
 
 def _places(network: NetworkCard) -> Iterator[tuple[str, int]]:
     """What a network's first layer reads, in order, by names that all networks share."""
-    yield from (("observation", place) for place in network.inputs)
-    yield from (("rules", place) for place in network.rule_features)
+    yield from (("observation", place) for place in network.places.tolist())
+    yield from (("rules", place) for place in network.rule_places.tolist())
 
 
 def _first_layer(

@@ -1,0 +1,70 @@
+"""Names of what a network reads: groups of a layout, whole or in part.
+
+A whole group has the name that the layout gives it, as `own_hand`; a part of one is written as
+Python slices a sequence, from the group's own first place on: `decision[0]`, `draws_left[0:13]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from ...common.schema import shown
+from ...common.suggestions import meant
+from ...common.typing import Array
+from ...engine.observation.layout import EXCHANGE_LAYOUT, Layout
+
+_NAME = re.compile(r"(\w+)(?:\[(\d{1,6})(?::(\d{1,6}))?\])?")
+
+
+def input_places(names: Iterable[str], layout: Layout = EXCHANGE_LAYOUT) -> npt.NDArray[np.int64]:
+    """The places of a layout that these names stand for, in their order."""
+    places: dict[int, str] = {}
+    for name in names:
+        for place in _places(name, layout):
+            if place in places:
+                raise ValueError(
+                    f"the network reads a place of {places[place]!r} twice, the second time as "
+                    f"{name!r}: each place that it reads stands once among its inputs"
+                )
+            places[place] = name
+    return np.array([*places], np.int64)
+
+
+def _places(name: str, layout: Layout) -> range:
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(
+            f"{shown(name)} is no group of inputs: write one of the layout, as 'own_hand', or a "
+            "part of one, as 'decision[0]' or 'draws_left[0:13]'"
+        )
+    group_name, first, stop = match.groups()
+    groups = {group.name: group for group in layout.groups}
+    group = groups.get(group_name)
+    if group is None:
+        raise ValueError(f"{shown(group_name)} is no group of inputs{meant(group_name, groups)}")
+    start = int(first or 0)
+    end = int(stop) if stop else start + 1 if first else group.size
+    if not start < end <= group.size:
+        raise ValueError(
+            f"{name!r} is no part of {group_name}, which has the places 0 to {group.size - 1}: "
+            f"write one of them, or several as '{group_name}[0:{group.size}]'"
+        )
+    return range(group.start + start, group.start + end)
+
+
+def input_names(places: Array, layout: Layout = EXCHANGE_LAYOUT) -> tuple[str, ...]:
+    """The fewest names that stand for these places of a layout, in their order."""
+    group_of = np.repeat(np.arange(len(layout.groups)), [group.size for group in layout.groups])
+    apart = (np.diff(places) != 1) | (np.diff(group_of[places]) != 0)
+    runs = np.split(places, np.flatnonzero(apart) + 1) if len(places) else []
+    names = []
+    for run in runs:
+        group = layout.groups[group_of[run[0]]]
+        first = int(run[0]) - group.start
+        part = f"[{first}]" if len(run) == 1 else f"[{first}:{first + len(run)}]"
+        names.append(group.name if len(run) == group.size else group.name + part)
+    return tuple(names)
