@@ -28,7 +28,7 @@ from german_whist.training.expert_iteration.recipe import load_course
 from german_whist.training.rollout.tensor_state import digest_of
 from german_whist.training.runs.api import train, train_on
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import settings_of
+from german_whist.training.runs.store import settings_of
 
 AGENT = """
 import os

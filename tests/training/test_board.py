@@ -18,11 +18,12 @@ pytest.importorskip("torch")
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from german_whist.common.signals import Stopped
 from german_whist.training.callbacks.base import Watched
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.callbacks.loggers import TensorBoard
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import Stopped, resume, start
+from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [

@@ -28,6 +28,7 @@ from stable_baselines3.common.callbacks import (
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in
 from german_whist.cli import main
+from german_whist.common.signals import Stopped
 from german_whist.common.typed_settings import SettingsError
 from german_whist.envs import GermanWhistVecEnv
 from german_whist.training.algorithms.sb3 import SB3Trainer
@@ -36,7 +37,7 @@ from german_whist.training.callbacks.base import Callback, EarlyStopping, Watche
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import Measured
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import Stopped, resume, start
+from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 HERE = "sb3_callbacks"
@@ -249,9 +250,9 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_p
     def raising(*_: object) -> None:
         raise KeyError("no such thing")
 
-    telling = Telling()
-    setattr(telling, event, raising)
-    run = start(tmp_path / "run", wanted_of("ppo"), callbacks=[telling])
+    raising.__name__ = event
+    failing = type("Telling", (Telling,), {event: raising})
+    run = start(tmp_path / "run", wanted_of("ppo"), callbacks=[failing()])
     where = rf"\(test_callbacks.py:\d+\) in {event}; .*--resume"
     told = f"the callback Telling raised KeyError: 'no such thing' {where}"
     with pytest.raises(Stopped, match=told):

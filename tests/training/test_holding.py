@@ -22,12 +22,13 @@ from small_runs import quiet
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
-from german_whist.common.signals import Signals
+from german_whist.common.signals import Signals, Stopped
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.runs import run as runs
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import Stopped, resume, start
 from german_whist.training.runs.run_lock import HOLDER, LOCK, Claim, claim_new, claim_numbered
+from german_whist.training.runs.start import resume, start
+from german_whist.training.runs.store import STATE
 from german_whist.training.settings import Settings
 
 SMALL = [
@@ -113,7 +114,7 @@ def test_what_is_wrong_with_settings_makes_no_folder(tmp_path: Path) -> None:
 def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     start(folder, settings()).go(quiet())
-    (folder / runs.STATE).unlink()
+    (folder / STATE).unlink()
     before = sorted(each.name for each in folder.rglob("*"))
     last = checkpoints_in(folder / "checkpoints")[-1]
     with pytest.raises(ValueError, match=f"no state.safetensors .* init={re.escape(str(last))}"):
@@ -131,7 +132,7 @@ def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None
 def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     start(folder, settings()).close()
-    data = (folder / runs.STATE).read_bytes()
+    data = (folder / STATE).read_bytes()
     for spoilt, told in (
         (data[:-9], "is no state of a run"),
         (data.replace(b'\\"format\\": 3', b'\\"format\\": 9'), "its format is 9"),
@@ -141,11 +142,11 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
         (data.replace(b"average.policy.bias", b"average.policy.bios"), "does not fit the run's"),
     ):
         assert spoilt != data
-        (folder / runs.STATE).write_bytes(spoilt)
+        (folder / STATE).write_bytes(spoilt)
         with pytest.raises(ValueError, match=told) as error:
             resume(folder)
         assert f"init={folder}" in str(error.value) or "did you mean" in str(error.value)
-    (folder / runs.STATE).write_bytes(data)
+    (folder / STATE).write_bytes(data)
     resume(folder).close()
 
 
@@ -170,7 +171,7 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     run = resume(folder, ["decisions=1280"])
     run.go(quiet())
     assert run.trainer.decisions == 1280
-    assert resume(folder).finished
+    assert resume(folder).state.finished
 
 
 # -- signals

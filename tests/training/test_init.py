@@ -29,7 +29,7 @@ from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import write_player
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import resume, start
+from german_whist.training.runs.start import resume, start
 from german_whist.training.runs.warm_start import beginning_of
 
 TINY: dict[str, Any] = {
@@ -136,7 +136,7 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
     # It is not needed again, and a run can not change it.
     path.unlink()
     again = resume(tmp_path / "run", ["decisions=300"])
-    assert again.init == card.init
+    assert again.state.init == card.init
     again.close()
     with pytest.raises(SettingsError, match=r"init is .* can not become"):
         resume(tmp_path / "run", ["init=champion"])
@@ -224,10 +224,10 @@ def test_a_path_that_is_none_makes_no_folder(tmp_path: Path) -> None:
 def test_training_begins_with_the_champion(tmp_path: Path) -> None:
     wanted = load_settings("quick", ["init=champion", "layers=512,256", "games=16", "threads=1"])
     run = start(tmp_path / "run", wanted)
-    assert run.init is not None
-    assert run.init.checkpoint == "champion"
-    assert run.init.decisions > 200_000_000
-    assert "the critic begins anew" in run.about
+    assert run.state.init is not None
+    assert run.state.init.checkpoint == "champion"
+    assert run.state.init.decisions > 200_000_000
+    assert "the critic begins anew" in run.note
     mine, champions = run.trainer.player(), read_checkpoint(CLASSIC_WEIGHTS).weights
     for name, each in champions.items():
         assert np.array_equal(mine[name], each.astype(np.float32)), name

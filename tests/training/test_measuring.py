@@ -17,12 +17,14 @@ pytest.importorskip("torch")
 from small_runs import quiet
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_card
+from german_whist.common.signals import Stopped
 from german_whist.training.callbacks.base import Callback, Watched
 from german_whist.training.callbacks.console import Lines
-from german_whist.training.callbacks.evaluation import Measuring, measure
+from german_whist.training.callbacks.evaluation import measure
 from german_whist.training.checkpoint import Measured, load_state
+from german_whist.training.runs.evaluation_queue import EvaluationQueue
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import Stopped, resume, start
+from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [
@@ -86,16 +88,15 @@ def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
 
 def test_a_measurement_whose_process_died_is_made_again(waited: Path) -> None:
     path = checkpoints_in(waited / "checkpoints")[-1]
-    measuring = Measuring()
-    measuring.ask(path, ["random"], 20)
-    measuring.ask(path, ["random"], 40)
-    assert measuring.waiting == [int(path.stem)] * 2
+    queue = EvaluationQueue(["random"], 20)
+    queue.submit(path)
+    queue.submit(path)
+    assert queue.pending == [int(path.stem)] * 2
     (worker,) = children_of(os.getpid(), wait=20)
     os.kill(worker, signal.SIGKILL)
-    found = [each for _, each in measuring.finished(wait=True)]
-    assert found == [measure(path, ["random"], 20), measure(path, ["random"], 40)]
-    assert measuring.waiting == []
-    measuring.close()
+    assert [*queue.finished(wait=True)] == [(path, measure(path, ["random"], 20))] * 2
+    assert queue.pending == []
+    queue.close()
     assert not children_of(os.getpid())
 
 

@@ -17,7 +17,7 @@ from german_whist.agents.checkpoints.checkpoint import read_checkpoint
 from german_whist.cli import main
 from german_whist.envs.gymnasium_env import GermanWhistVectorEnv
 from german_whist.training.checkpoint import load_state
-from german_whist.training.runs.run import STATE
+from german_whist.training.runs.store import STATE
 
 SMALL = ["games=16", "layers=8", "minibatch=64", "threads=1", "decisions=3000", "seed=3"]
 SMALL += ["measure_hands=20", "final_hands=20", "yardsticks=random", "save_every=1_000_000"]

@@ -27,7 +27,7 @@ from german_whist.training.callbacks.console import Lines
 from german_whist.training.rollout.adam import Adam
 from german_whist.training.rollout.kernels import advantages, choose
 from german_whist.training.rollout.network_inputs import inputs_of
-from german_whist.training.runs.run import start
+from german_whist.training.runs.start import start
 
 # Each set of rules with the horizon that its endings allow.
 RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("race-7", "hand")]

@@ -20,11 +20,12 @@ pytest.importorskip("torch")
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in
 from german_whist.cli import main
 from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.checkpoint import load_state
 from german_whist.training.distributed import Ranks
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import make_trainer, resume
+from german_whist.training.runs.start import resume
 
 HERE = Path(__file__).resolve().parent
 SMALL = [

@@ -22,7 +22,7 @@ from german_whist.training.experiments.best_response import (
     Plan,
     training,
 )
-from german_whist.training.runs.run import begun
+from german_whist.training.runs.store import begun
 
 DECK = "2x4-h2"
 WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "15_000",

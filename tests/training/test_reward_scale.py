@@ -16,7 +16,7 @@ from german_whist.common.settings_files import read_words
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.runs.presets import load_settings, settings_from
-from german_whist.training.runs.run import resume, start
+from german_whist.training.runs.start import resume, start
 from german_whist.training.runs.warm_start import beginning_of
 
 SMALL = ["rules=2x4-h2", "games=8", "layers=8", "threads=1", "reward=margin"]

@@ -23,13 +23,14 @@ from small_runs import arrays_of, quiet, same
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
+from german_whist.common.signals import Stopped
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, Watched
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import load_state
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import Stopped, resume, start
+from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [
@@ -74,7 +75,7 @@ def test_a_run_leaves_everything_about_it(whole: Path) -> None:
 
 def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -> None:
     run = start(tmp_path / "long", settings())
-    run.seconds = 7_200.0
+    run.state.seconds = 7_200.0
     run.go(quiet())
     last = checkpoints_in(tmp_path / "long" / "checkpoints")[-1]
     assert 120 <= json.loads(last.with_suffix(".json").read_text())["minutes"] < 122
@@ -223,7 +224,7 @@ def test_a_run_goes_on_with_changed_settings_and_its_card_tells(
         "german-whist train --resume RUN decisions=2000 entropy=0.02  # after 1"
     )
     run = resume(folder)
-    assert run.commands == list(card.commands)
+    assert run.state.commands == list(card.commands)
     run.close()
     before = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
     assert main(["train", "--resume", str(folder), "layers=9"]) != 0

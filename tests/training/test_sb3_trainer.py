@@ -16,13 +16,14 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
+from german_whist.common.signals import Stopped
 from german_whist.evaluation.exploitability.brute_force import Tree, best_response, strategy, value
 from german_whist.training.algorithms.players import player_of
 from german_whist.training.algorithms.ppo import Diverged
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
 from german_whist.training.callbacks.base import Callback, Watched
-from german_whist.training.runs.run import Stopped, resume, start
+from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}

@@ -71,7 +71,7 @@ from german_whist.training.expert_iteration.workers import (  # noqa: E402
     player_of,
 )
 from german_whist.training.runs.api import train, train_on  # noqa: E402
-from german_whist.training.runs.run import settings_of  # noqa: E402
+from german_whist.training.runs.store import settings_of  # noqa: E402
 
 CLASSIC = load_rules("classic")
 TINY = load_rules({"name": "tiny", "suits": 2, "ranks": 4, "hand": 2})

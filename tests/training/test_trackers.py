@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 from small_runs import quiet
 
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run import resume, start
+from german_whist.training.runs.start import resume, start
 
 SMALL = ["games=64", "layers=8", "threads=1", "decisions=1024", "measuring=here"]
 MEASURED = ["measure_hands=20", "final_hands=40", "measure_every=512", "minibatch=128"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 import numpy as np
@@ -15,6 +16,9 @@ from ...common.plugins import raised_at, told_error
 from ...common.suggestions import a_kind_of
 from ..settings import Settings
 from .base import Arrays, Trainer
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _OWN = f"{__name__.partition('.')[0]}."
 _MOST_IDLE = 1000
@@ -33,17 +37,18 @@ def is_no_number(error: BaseException) -> bool:
 
 def made_by(kind: Any, *given: Any) -> Trainer:
     """A trainer of a class, made for a session."""
-    return _guarded(kind, "__init__", kind.made, *given)
+    return _guarded(kind, "__init__", partial(kind.made, *given))
 
 
-def asked(trainer: Trainer, method: str, *given: Any) -> Any:
-    """What a method of a trainer answers."""
-    return _guarded(type(trainer), method, getattr(trainer, method), *given)
+def guarded(method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a trainer's method; an exception of another package's trainer becomes a TrainerFault."""
+    kind = type(method.__self__)  # type: ignore[attr-defined]
+    return _guarded(kind, method.__name__, partial(method, *args, **kwargs))
 
 
 def iterated(trainer: Trainer) -> dict[str, float]:
     """The figures of an iteration; one that is no number ends the run."""
-    told = asked(trainer, "iterate")
+    told: Any = guarded(trainer.iterate)
     try:
         figures = {name: float(value) for name, value in told.items()}
     except (AttributeError, TypeError, ValueError):
@@ -67,7 +72,7 @@ def check_counting(trainer: Trainer, idle: int) -> None:
 
 def player_of(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
     """The weights of the player as it is now, and what the card says of them."""
-    weights, card = asked(trainer, "player"), asked(trainer, "network_card")
+    weights, card = guarded(trainer.player), guarded(trainer.network_card)
     for name, each in weights.items():
         if not np.isfinite(each).all():
             raise ArithmeticError(f"{name} became none after {trainer.decisions:,} decisions")
@@ -80,11 +85,11 @@ def rehearse(trainer: Trainer, settings: Settings) -> None:
         return
     if not hasattr(trainer, "decisions"):
         raise _answered(trainer, "__init__", None, "one that calls super().__init__(settings)")
-    card = asked(trainer, "network_card")
+    card: Any = guarded(trainer.network_card)
     if not isinstance(card, NetworkCard):
         wanted = "a NetworkCard of german_whist.agents.checkpoints.schema"
         raise _answered(trainer, "network_card", card, wanted)
-    weights, state = asked(trainer, "player"), asked(trainer, "state")
+    weights, state = guarded(trainer.player), guarded(trainer.state)
     shapes = dict(weight_shapes(card, max(each.rules.actions for each in settings.all_options)))
     if not _are_arrays(weights, "f") or {k: v.shape for k, v in weights.items()} != shapes:
         wanted = f"NumPy arrays of floats with the names and shapes of network_card: {shapes}"
@@ -112,9 +117,9 @@ def _answered(trainer: Trainer, method: str, answer: object, wanted: str) -> Tra
     return TrainerFault(f"{method} of the trainer {name} returned {told}: it has to be {wanted}")
 
 
-def _guarded(kind: type, method: str, function: Callable[..., Any], *given: Any) -> Any:
+def _guarded(kind: type, method: str, function: Callable[[], T]) -> T:
     try:
-        return function(*given)
+        return function()
     except (Exception, SystemExit) as error:
         ours = type(error).__module__.startswith(_OWN) or kind.__module__.startswith(_OWN)
         if ours or isinstance(error, MemoryError) or is_no_number(error):

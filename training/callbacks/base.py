@@ -7,11 +7,11 @@ through the entry-point group `german_whist.callbacks`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...common.plugins import Registry, told_error
+from ...common.plugins import Registry, raised_at, told_error
 from ..checkpoint import Measured
 from ..settings import Settings
 
@@ -27,10 +27,16 @@ class Watched(Protocol):
     """What a callback sees of a run."""
 
     settings: Settings
-    seconds: float
-    """Time spent in the run, earlier sessions included."""
-    rows: list[dict[str, Any]]
-    """What every iteration told."""
+
+    @property
+    def seconds(self) -> float:
+        """Time spent in the run, earlier sessions included."""
+        ...
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Metrics of every iteration."""
+        ...
 
     @property
     def folder(self) -> Path:
@@ -79,6 +85,66 @@ class Callback:
 
     def on_end(self, run: Watched) -> None:
         """The session is over, however it ended."""
+
+
+class CallbackFailed(Exception):
+    """A callback of another package raised; nothing of the training is lost."""
+
+
+class CallbackList(Callback):
+    """Calls several callbacks in order; a failing one is reported by its name and the place."""
+
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        self.callbacks = callbacks
+
+    def on_start(self, run: Watched) -> None:
+        """A session of the run begins."""
+        for callback in self.callbacks:
+            _call(callback.on_start, run)
+
+    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+        """An iteration is over."""
+        for callback in self.callbacks:
+            _call(callback.on_iteration, run, told)
+
+    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+        """A checkpoint was evaluated."""
+        for callback in self.callbacks:
+            _call(callback.on_measured, run, found)
+
+    def on_checkpoint(self, run: Watched, path: Path) -> None:
+        """A checkpoint was written."""
+        for callback in self.callbacks:
+            _call(callback.on_checkpoint, run, path)
+
+    def on_saved(self, run: Watched) -> None:
+        """The state was saved."""
+        for callback in self.callbacks:
+            _call(callback.on_saved, run)
+
+    def on_text(self, run: Watched, text: str) -> None:
+        """The run reports a sentence."""
+        for callback in self.callbacks:
+            _call(callback.on_text, run, text)
+
+    def on_end(self, run: Watched) -> None:
+        """The session is over."""
+        for callback in self.callbacks:
+            _call(callback.on_end, run)
+
+
+def _call(event: Callable[..., None], *given: object) -> None:
+    try:
+        event(*given)
+    except Exception as error:
+        kind = type(event.__self__)  # type: ignore[attr-defined]
+        # A fault of our own callbacks is a fault of the program: with its traceback.
+        if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
+            raise
+        raise CallbackFailed(
+            f"the callback {kind.__name__} raised {told_error(error)} ({raised_at(error)}) in "
+            f"{event.__name__}"
+        ) from error
 
 
 CALLBACKS = Registry("german_whist.callbacks", "callback")

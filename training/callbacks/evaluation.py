@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from ...agents.base import CannotPlay
 from ...agents.checkpoints.checkpoint import checkpoints_in, read_card, read_checkpoint
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent
-from ...common.executors import Executor, WorkersLost
 from ...engine.rng import secret_of_seed
 from ...evaluation import evaluate
 from ..checkpoint import Measured
@@ -62,6 +59,7 @@ def measure(
     It is on the same deals each time, those of the seed.
     """
     checkpoint, past = read_checkpoint(path), past_of(path) if with_past else None
+    key = secret_of_seed(seed, "measuring").hex()
     found = Found([], [])
     for rules in checkpoint.rules:
         player = NetworkAgent(rules, checkpoint)
@@ -69,36 +67,27 @@ def measure(
         if past is not None:
             name = f"{ITSELF}@{int(past.stem):,}"
             opponents.append((name, NetworkAgent(rules, read_checkpoint(past))))
-        title = rules.name if len(checkpoint.rules) > 1 else ""
-        _measure(found, int(path.stem), player, opponents, hands, title, seed)
-    return found
-
-
-def _measure(
-    found: Found, decisions: int, player: NetworkAgent, opponents: list[tuple[str, Any]],
-    hands: int, title: str, seed: int,
-) -> None:  # fmt: skip
-    rules, key = player.rules, secret_of_seed(seed, "measuring").hex()
-    for name, opponent in opponents:
-        try:
-            result = evaluate(player, opponent, rules, hands=hands, seed=seed, key=key)
-        except CannotPlay as error:
-            found.texts.append(str(error))
-            continue
-        if result.signal:  # what was played by then is no measurement
-            raise KeyboardInterrupt
-        pairing = result.pairings[0]
-        found.measured.append(
-            Measured(
-                decisions=decisions,
-                opponent=name,
-                win_rate=pairing.win_rate.value,
-                half_width=pairing.win_rate.half_width,
-                margin=pairing.margin.value,
-                hands=pairing.hands,
-                rules=title,
+        for name, opponent in opponents:
+            try:
+                result = evaluate(player, opponent, rules, hands=hands, seed=seed, key=key)
+            except CannotPlay as error:
+                found.texts.append(str(error))
+                continue
+            if result.signal:  # what was played by then is no measurement
+                raise KeyboardInterrupt
+            pairing = result.pairings[0]
+            found.measured.append(
+                Measured(
+                    decisions=int(path.stem),
+                    opponent=name,
+                    win_rate=pairing.win_rate.value,
+                    half_width=pairing.win_rate.half_width,
+                    margin=pairing.margin.value,
+                    hands=pairing.hands,
+                    rules=rules.name if len(checkpoint.rules) > 1 else "",
+                )
             )
-        )
+    return found
 
 
 def past_of(path: Path) -> Path | None:
@@ -125,46 +114,3 @@ def strength_table(path: Path) -> str:
         rate = f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %"
         lines.append(f"{each.title:<{width}}{rate:>16}{each.margin:>+9.2f}{each.hands:>9,}")
     return "\n".join(lines)
-
-
-# -- beside the training
-
-
-class Measuring:
-    """Measurements in a process beside the training, one at a time, in the order they came."""
-
-    def __init__(self) -> None:
-        self._executor: Executor[_Asked, Found] = Executor(_measurer)
-        self._asked: deque[tuple[Path, Future[Found]]] = deque()
-
-    @property
-    def waiting(self) -> list[int]:
-        """What is still to be measured, by its decisions."""
-        return [int(path.stem) for path, _ in self._asked]
-
-    def ask(self, path: Path, yardsticks: Iterable[str], hands: int) -> None:
-        """Measure a checkpoint, when all before it are."""
-        future = self._executor.submit((path, tuple(yardsticks), hands))
-        self._asked.append((path, future))
-
-    def finished(self, wait: bool = False) -> Iterator[tuple[Path, Found]]:
-        """What is measured by now; with `wait` all that was asked for."""
-        while self._asked and (wait or self._asked[0][1].done()):
-            path, future = self._asked[0]
-            try:
-                found = future.result()
-            except WorkersLost as error:  # for want of memory, perhaps
-                found = Found([], [f"{path.name} is not measured: {error}"])
-            self._asked.popleft()
-            yield path, found
-
-    def close(self) -> None:
-        """Leave what is still to be measured."""
-        self._executor.close()
-
-
-_Asked = tuple[Path, tuple[str, ...], int]
-
-
-def _measurer(_: None) -> Callable[[_Asked], Found]:
-    return lambda asked: measure(*asked)

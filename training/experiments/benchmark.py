@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from ...agents.checkpoints.checkpoint import checkpoints_in
+from ...agents.checkpoints.checkpoint import FOLDER, checkpoints_in
 from ...agents.equilibrium.public_tree import public_tree, why_not
 from ...agents.registry import make_agent
 from ...common.executors import Executor
@@ -33,7 +33,6 @@ from ...evaluation.statistics import mean_of
 from ..callbacks.evaluation import evaluation_seed
 from ..runs.api import train_or_go_on
 from ..runs.presets import settings_from
-from ..runs.run import FOLDER
 from ..settings import Settings
 
 BENCHMARKS = Shelf("benchmark", "a benchmark")

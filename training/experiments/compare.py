@@ -26,7 +26,7 @@ from ...evaluation.statistics import mean_of
 from ..callbacks.csv_files import MEASURED, TABLE
 from ..callbacks.evaluation import ITSELF
 from ..callbacks.html_report import LEARNING
-from ..runs.run import SETTINGS
+from ..runs.store import SETTINGS
 
 # What differs between runs without making them different trainings.
 _NOT_COMPARED = ("about", "seed")

@@ -24,7 +24,7 @@ from ...common.threads import usable_threads
 from ...evaluation.packing import Luggage, files_below, packed
 from ..runs.api import train, train_on
 from ..runs.presets import changed_settings, settings_from
-from ..runs.run import SETTINGS, begun, settings_of
+from ..runs.store import SETTINGS, begun, settings_of
 from ..settings import Settings
 
 Say = Callable[[str], None]

@@ -49,7 +49,7 @@ from ..callbacks.evaluation import MEASURING_SEED, measure
 from ..checkpoint import Measured, load_state
 from ..runs.api import train_or_go_on
 from ..runs.presets import PRESETS, settings_from
-from ..runs.run import STATE
+from ..runs.store import STATE
 from ..settings import Settings
 from .separate_runs import Say, Training, known_beside, threads_each, train_apart
 

@@ -39,8 +39,8 @@ from ...evaluation.workers import played_here
 from ..checkpoint import revision
 from ..runs.api import train_or_go_on
 from ..runs.presets import PRESETS, load_settings
-from ..runs.run import SETTINGS, settings_of
 from ..runs.run_lock import Claim
+from ..runs.store import SETTINGS, settings_of
 from ..settings import Settings
 from .belief import BeliefStudy
 from .fitting import Fit, Plan, Study, fitted, half_weights, judge_names, layers, write_network

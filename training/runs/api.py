@@ -14,6 +14,7 @@ from typing import Any
 
 from ...common.serialization import Told, frame_of
 from ...common.settings_files import words_of
+from ...common.signals import Stopped
 from ..callbacks.base import Callback
 from ..callbacks.console import Lines, display_for
 from ..callbacks.csv_files import REPORT
@@ -23,7 +24,9 @@ from ..checkpoint import Measured
 from ..distributed import ranks_here
 from ..settings import Settings
 from .presets import load_settings, settings_from
-from .run import LOG, STATE, Run, Stopped, begun, resume, settings_of, start
+from .run import Run
+from .start import resume, start
+from .store import LOG, STATE, begun, settings_of
 
 
 class Trained(Told, frozen=True, kw_only=True):

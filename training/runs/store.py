@@ -1,0 +1,136 @@
+"""Run directory on disk: settings, state, checkpoints and their cards, behind one lock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...agents.checkpoints.checkpoint import (
+    FOLDER,
+    WEIGHTS,
+    checkpoints_in,
+    find_checkpoint,
+    read_card,
+    write_card,
+)
+from ...agents.checkpoints.schema import Measurement, NetworkCard
+from ...common.files import read_yaml_mapping, written_whole
+from ...common.typing import Array
+from ..checkpoint import Measured, RunState, load_state, save_state, write_player
+from ..settings import Settings
+from .presets import settings_from
+from .run_lock import Claim, clear
+
+SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
+
+
+class RunStore:
+    """Files of a run. Of several ranks only the first holds the lock and writes."""
+
+    def __init__(self, folder: Path, claim: Claim | None) -> None:
+        self.folder = folder
+        self._claim = claim
+
+    def release(self) -> None:
+        """Let other processes train in the folder."""
+        if self._claim is not None:
+            self._claim.release()
+
+    # -- settings and state
+
+    def write_settings(self, settings: Settings) -> None:
+        """Write the settings by which the run is resumed."""
+        with written_whole(self.folder / SETTINGS, "w") as file:
+            file.write(settings.as_yaml())
+
+    @property
+    def state_path(self) -> Path:
+        """The file of the state."""
+        return self.folder / STATE
+
+    def save_state(self, arrays: Mapping[str, Array], state: RunState) -> None:
+        """Replace the state in one step, so that a run killed at any moment can be resumed."""
+        save_state(self.state_path, arrays, state)
+
+    def load_state(self) -> tuple[dict[str, Array], RunState]:
+        """The state that was saved last; a missing one is an error that says what can be done."""
+        if self.state_path.exists():
+            return load_state(self.state_path)
+        error = f"{self.folder}: there is no {STATE} to go on from: "
+        paths = self.checkpoints
+        if not paths:
+            raise ValueError(f"{error}none was saved yet, so nothing is lost by beginning another "
+                             "run")  # fmt: skip
+        raise ValueError(
+            f"{error}begin another run with the weights of its last checkpoint: "
+            f"german-whist train {self.folder / SETTINGS} init={paths[-1]}"
+        )
+
+    # -- checkpoints
+
+    @property
+    def checkpoints(self) -> list[Path]:
+        """Weights of all checkpoints, the last one last."""
+        return checkpoints_in(self.folder / FOLDER)
+
+    def checkpoint_at(self, decisions: int) -> Path:
+        """Path of the checkpoint that was written after so many decisions."""
+        return self.folder / FOLDER / f"{decisions:012d}{WEIGHTS}"
+
+    def last_checkpoint(self) -> Path:
+        """The checkpoint that the folder stands for; refused if there is none."""
+        return find_checkpoint(self.folder)
+
+    def write_checkpoint(
+        self, weights: Mapping[str, Array], settings: Settings, network: NetworkCard, **card: Any
+    ) -> Path:
+        """Write a checkpoint, named after `decisions` of its card."""
+        path = self.checkpoint_at(card["decisions"]).with_suffix("")
+        return write_player(path, weights, settings, network, **card)
+
+    def add_measurements(self, path: Path, measured: Sequence[Measured]) -> None:
+        """Write results of an evaluation into the card of a checkpoint."""
+        results = tuple(msgspec.convert(_without_decisions(each), Measurement) for each in measured)
+        card = read_card(path)
+        write_card(path.with_suffix(""), msgspec.structs.replace(card, measured=results))
+
+    def recovery_hint(self) -> str:
+        """What a failed run leaves behind, and how to resume it."""
+        paths = self.checkpoints
+        checkpoint = (
+            f"the last good checkpoint is {paths[-1]}" if paths else "there is no checkpoint"
+        )
+        if not self.state_path.exists():
+            return f"{checkpoint} yet" if not paths else checkpoint
+        return (
+            f"{checkpoint}, and the state that was saved last is as it was: go on from it with "
+            f"german-whist train --resume {self.folder}"
+        )
+
+
+def _without_decisions(measured: Measured) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(measured)
+    del fields["decisions"]
+    return fields
+
+
+def settings_of(folder: Path) -> Settings:
+    """The settings of a run."""
+    path = folder / SETTINGS
+    return settings_from(read_yaml_mapping(path), str(path))
+
+
+def begun(folder: Path) -> bool:
+    """Whether there is a run to go on with; one that saved nothing is cleared away, to begin anew.
+
+    Refused while it is being trained. What no run has left stays, and no run begins there.
+    """
+    if (folder / STATE).exists() or checkpoints_in(folder / FOLDER):
+        return True
+    # Its settings are the first that a run writes, under a name with more around it until whole.
+    if any(folder.glob(f"*{SETTINGS}*")):
+        clear(folder)
+    return False
