@@ -126,7 +126,6 @@ from ..engine.batch.config import (
     options_from,
 )
 from ..engine.batch.kernels import ENDED, ENDING, show_one, step_one
-from ..engine.batch.results import result_seen_by
 from ..engine.game import Game, IllegalAction
 from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
@@ -243,7 +242,7 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._ready = (observation, mask)
             self.agent_selection = AGENTS[code >> 3 & 1]
         if code >= 16 or led_to == ENDING:
-            self._pay(*self._batch.rewards[0].tolist())
+            self._pay(*self._batch.results["paid"][0].tolist())
         else:
             self._pay(0.0, 0.0)
         if self.render_mode == "human":
@@ -266,7 +265,14 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._tell_results()
 
     def _result(self, seat: int) -> dict[str, Any]:
-        return result_seen_by(self._batch.results[0], seat)
+        result = self._batch.results[0]
+        own_first = -1 if seat else 1
+        return {
+            "tricks": result["tricks"][::own_first].copy(),
+            "points": result["points"][::own_first].copy(),
+            "won": own_first * int(result["won"]),
+            "deal": int(result["deal"]),
+        }
 
     def paid_to(self, agent: str) -> float:
         """What this episode has paid an agent so far."""

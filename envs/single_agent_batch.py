@@ -159,7 +159,7 @@ class Against:
         seats = self.seats.copy()
         with self._or_not_ready():
             if len(resting):
-                batch.rewards[resting], batch.led_to[resting] = 0, GOES_ON
+                batch.results["paid"][resting], batch.led_to[resting] = 0, GOES_ON
                 self.begin_next(resting)
             self._tell(batch.play(batch.all if playing is None else playing, chosen, shown=True))
             self._play_opponent(batch.all)

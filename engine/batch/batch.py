@@ -175,11 +175,6 @@ class Batch:
             if self.gpu is not None:
                 self.gpu.know(known, self.rules.hand)
 
-    @property
-    def rewards(self) -> Array:
-        """What the step under way has paid each seat."""
-        return self.results["paid"]
-
     def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
         """Run a kernel over so many games on the batch's threads; returns the sum of its counts.
 
@@ -309,8 +304,8 @@ class Batch:
     def play(self, indices: Array, actions: Array, *, shown: bool) -> Array:
         """Play an action in each of these games; returns those which are in a new hand by it.
 
-        What was paid is added to `rewards`, and what came of it is in `led_to`. With `shown` the
-        actions are as `show` relabels them, and `rewards` begin anew.
+        What was paid is added to `results`, and what came of it is in `led_to`. With `shown` the
+        actions are as `show` relabels them, and what was paid before is forgotten.
         """
         if not self.run(len(indices), play_all, indices, actions, shown):
             return self.all[:0]

@@ -20,17 +20,6 @@ RESULT = np.dtype(
 )
 
 
-def result_seen_by(result: Any, seat: int) -> dict[str, Any]:
-    """One result as a seat sees it: as a row of `results_seen`, without arrays of many."""
-    way = -1 if seat else 1
-    return {
-        "tricks": result["tricks"][::way].copy(),
-        "points": result["points"][::way].copy(),
-        "won": way * int(result["won"]),
-        "deal": int(result["deal"]),
-    }
-
-
 def results_seen(results: Array, seats: Array) -> dict[str, Array]:
     """Results as a seat of each game sees them: fresh arrays with one row per game."""
     first = seats == 0

@@ -59,7 +59,7 @@ def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
             assert chosen_here[index] == allowed[below(stream, len(allowed))]
         here.step(here.all, chosen_here, *shown)
         there.step(there.all, there.checked_actions(actions), *far_shown)
-        assert (shown[3] == here.rewards).all(), (rules, step)
+        assert (shown[3] == here.results["paid"]).all(), (rules, step)
         over = shown[4]
         assert (over == (here.led_to >= ENDED)).all(), (rules, step)
         assert (fetched(there.results) == here.results)[over].all(), (rules, step)
