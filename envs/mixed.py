@@ -14,11 +14,12 @@ from ..common.jit.compiler import jit, warm_up
 from ..engine.batch.batch import STATE, Array, one_for_each
 from ..engine.batch.config import GameOptions, RulesLike, named_options
 from ..engine.batch.cpu_backend import Room
+from ..engine.batch.results import StepResult
 from ..engine.observation.rule_features import rule_features
 from ..engine.rng import secret_of_seed
 from ..engine.rules import load_rules
 from ..engine.seeding import checked_count
-from .self_play import Round, SelfPlayEnv
+from .self_play import SelfPlayEnv
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -80,23 +81,23 @@ class MixedSelfPlayEnv:
         """The games of each rule set, and where they stand among all."""
         return zip(self._parts, self._spans, strict=True)
 
-    def reset(self, seed: int | None = None) -> Round:
+    def reset(self, seed: int | None = None) -> StepResult:
         """Deal every game; the first rule set gets the deals of the seed, the others' follow it."""
         return self._together([
             part.reset(seed if k == 0 or seed is None else _following(seed, k))
             for k, part in enumerate(self._parts)
         ])  # fmt: skip
 
-    def look(self) -> Round:
+    def look(self) -> StepResult:
         """What the seats to move see now, as if nothing had just been paid or ended."""
         return self._together([part.look() for part in self._parts])
 
-    def step(self, actions: Any) -> Round:
+    def step(self, actions: Any) -> StepResult:
         """Play an action in every game, for the seat to move; what ended is dealt anew."""
         chosen = one_for_each(actions, self.num_envs)
         return self._together([part.step(chosen[span]) for part, span in self.parts()])
 
-    def _together(self, rounds: list[Round]) -> Round:
+    def _together(self, rounds: list[StepResult]) -> StepResult:
         if len(rounds) == 1:
             return rounds[0]
         now = self._wide or self._room()
@@ -104,10 +105,10 @@ class MixedSelfPlayEnv:
             self._put_beside(now, each, span)
         return now
 
-    def _room(self) -> Round:
+    def _room(self) -> StepResult:
         """Room for what all show; what is narrower has zeros behind it."""
         zeros, n = self._parts[0].batch.place.zeros, self.num_envs
-        return Round(
+        return StepResult(
             zeros((n, *self._seen), np.int8),
             zeros((n, self.actions), np.int8),
             zeros(n, np.uint8),
@@ -115,7 +116,7 @@ class MixedSelfPlayEnv:
             zeros(n, np.bool_),
         )
 
-    def _put_beside(self, now: Round, each: Round, span: slice) -> None:
+    def _put_beside(self, now: StepResult, each: StepResult, span: slice) -> None:
         """Write what some games show to their places among all."""
         flat, narrow = (
             one.observations.reshape(len(one.seats), math.prod(one.observations.shape[1:]))
@@ -133,7 +134,7 @@ class MixedSelfPlayEnv:
             for name, array in part.state().items()
         }
 
-    def restore(self, state: Mapping[str, Array]) -> Round:
+    def restore(self, state: Mapping[str, Array]) -> StepResult:
         """Go on from what `state` gave, in an environment of the same options."""
         states = [
             {name: state[f"{name}{_ending(k)}"] for name in STATE if f"{name}{_ending(k)}" in state}
@@ -164,7 +165,7 @@ def put_rows(
     start: int,
     stop: int,
 ) -> None:
-    """Write some rows of a `Round` to a wider one, from its row `first` on."""
+    """Write some rows of a `StepResult` to a wider one, from its row `first` on."""
     for index in range(start, stop):
         place = first + index
         for column in range(observations.shape[1]):

@@ -8,7 +8,7 @@ where `torch.as_tensor(array, device="cuda")` does the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import Array, Batch
 from ..engine.batch.config import GameOptions, Options, RulesLike, named_options, options_from
 from ..engine.batch.kernels import GOES_ON
+from ..engine.batch.results import StepResult
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.rules import Rules
@@ -30,21 +31,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class Round(NamedTuple):
-    """What a step shows: arrays with one row per game."""
-
-    observations: npt.NDArray[np.int8]
-    """int8, seen by the seat to move."""
-    masks: npt.NDArray[np.int8]
-    """`(n, actions)` int8, its legal actions."""
-    seats: npt.NDArray[np.uint8]
-    """`(n,)` uint8, the seat to move."""
-    rewards: npt.NDArray[np.float32]
-    """`(n, 2)` float32, what the step paid each seat."""
-    ended: npt.NDArray[np.bool_]
-    """`(n,)` bool, the episode ended; what is shown is of the next one."""
-
-
 class SelfPlayEnv:
     """`n` games in which the same learner, or two, play both seats.
 
@@ -54,12 +40,12 @@ class SelfPlayEnv:
     now = env.step(now.masks.argmax(axis=1))
     ```
 
-    What `reset`, `look` and `step` give is a `Round`, a row for each game. There is no `info`.
+    What `reset`, `look` and `step` give is a `StepResult`, a row for each game. There is no `info`.
 
     `step(actions, indices)` plays in the games of `indices` alone, `hand_over` tells where the last
     step ended a hand, which in a match is not yet the episode.
 
-    ### What a Round holds
+    ### What a StepResult holds
 
     | field | value |
     |---|---|
@@ -96,16 +82,16 @@ class SelfPlayEnv:
             self.options, self.num_envs, checked_count(threads, "threads"), device
         )
         """The games behind it, both hands open: for trainers, not for players."""
-        self._round: Round | None = None if copy else self._room()
+        self._round: StepResult | None = None if copy else self._room()
         self._reset: Array | None = self.batch.all
         if device == "cpu":
             prepare()
             warm_up("self-play", "envs", _compile_all)
 
-    def _room(self) -> Round:
+    def _room(self) -> StepResult:
         """Room for what a step shows."""
         empty = self.batch.place.empty
-        return Round(
+        return StepResult(
             *self.batch.rows(self.num_envs),
             seats=empty(self.num_envs, np.uint8),
             rewards=empty((self.num_envs, 2), np.float32),
@@ -122,12 +108,12 @@ class SelfPlayEnv:
         """The games in which the last step, or `reset`, began a hand."""
         return np.flatnonzero(self.hand_over) if self._reset is None else self._reset
 
-    def reset(self, seed: int | None = None) -> Round:
+    def reset(self, seed: int | None = None) -> StepResult:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
         self._reset = self.batch.start(seed)
         return self.look()
 
-    def look(self) -> Round:
+    def look(self) -> StepResult:
         """What the seats to move see now, as if nothing had just been paid or ended."""
         batch = self.batch
         batch.check_ready()
@@ -138,7 +124,7 @@ class SelfPlayEnv:
             rewards=nothing((self.num_envs, 2), np.float32), ended=nothing(self.num_envs, np.bool_)
         )
 
-    def step(self, actions: Any, indices: Any = None) -> Round:
+    def step(self, actions: Any, indices: Any = None) -> StepResult:
         """Play an action in every game, for the seat to move; what ended is dealt anew.
 
         With `indices`, numbers of games, one in each of these, and the others wait.
@@ -161,7 +147,7 @@ class SelfPlayEnv:
         """All that goes on, as arrays."""
         return self.batch.state()
 
-    def restore(self, state: Mapping[str, Array]) -> Round:
+    def restore(self, state: Mapping[str, Array]) -> StepResult:
         """Go on from what `state` gave, in an environment of the same options."""
         self.batch.restore(state, over=False)
         self._reset = self.batch.all[:0]

@@ -1,10 +1,11 @@
-"""How an episode ended: tricks, points, who won and which deal it was, for `info["result"]`."""
+"""What a step leads to, and how an episode ended: the latter as `info["result"]` has it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ...common.typing import Array
 
@@ -18,6 +19,21 @@ RESULT = np.dtype(
         ("deal", "u8"),
     ]
 )
+
+
+class StepResult(NamedTuple):
+    """What a step shows: arrays with one row per game."""
+
+    observations: npt.NDArray[np.int8]
+    """int8, seen by the seat to move."""
+    masks: npt.NDArray[np.int8]
+    """`(n, actions)` int8, its legal actions."""
+    seats: npt.NDArray[np.uint8]
+    """`(n,)` uint8, the seat to move."""
+    rewards: npt.NDArray[np.float32]
+    """`(n, 2)` float32, what the step paid each seat."""
+    ended: npt.NDArray[np.bool_]
+    """`(n,)` bool, the episode ended; what is shown is of the next one."""
 
 
 def results_seen(results: Array, seats: Array) -> dict[str, Array]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .agents.common_rules import load_agent as load_agent
     from .agents.external.policies import PolicyAgent as PolicyAgent
     from .agents.networks.observe import observe as observe
+    from .engine.batch.results import StepResult as StepResult
     from .engine.cards import KEEP as KEEP
     from .engine.cards import TAKE_BLIND as TAKE_BLIND
     from .engine.cards import TAKE_HIDDEN as TAKE_HIDDEN
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from .engine.rules import named_rules as named_rules
     from .engine.view import View as View
     from .envs import german_whist_v0 as german_whist_v0
-    from .envs.self_play import Round as Round
     from .envs.self_play import SelfPlayEnv as SelfPlayEnv
     from .evaluation import evaluate as evaluate
     from .evaluation import ladder as ladder
@@ -58,6 +58,7 @@ _HOMES = {
     "agents.common_rules": ["load_agent"],
     "agents.networks.observe": ["observe"],
     "agents.external.policies": ["PolicyAgent"],
+    "engine.batch.results": ["StepResult"],
     "engine.cards": [
         *("KEEP", "TAKE_BLIND", "TAKE_HIDDEN"),
         *("Card", "card", "card_set", "cards", "cards_of", "text_of"),
@@ -71,7 +72,7 @@ _HOMES = {
     "engine.rules": ["Match", "Rules", "RulesError", "load_rules", "named_rules"],
     "engine.view": ["View"],
     "envs": ["german_whist_v0"],
-    "envs.self_play": ["Round", "SelfPlayEnv"],
+    "envs.self_play": ["SelfPlayEnv"],
     "evaluation": ["evaluate", "ladder"],
     "three_player": ["german_whist_three_v0"],
     "training.experiments.compare": ["compare"],

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from german_whist.engine.batch.cpu_backend import Host
+from german_whist.engine.batch.results import StepResult
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import DEALT, DRAWN, SCORE, histories, history_rows
 from german_whist.engine.observation.layout import layout_of
 from german_whist.engine.rules import Match
 from german_whist.envs import SelfPlayEnv
-from german_whist.envs.self_play import Round
 from plain_whist import PlainGame, PlainMatch
 from support import (
     EVERY_SET,
@@ -93,7 +93,7 @@ class Seats:
     def order(self, view: dict[str, Any]) -> list[int]:
         return RAW if self.layout == "raw" else plain_suit_order(self.plain, view)
 
-    def check(self, index: int, step: Round, seat: int) -> list[int]:
+    def check(self, index: int, step: StepResult, seat: int) -> list[int]:
         """Compare what is shown of one game; returns the order of suits that it is shown in."""
         plain = self.games[index]
         assert step.seats[index] == seat
@@ -108,7 +108,7 @@ class Seats:
         return order
 
 
-def check_kinds(games: SelfPlayEnv, step: Round) -> None:
+def check_kinds(games: SelfPlayEnv, step: StepResult) -> None:
     n = games.num_envs
     assert (step.observations.shape, step.observations.dtype) == (
         (n, layout_of(games.rules).size),

@@ -29,10 +29,11 @@ from ...agents.checkpoints.schema import HIDDEN_SIZE, Count, NetworkCard
 from ...agents.registry import make_agent
 from ...common.jit.compiler import warm_up
 from ...common.schema import converted
+from ...engine.batch.results import StepResult
 from ...engine.observation.rule_features import RULE_LAYOUT
 from ...envs.mixed import MixedSelfPlayEnv
 from ...envs.opponents import legal_answer
-from ...envs.self_play import Round, SelfPlayEnv
+from ...envs.self_play import SelfPlayEnv
 from ..distributed import ALONE, Ranks
 from ..rollout.adam import Adam
 from ..rollout.backends import Array, side_of
@@ -282,7 +283,7 @@ class PPO(Trainer):
         self.hands += hands
         return {"hands": float(hands)}
 
-    def _take(self, step: int, now: Round) -> None:
+    def _take(self, step: int, now: StepResult) -> None:
         """Keep what is seen at a step, and what is not; -1 for what lies beyond the last."""
         self._buffers.take(step, now)
         if self.settings.critic != "oracle":

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...engine.batch.batch import Place
 from ...engine.batch.cpu_backend import Host
-from ...envs.self_play import Round
+from ...engine.batch.results import StepResult
 from .kernels import draw_chances
 
 Array = Any
@@ -39,7 +39,7 @@ class Here:
         """An array from this side as one of that side."""
         return array
 
-    def seen(self, now: Round) -> Round:
+    def seen(self, now: StepResult) -> StepResult:
         """What games show, in arrays of that side."""
         return now
 
@@ -90,7 +90,7 @@ class There:
         """A copy on the device."""
         return torch.tensor(array, device=self.device)
 
-    def seen(self, now: Round) -> Round:
+    def seen(self, now: StepResult) -> StepResult:
         """What they show, in the same memory."""
         simulated = self.device.type == "cpu"
         found: Any = [
@@ -98,7 +98,7 @@ class There:
             else torch.as_tensor(each, device=self.device)
             for each in now
         ]  # fmt: skip
-        return Round(*found)
+        return StepResult(*found)
 
     def tensor(self, array: Array) -> Tensor:
         """The tensor itself."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...agents.checkpoints.schema import HIDDEN_SIZE
 from ...agents.networks.relative_ranks import gather_rows
-from ...envs.self_play import Round
+from ...engine.batch.results import StepResult
 from .backends import Array, Side
 
 
@@ -66,7 +66,7 @@ class Buffers:
         self._side, self._closed = side, closed
         self._inputs = side.place.keep(inputs)
 
-    def take(self, step: int, now: Round) -> None:
+    def take(self, step: int, now: StepResult) -> None:
         """Keep what is seen at a step; -1 for what lies beyond the last."""
         beyond = step < 0
         self._side.place.rows(
