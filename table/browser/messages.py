@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
 from ...engine.view import View
+from ..game.opponents import AgentOffered, RulesOffered
 from ..game.session import OPPONENT, PERSON, HandResult, Session, ahead, winner_of
 from ..review.replay import KINDS, MatchTold, Played, on_the_table, texts
 from ..text import words
@@ -370,7 +371,22 @@ def _event(kind: str, who: int | None, text: str, card: str | None = None) -> Ev
     return Event(kind, who, capital(words.spoken(text)), card)
 
 
+class Refusal(Struct, omit_defaults=True):
+    """Why a request was refused, and the table as it stands where it was asked for one."""
+
+    error: str
+    state: TableState | None = None
+
+
 # -- lists
+
+
+class Menu(Struct):
+    """What can be played, against whom, and what has to be said about the store."""
+
+    rules: list[RulesOffered]
+    agents: list[AgentOffered]
+    notice: str | None
 
 
 class TableListed(Struct):

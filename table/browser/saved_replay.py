@@ -30,6 +30,7 @@ _STYLES = ("base.css", "felt.css", "replay.css")
 _MOST_NOTES = 6
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|let|function|class) (\w+))", re.MULTILINE)
+_TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r'url\("?\.\./([\w.]+\.svg)"?\)')
 # Written as they are, these could end the element that the data stands in, or a line of script.
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
@@ -116,7 +117,7 @@ def _script() -> str:
 
 def _add_module(name: str, parts: dict[str, str]) -> None:
     """A module as a function, after those that it imports from."""
-    source = _source("js", name)
+    source = _TYPES.sub("", _source("js", name))  # they are for the type checker alone
     for _, needed in _IMPORT.findall(source):
         if needed not in parts:
             _add_module(needed, parts)

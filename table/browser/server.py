@@ -37,7 +37,7 @@ from ..text.labels import labels, say
 from .finished_hands import FinishedHands, NoSuchHand
 from .live_table import LiveTable, OldMove, log
 from .live_tables import LiveTables, NoSuchTable, TooMany
-from .messages import TableState
+from .messages import Menu, Refusal, TableState
 from .requests import PERSON_COOKIE, Malformed, Refused, person_in
 from .saved_replay import embedded
 from .security import TOKEN_COOKIE, Door, Guard
@@ -152,8 +152,7 @@ mimetypes.add_type("image/svg+xml", ".svg")
 
 
 def _error(status: int, sentence: str, state: TableState | None = None) -> Response:
-    more = {} if state is None else {"state": state}
-    return told({"error": sentence, **more}, status)
+    return told(Refusal(sentence, state), status)
 
 
 def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -231,7 +230,7 @@ class _Pages:
     async def menu(self, request: Request) -> Response:
         """Rule sets, agents and what is chosen at first."""
         rules, agents = await run_in_threadpool(self._shared.opponents.menu)
-        return told({"rules": rules, "agents": agents, "notice": self._shared.store.notice})
+        return told(Menu(rules, agents, self._shared.store.notice))
 
     async def rules(self, request: Request) -> Response:
         """One rule set in words."""

@@ -24,20 +24,20 @@ HINT_SEARCH, OTHER_HINT_SEARCH = "thinker:256", "flat-mc:256,voids,playout=count
 """What estimates hints, and what does for the rule sets that the first does not play."""
 
 
-class Void(Struct):
+class SeenVoid(Struct):
     """A suit that the other had no card of, and the cards that it drew unseen since."""
 
     suit: str
     draws_since: int
 
 
-class Seen(Struct):
+class SeenCards(Struct):
     """Where every card is, as far as the player can know, suit by suit from the highest."""
 
     suits: dict[str, dict[str, str]]
     known: list[str]
     hidden: int
-    voids: list[Void]
+    voids: list[SeenVoid]
     away: bool
     """Whether cards are known to be out of play since an exchange."""
 
@@ -52,18 +52,18 @@ class Hint(Struct):
     estimates: list[Worth]
 
 
-def seen_of(view: View) -> Seen:
+def seen_of(view: View) -> SeenCards:
     """Where every card is, as far as the player can know."""
     places, known = places_of(view), view.theirs
     deck = list(reversed(view.rules.deck))
-    return Seen(
+    return SeenCards(
         suits={
             SUITS[suit]: {str(card): places[card] for card in deck if card.suit == suit}
             for suit in range(view.rules.suits)
         },
         known=[str(card) for card in known],
         hidden=view.other_cards - len(known),
-        voids=[Void(SUITS[suit], draws) for suit, draws in view.void_draws.items()],
+        voids=[SeenVoid(SUITS[suit], draws) for suit, draws in view.void_draws.items()],
         away=bool(view.laid_away),
     )
 

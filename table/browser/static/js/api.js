@@ -1,9 +1,16 @@
+// @ts-check
 /* Talking to the server: JSON both ways, errors as sentences, and one line that says when it is gone. */
+
+/** @import { Refusal } from "../../messages" */
 
 import { byId } from "./dom.js";
 import { say } from "./words.js";
 
 export class Refused extends Error {
+  /**
+   * @param {number} status
+   * @param {Partial<Refusal>} answer
+   */
   constructor(status, answer) {
     super(answer.error ?? say("site.status", { status }));
     this.status = status;
@@ -13,7 +20,9 @@ export class Refused extends Error {
 
 export class Unreachable extends Error {}
 
-/** Tells whether the server can be reached. */
+/** Tells whether the server can be reached.
+ * @param {boolean} yes
+ */
 export function connected(yes) {
   const line = byId("connection");
   if (line.hidden === yes) return;
@@ -21,18 +30,24 @@ export function connected(yes) {
   line.textContent = yes ? "" : say("site.lost");
 }
 
-async function ask(method, path, body, signal) {
+/* What the server answers is what messages.d.ts says: the caller names the type, and nothing checks it here. */
+/**
+ * @template T
+ * @param {string} method
+ * @param {string} path
+ * @param {string | object} [body] Text as it is, anything else as JSON.
+ * @returns {Promise<T>}
+ */
+async function ask(method, path, body) {
   let response, answer;
   try {
     response = await fetch(path, {
       method,
-      signal,
       headers: body === undefined ? {} : { "Content-Type": typeof body === "string" ? "text/plain" : "application/json" },
       body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
     });
     answer = await response.json();
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
+  } catch {
     if (!response) {
       connected(false);
       throw new Unreachable(say("site.unreachable"));
@@ -44,6 +59,9 @@ async function ask(method, path, body, signal) {
   return answer;
 }
 
-export const get = (path, signal) => ask("GET", path, undefined, signal);
+/** @type {<T>(path: string) => Promise<T>} */
+export const get = (path) => ask("GET", path);
+/** @type {<T>(path: string, body?: string | object) => Promise<T>} */
 export const post = (path, body = {}) => ask("POST", path, body);
+/** @param {string} path */
 export const remove = (path) => ask("DELETE", path);

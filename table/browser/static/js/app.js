@@ -1,6 +1,12 @@
+// @ts-check
 /* The page as a whole: which part of it is shown (by the address after #), and keys for all of it. */
 
-import { dialogOpen, openKeys, toast } from "./dialogs.js";
+/**
+ * A part of the page: `key` tells whether a key meant something to it.
+ * @typedef {{ root: HTMLElement, open: () => unknown, close: () => void, key?: (event: KeyboardEvent) => unknown }} Page
+ */
+
+import { dialogOpen, messageOf, openKeys, toast } from "./dialogs.js";
 import { byId, h } from "./dom.js";
 import { tool } from "./icons.js";
 import { LearnPage } from "./learn.js";
@@ -14,6 +20,7 @@ import { StatisticsPage } from "./statistics.js";
 import { TablePage } from "./table.js";
 import { say } from "./words.js";
 
+/** @type {[RegExp, string, (...parts: string[]) => Page][]} */
 const ROUTES = [
   [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
   [/^#\/replay\/([\w-]+)\/(\d+)(?:\/(\d+))?$/, "replay", (id, hand, step) => new ReplayPage(id, Number(hand), Number(step ?? 0))],
@@ -26,39 +33,43 @@ const ROUTES = [
   [/^#\/statistics$/, "statistics", () => new StatisticsPage()],
   [/^/, "lobby", () => new LobbyPage()],
 ];
+/** @type {Page | null} */
 let page = null;
 
 async function show() {
   const hash = location.hash || "#/";
-  const [pattern, name, make] = ROUTES.find(([test]) => test.test(hash));
+  const [pattern, name, make] = ROUTES.find(([test]) => test.test(hash)) ?? ROUTES[ROUTES.length - 1];
   page?.close();
-  document.querySelectorAll("dialog[open]").forEach((each) => each.close());
-  page = make(...(pattern.exec(hash) ?? []).slice(1));
-  page.onkeys = openKeys;
-  const mine = page;
+  for (const each of document.querySelectorAll("dialog")) each.close();
+  const mine = make(...(pattern.exec(hash) ?? []).slice(1));
+  page = mine;
   document.body.dataset.page = name;
   document.title = say("site.page", { page: say(`site.${name}`) });
-  document.querySelectorAll(".site nav a").forEach((link) =>
-    (link.dataset.page === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current")));
-  byId("main").replaceChildren(page.root);
-  page.root.querySelector("h1")?.focus({ preventScroll: true });
+  for (const link of byId("pages").querySelectorAll("a")) {
+    if (link.dataset.page === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  byId("main").replaceChildren(mine.root);
+  mine.root.querySelector("h1")?.focus({ preventScroll: true });
   scrollTo(0, 0);
   try {
-    await page.open();
+    await mine.open();
   } catch (error) {
-    if (page === mine) trouble(error);
+    if (page === mine) failed(error);
   }
 }
 
-function trouble(error) {
+/** @param {unknown} error */
+function failed(error) {
   byId("main").replaceChildren(h("div", { class: "page" }, h("div", { class: "empty card-panel" },
-    h("h1", {}, say("site.failed")), h("p", {}, error.message),
+    h("h1", {}, say("site.failed")), h("p", {}, messageOf(error)),
     h("button", { class: "primary", type: "button", onclick: show }, say("site.again")), " ", h("a", { href: "#/" }, say("site.to_lobby")))));
 }
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || dialogOpen()) return;
   const { target } = event;
+  if (!(target instanceof Element)) return;
   if (target.closest("input:not([type=range]):not([type=radio]), select, textarea")) return;
   if (target.matches("input") && /^(Arrow|Home|End|Page| )/.test(event.key)) return;
   if (target.closest("button, a") && (event.key === "Enter" || event.key === " ")) return;
@@ -70,7 +81,7 @@ addEventListener("keydown", (event) => {
 
 addEventListener("unhandledrejection", (event) => toast(event.reason?.message ?? say("site.wrong")));
 apply();
-document.querySelector(".skip").addEventListener("click", (event) => {
+document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault(); // The address after # is a page, not a place in one.
   byId("main").focus();
 });

@@ -1,8 +1,10 @@
+// @ts-check
 /* A card in running text: its symbol in its colour, its name for screen readers. */
 
 import { isRed, nameOf, symbolOf } from "./cards.js";
 import { h } from "./dom.js";
 
+/** @param {string} card */
 export function cardText(card) {
   return h("span", { class: `chip ${isRed(card[1]) ? "red" : "black"} suit-${card[1]}`, title: nameOf(card) },
     h("span", { "aria-hidden": "true" }, symbolOf(card)), h("span", { class: "sr-only" }, nameOf(card)));

@@ -1,17 +1,25 @@
+// @ts-check
 /* Kings, queens and jacks of the classic cards: one half is drawn, and drawn again on its head. */
+
+/** @import { Properties } from "./dom.js" */
 
 import { isRed } from "./cards.js";
 import { s } from "./dom.js";
 import { pip } from "./suits.js";
 
 const INK = "#22242b", GOLD = "#e8b23f", SKIN = "#f8e0c6", CREAM = "#fff8e6", RED = "#c3262f", BLUE = "#23508f";
+/** @type {Record<string, string>} */
 const HAIR = { C: "#5b3b22", D: "#d29a3c", H: "#d9a94f", S: "#4a3426" };
 const line = { stroke: INK, "stroke-width": 2.4, "stroke-linejoin": "round", "stroke-linecap": "round" };
+/** @type {(d: string, fill: string, extra?: Properties) => SVGElement} */
 const shape = (d, fill, extra = {}) => s("path", { d, fill, ...line, ...extra });
+/** @type {(d: string, colour?: string, width?: number) => SVGElement} */
 const stroke = (d, colour = INK, width = 2.4) =>
   s("path", { d, fill: "none", stroke: colour, "stroke-width": width, "stroke-linecap": "round" });
+/** @type {(cx: number, cy: number, r: number, fill: string, extra?: Properties) => SVGElement} */
 const dot = (cx, cy, r, fill, extra = {}) => s("circle", { cx, cy, r, fill, ...extra });
 
+/** @type {(main: string, second: string) => SVGElement[]} */
 function robe(main, second) {
   const folds = [64, 80, 170, 186].map((x) => stroke(`M${x},178 Q${x + (x < 125 ? 6 : -6)},158 ${x + (x < 125 ? 14 : -14)},142`, GOLD, 4));
   return [
@@ -22,6 +30,7 @@ function robe(main, second) {
   ];
 }
 
+/** @param {number} brow */
 function facing(brow) {
   return [
     shape("M102,92 C102,66 148,66 148,92 C148,112 138,128 125,128 C112,128 102,112 102,92Z", SKIN),
@@ -32,6 +41,8 @@ function facing(brow) {
   ];
 }
 
+/** @typedef {(suit: string, main: string, second: string) => SVGElement[]} Figure */
+/** @type {Figure} */
 function king(suit, main, second) {
   const hair = HAIR[suit];
   return [
@@ -51,6 +62,7 @@ function king(suit, main, second) {
   ];
 }
 
+/** @type {Figure} */
 function queen(suit, main, second) {
   const hair = HAIR[suit];
   const petals = [0, 72, 144, 216, 288].map((turn) =>
@@ -70,6 +82,7 @@ function queen(suit, main, second) {
   ];
 }
 
+/** @type {Figure} */
 function jack(suit, main, second) {
   const hair = HAIR[suit];
   return [
@@ -87,14 +100,18 @@ function jack(suit, main, second) {
   ];
 }
 
-const FIGURES = { K: king, Q: queen, J: jack };
+/** @type {Record<string, { draw: Figure, place: [number, number] }>} */
+const FIGURES = { K: { draw: king, place: [68, 62] }, Q: { draw: queen, place: [182, 62] }, J: { draw: jack, place: [182, 104] } };
 
-/** The picture of a court card, without the corners. */
+/** The picture of a court card, without the corners.
+ * @param {string} rank
+ * @param {string} suit
+ */
 export function court(rank, suit) {
   const [main, second] = isRed(suit) ? [RED, BLUE] : [BLUE, RED];
-  const place = { K: [68, 62], Q: [182, 62], J: [182, 104] }[rank];
+  const { draw, place } = FIGURES[rank];
   const half = () => s("svg", { x: 46, y: 34, width: 158, height: 141, viewBox: "46 34 158 141" },
-    FIGURES[rank](suit, main, second), pip(suit, ...place, 34, false, { class: "on-court" }));
+    draw(suit, main, second), pip(suit, ...place, 34, false, { class: "on-court" }));
   return [
     s("rect", { x: 46, y: 34, width: 158, height: 282, rx: 5, fill: "#fffdf6" }),
     half(), s("g", { transform: "rotate(180 125 175)" }, half()),

@@ -1,22 +1,30 @@
+// @ts-check
 /* Dialogs, the toast for refusals, and what screen readers are told. */
+
+/** @import { Child } from "./dom.js" */
 
 import { byId, h } from "./dom.js";
 import { LABELS, say } from "./words.js";
 
-/** A modal dialog with a title; buttons with a value close it. Resolves with that value. */
+/** A modal dialog with a title; buttons with a value close it. Resolves with that value.
+ * @param {string} title
+ * @param {Child} body
+ * @param {Child} buttons
+ * @returns {Promise<string>}
+ */
 export function dialog(title, body, buttons, { className = "" } = {}) {
   const heading = h("h2", { id: "dialog-title", tabindex: "-1" }, title);
   const content = h("div", { class: "dialog-body" }, body);
   if (!content.querySelector("input, button, a")) {
     // What can only be read is scrolled by keys when it has the focus.
-    for (const [name, value] of [["tabindex", 0], ["role", "group"], ["aria-labelledby", "dialog-title"]]) content.setAttribute(name, value);
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-labelledby", "dialog-title"]]) content.setAttribute(name, value);
   }
   const form = h("form", { method: "dialog" }, h("header", {}, heading), content, h("footer", {}, buttons));
   const element = h("dialog", { class: className, "aria-labelledby": "dialog-title" }, form);
   element.addEventListener("click", (event) => event.target === element && element.close());
   document.body.append(element);
   element.showModal();
-  (element.querySelector("footer .primary") ?? heading).focus();
+  (/** @type {HTMLElement | null} */ (element.querySelector("footer .primary")) ?? heading).focus();
   return new Promise((done) => element.addEventListener("close", () => {
     element.remove();
     done(element.returnValue);
@@ -27,9 +35,12 @@ export function dialogOpen() {
   return Boolean(document.querySelector("dialog[open]"));
 }
 
+/** @type {number | undefined} */
 let leaving;
 
-/** A sentence that stays for some seconds; it is spoken at once. */
+/** A sentence that stays for some seconds; it is spoken at once.
+ * @param {string} text
+ */
 export function toast(text, kind = "refusal") {
   const place = byId("toast");
   place.textContent = text;
@@ -38,28 +49,38 @@ export function toast(text, kind = "refusal") {
   leaving = setTimeout(() => (place.className = `toast ${kind}`), 4200);
 }
 
-/** Does what may be refused; why it was is told in a toast. */
+/** What went wrong, as a sentence.
+ * @param {unknown} error
+ */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/** Does what may be refused; why it was is told in a toast.
+ * @param {() => unknown} task
+ */
 export async function attempt(task) {
   try {
     await task();
   } catch (error) {
-    toast(error.message);
+    toast(messageOf(error));
   }
 }
 
-/** Told to screen readers when they have finished speaking. */
+/** Told to screen readers when they have finished speaking.
+ * @param {string} text
+ */
 export function announce(text) {
   if (!text) return;
   const place = byId("spoken");
   place.append(h("p", {}, text));
-  while (place.children.length > 6) place.firstChild.remove();
+  while (place.children.length > 6) place.firstChild?.remove();
 }
 
+/** @param {[string[], string][]} rows */
 const keyTable = (rows) => h("dl", { class: "keys" }, rows.map(([keys, text]) =>
   h("div", {}, h("dt", {}, keys.map((key) => (key === "…" ? " … " : h("kbd", {}, key)))), h("dd", {}, text))));
 
 export function openKeys() {
   if (dialogOpen()) return;
-  dialog(say("site.keys"), [h("h3", {}, say("keys.at_table")), keyTable(LABELS.keys.table), h("h3", {}, say("keys.in_replay")), keyTable(LABELS.keys.replay)],
+  dialog(say("site.keys"), [h("h3", {}, say("keys.at_table")), keyTable(/** @type {[string[], string][]} */ (LABELS.keys.table)), h("h3", {}, say("keys.in_replay")), keyTable(/** @type {[string[], string][]} */ (LABELS.keys.replay))],
     [h("button", { class: "primary", value: "close" }, say("site.close"))]);
 }

@@ -1,33 +1,61 @@
+// @ts-check
 /* Small helpers to make elements: every page is built from these, without HTML in strings. */
+
+/**
+ * @typedef {Node | string | number | false | null | undefined} Piece
+ * @typedef {Piece | Child[]} Child
+ * @typedef {{ [K in keyof HTMLElementEventMap as `on${K}`]?: (event: HTMLElementEventMap[K]) => unknown }} Handlers
+ * @typedef {Handlers & Record<string, unknown>} Properties
+ */
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/**
+ * @template {Element} E
+ * @param {E} element
+ * @param {Properties} properties
+ * @param {Child[]} children
+ */
 function fill(element, properties, children) {
-  for (const [name, value] of Object.entries(properties ?? {})) {
+  for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "text") element.textContent = value;
-    else if (name === "value" || name === "checked" || name === "disabled") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else if (name === "text") element.textContent = String(value);
+    else if (name === "value" || name === "checked" || name === "disabled") Object.assign(element, { [name]: value });
+    else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(4).filter((each) => each !== null && each !== undefined && each !== false));
+  element.append(.../** @type {string[]} */ (children.flat(4).filter((each) => each !== null && each !== undefined && each !== false)));
   return element;
 }
 
-/** An HTML element: `h("button", {class: "quiet", onclick: f}, "Leave")`. */
-export function h(tag, properties, ...children) {
+/** An HTML element: `h("button", {class: "quiet", onclick: f}, "Leave")`.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Properties} [properties]
+ * @param {Child[]} children
+ */
+export function h(tag, properties = {}, ...children) {
   return fill(document.createElement(tag), properties, children);
 }
 
-/** The same for SVG. */
-export function s(tag, properties, ...children) {
+/** The same for SVG.
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag
+ * @param {Properties} [properties]
+ * @param {Child[]} children
+ */
+export function s(tag, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
+/** An element that the page has.
+ * @param {string} id
+ */
 export function byId(id) {
-  return document.getElementById(id);
+  return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
+/** @param {number} milliseconds */
 export function pause(milliseconds) {
   return new Promise((done) => setTimeout(done, milliseconds));
 }

@@ -1,3 +1,4 @@
+// @ts-check
 /* Cards drawn as SVG in a box of 250 by 350: modern with a large index, classic with pips and courts. */
 
 import { rankOf, rankText, suitOf } from "./cards.js";
@@ -7,9 +8,12 @@ import { pip } from "./suits.js";
 
 const LEFT = 84, MIDDLE = 125, RIGHT = 166;
 const TOP = 66, BOTTOM = 284, CENTRE = 175;
+/** @param {number} part */
 const between = (part) => TOP + (BOTTOM - TOP) * part;
 /* Where the pips of a classic card lie: x, y. Those below the middle stand on their heads. */
+/** @type {(...rows: number[]) => [number, number][]} */
 const sides = (...rows) => rows.flatMap((y) => [[LEFT, y], [RIGHT, y]]);
+/** @type {Record<string, [number, number][]>} */
 const PIPS = {
   A: [[MIDDLE, CENTRE]],
   2: [[MIDDLE, TOP], [MIDDLE, BOTTOM]],
@@ -24,6 +28,7 @@ const PIPS = {
 };
 
 /* The ranks as strokes in a box of 60 by 100: no font is asked, so nothing can touch the suit below. */
+/** @type {Record<string, string>} */
 const RANKS = {
   A: "M4,98L30,4L56,98M14,66H46", K: "M9,4V98M54,4L11,58M27,42L57,98",
   Q: "M30,4C-4,4 -4,98 30,98C64,98 64,4 30,4ZM36,72L58,100", J: "M47,4V70C47,104 7,104 5,72",
@@ -36,6 +41,7 @@ const RANKS = {
 };
 
 /* A rank of this height around x, its foot on the line, and the suit below it. */
+/** @type {(card: string, x: number, height: number, baseline: number, pipSize: number, pipY: number) => SVGElement} */
 function index(card, x, height, baseline, pipSize, pipY) {
   const figures = [...rankText(card)];
   const size = height / 100;
@@ -48,17 +54,20 @@ function index(card, x, height, baseline, pipSize, pipY) {
     pip(suitOf(card), x, pipY, pipSize));
 }
 
+/** @param {SVGElement} part */
 function turnedToo(part) {
-  const other = part.cloneNode(true);
+  const other = /** @type {SVGElement} */ (part.cloneNode(true));
   other.setAttribute("transform", "rotate(180 125 175)");
   return [part, other];
 }
 
+/** @param {string} card */
 function modern(card) {
   const suit = suitOf(card);
   return [index(card, 45, 64, 86, 60, 130), pip(suit, 158, 238, 150)];
 }
 
+/** @param {string} card */
 function classic(card) {
   const rank = rankOf(card), suit = suitOf(card);
   const corners = turnedToo(index(card, 29, 36, 56, 34, 84));
@@ -69,7 +78,10 @@ function classic(card) {
   return [...corners, ...court(rank, suit)];
 }
 
-/** The face of a card. Its colours come from the style sheet, by suit. */
+/** The face of a card. Its colours come from the style sheet, by suit.
+ * @param {string} card
+ * @param {string} style
+ */
 export function face(card, style) {
   const shapes = style === "classic" ? classic(card) : modern(card);
   return s("svg", { viewBox: "0 0 250 350", class: `face ${style} suit-${suitOf(card)}`, "aria-hidden": "true" }, shapes);

@@ -1,23 +1,43 @@
+// @ts-check
 /* The felt: one element for each card that lies on the table, moved from place to place.
    `show(scene)` finds for every place of the new scene the card that goes there, and moves it. */
+
+/** @import { Place, Plan } from "./layout.js" */
+/** @import { Scene } from "./scene.js" */
+/** @import { FeltOptions } from "./settings.js" */
 
 import { nameOf } from "./cards.js";
 import { h } from "./dom.js";
 import { face } from "./draw.js";
 import { arrange } from "./layout.js";
 
+/**
+ * A card that lies on the felt: `drawn` is what its face shows, `card` what it is where that is known.
+ * @typedef {{ element: HTMLElement, inner: HTMLElement, card: string | null, zone: string, drawn: string | null, transform: string,
+ *   depth: number }} Piece
+ * A button over a card; the key is the card, or `stock`.
+ * @typedef {{ key: string, zone: string, action: number, disabled?: boolean, name?: string }} Item
+ */
+
 const SPEEDS = { normal: 340, fast: 100, none: 0 };
 const EASE = "cubic-bezier(.22,.8,.24,1)";
 
 export class Felt {
-  /** `options()` gives the settings in force: cards, order, rows, speed. */
+  /** `options()` gives the settings in force: cards, order, rows, speed.
+   * @param {() => FeltOptions} options
+   */
   constructor(options) {
     this.options = options;
+    /** @type {Piece[]} */
     this.pieces = [];
+    /** @type {Scene | null} */
     this.scene = null;
+    /** @type {Plan | null} */
+    this.plan = null;
     this.cards = h("div", { class: "cards", "aria-hidden": "true" });
     this.hits = h("div", { class: "hits" });
     this.root = h("div", { class: "felt" }, this.cards, this.hits);
+    /** @type {(plan: Plan) => void} */
     this.onarranged = () => {};
     this.observer = new ResizeObserver(() => this.scene && this.show(this.scene, { still: true }));
     this.observer.observe(this.root);
@@ -31,7 +51,9 @@ export class Felt {
     return SPEEDS[this.options().speed];
   }
 
-  /** Lays the table as the scene says; resolves when the cards have come to rest. */
+  /** Lays the table as the scene says; resolves when the cards have come to rest.
+   * @param {Scene} scene
+   */
   async show(scene, { still = false, stagger = 0 } = {}) {
     this.scene = scene;
     const { clientWidth: width, clientHeight: height } = this.root;
@@ -55,9 +77,12 @@ export class Felt {
 
   /* Every place gets a piece: the same card first, then the card that is turned over on its way
      there, then a new one from the stock. */
+  /** @param {Place[]} places */
   match(places) {
     const free = new Set(this.pieces);
+    /** @type {Map<Place, Piece>} */
     const found = new Map();
+    /** @type {(place: Place, test: (piece: Piece) => boolean) => void} */
     const take = (place, test) => {
       if (found.has(place)) return;
       for (const piece of free) {
@@ -69,9 +94,9 @@ export class Felt {
       }
     };
     for (const place of places) if (place.card) take(place, (piece) => piece.card === place.card);
-    const hands = { 0: "hand", 1: "other" };
+    const hands = ["hand", "other"];
     for (const place of places) {
-      if (place.zone === "trick") take(place, (piece) => !piece.card && piece.zone === hands[place.who]);
+      if (place.zone === "trick") take(place, (piece) => !piece.card && piece.zone === hands[place.who ?? 0]);
     }
     for (const place of places) {
       if (place.zone === "hand" || place.zone === "other" || place.zone === "stock") {
@@ -88,27 +113,33 @@ export class Felt {
     return [...found];
   }
 
+  /** @type {(place: Place, places: Place[]) => Piece} */
   create(place, places) {
     const inner = h("div", { class: "inner" });
     const element = h("div", { class: "card" }, inner);
-    const piece = { element, inner, card: null, zone: place.zone, drawn: null };
+    /** @type {Piece} */
+    const piece = { element, inner, card: null, zone: place.zone, drawn: null, transform: "", depth: 0 };
     const origin = place.zone === "stock" || place.zone === "last" ? place : places.find((each) => each.zone === "stock") ?? place;
-    this.set(piece, { ...origin, card: origin === place ? place.card : null, zone: place.zone });
+    this.set(piece, origin);
     this.cards.append(element);
     return piece;
   }
 
+  /** @type {(piece: Piece, place: Place) => void} */
   set(piece, { x, y, scale, z }) {
     piece.transform = `translate(-50%, -50%) translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) scale(${scale})`;
     piece.element.style.transform = piece.transform;
-    piece.element.style.zIndex = piece.depth = z;
+    piece.depth = z;
+    piece.element.style.zIndex = String(z);
   }
 
+  /** @type {(piece: Piece, duration: number) => void} */
   dismiss(piece, duration) {
     const gone = piece.element.animate([{ opacity: 1 }, { opacity: 0 }], { duration: duration * 0.6, fill: "forwards" });
     gone.finished.then(() => piece.element.remove(), () => piece.element.remove());
   }
 
+  /** @type {(piece: Piece, place: Place, duration: number, delay: number) => Promise<void>} */
   async move(piece, place, duration, delay) {
     const { element } = piece;
     const running = element.getAnimations();
@@ -120,13 +151,14 @@ export class Felt {
     element.dataset.zone = place.zone;
     this.turn(piece, place.card, duration, delay);
     if (!duration || before === piece.transform) return;
-    if (zone !== place.zone) element.style.zIndex = 500 + place.z;
+    if (zone !== place.zone) element.style.zIndex = String(500 + place.z);
     const move = element.animate([{ transform: before }, { transform: piece.transform }],
       { duration, delay, easing: EASE, fill: "backwards" });
-    await move.finished.then(() => (element.style.zIndex = place.z), () => {});
+    await move.finished.then(() => void (element.style.zIndex = String(place.z)), () => {});
   }
 
   /* Shows the face or the back; a card that changes between them is turned over on its way. */
+  /** @type {(piece: Piece, card: string | null, duration: number, delay: number) => void} */
   turn(piece, card, duration, delay) {
     const look = card ? `${card} ${this.options().cards}` : "back";
     if (piece.drawn === look) return;
@@ -138,6 +170,7 @@ export class Felt {
       piece.element.dataset.card = card ?? "";
     };
     if (!duration || !turned) return paint();
+    /** @type {KeyframeAnimationOptions} */
     const half = { duration: duration * 0.35, easing: "ease-in", fill: "forwards" };
     const away = piece.inner.animate([{ transform: "none" }, { transform: "scaleX(0)" }], { ...half, delay });
     away.finished.then(() => {
@@ -147,11 +180,14 @@ export class Felt {
     }, paint);
   }
 
+  /** @param {string} card */
   piece(card) {
     return this.pieces.find((each) => each.card === card);
   }
 
-  /** Marks cards by class name: `{lifted: ["TH"], dim: [...]}`. */
+  /** Marks cards by class name: `{lifted: ["TH"], dim: [...]}`.
+   * @param {Record<string, (string | null)[]>} classes
+   */
   mark(classes) {
     const top = this.pieces.filter((each) => each.zone === "stock").sort((one, two) => two.depth - one.depth)[0];
     for (const piece of this.pieces) {
@@ -162,22 +198,28 @@ export class Felt {
     }
   }
 
-  /** A card that may not be played shakes its head. */
+  /** A card that may not be played shakes its head.
+   * @param {string} card
+   */
   refuse(card) {
     const steps = [0, -7, 7, -5, 5, 0].map((x) => ({ transform: `translateX(${x}px)` }));
     this.piece(card)?.inner.animate(steps, { duration: 320 });
   }
 
-  /** Buttons over the cards that can be chosen: what keys and screen readers get. */
+  /** Buttons over the cards that can be chosen: what keys and screen readers get.
+   * @param {Item[]} wanted
+   * @param {{ label: string, onchoose: (key: string, event: MouseEvent) => void, onfocus: (key: string) => void,
+   *   onhover: (key: string | null) => void }} options
+   */
   buttons(wanted, { label, onchoose, onfocus, onhover }) {
-    const focused = this.hits.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    const focused = this.focused();
     this.hits.setAttribute("role", "group");
     this.hits.setAttribute("aria-label", label);
     this.hits.replaceChildren(...wanted.map(({ key, zone, disabled, name }) => h("button", {
       type: "button", class: "hit", "data-key": key, "data-zone": zone, "aria-label": name ?? nameOf(key),
       "aria-disabled": disabled ? "true" : null, tabindex: "-1",
       onclick: (event) => onchoose(key, event),
-      onfocus: (event) => event.target.matches(":focus-visible") && onfocus(key),
+      onfocus: ({ target }) => target instanceof Element && target.matches(":focus-visible") && onfocus(key),
       onpointerenter: () => onhover(key), onpointerleave: () => onhover(null),
     })));
     this.placeButtons();
@@ -186,9 +228,10 @@ export class Felt {
 
   /* Each button covers what can be seen of its card; one whose card has gone is hidden. */
   placeButtons() {
+    if (!this.plan) return;
     const { places, card, tall } = this.plan;
     const hand = places.filter((each) => each.zone === "hand");
-    for (const button of this.hits.children) {
+    for (const button of this.hitButtons()) {
       const { key, zone } = button.dataset;
       const found = places.filter((each) => each.zone === zone && (zone === "stock" || each.card === key)).at(-1);
       button.hidden = !found;
@@ -197,15 +240,25 @@ export class Felt {
       const covered = zone === "hand" && after && after.y === found.y;
       button.style.left = `${found.x - (card * found.scale) / 2}px`;
       button.style.top = `${found.y - (tall * found.scale) / 2}px`;
-      button.style.width = `${covered ? Math.min(found.step, card) : card * found.scale}px`;
+      button.style.width = `${covered ? Math.min(found.step ?? card, card) : card * found.scale}px`;
       button.style.height = `${found.covered || tall * found.scale}px`;
       // Where cards of the stock overlap, the one that lies above is the one that is taken.
-      if (zone !== "hand") button.style.zIndex = found.z;
+      if (zone !== "hand") button.style.zIndex = String(found.z);
     }
   }
 
+  hitButtons() {
+    return /** @type {HTMLButtonElement[]} */ ([...this.hits.children]);
+  }
+
+  /** The key of the button that has the focus. */
+  focused() {
+    return this.hitButtons().find((each) => each === document.activeElement)?.dataset.key ?? null;
+  }
+
+  /** @param {string} key */
   focus(key) {
-    const button = [...this.hits.children].find((each) => each.dataset.key === key);
+    const button = this.hitButtons().find((each) => each.dataset.key === key);
     button?.focus({ preventScroll: true });
     return Boolean(button);
   }

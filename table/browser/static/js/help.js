@@ -1,4 +1,7 @@
+// @ts-check
 /* The help panel: every card seen, suit by suit, what the opponent is known to hold, and a hint. */
+
+/** @import { Hint, SeenCards, SeenVoid } from "../../messages" */
 
 import { nameOf, rankText, SUIT_NAMES } from "./cards.js";
 import { cardText } from "./chip.js";
@@ -8,9 +11,12 @@ import { valuesTable } from "./values.js";
 import { say } from "./words.js";
 
 const LEGEND = ["hand", "other", "up", "played", "away", "unseen"];
+/** @param {string} where */
 const place = (where) => say(`places.${where}`);
+/** @param {SeenVoid} seen */
 const voidText = ({ suit, draws_since: n }) => say(n ? "help.void_drew" : "help.void", { suit: SUIT_NAMES[suit], n });
 
+/** @param {[string, Record<string, string>]} row */
 function suitRow([suit, places]) {
   return h("tr", {},
     h("th", { scope: "row" }, suitIcon(suit), h("span", { class: "sr-only" }, SUIT_NAMES[suit])),
@@ -19,6 +25,7 @@ function suitRow([suit, places]) {
 }
 
 export class HelpPanel {
+  /** @param {{ onclose: () => unknown, onhint: () => unknown }} handlers */
   constructor({ onclose, onhint }) {
     this.body = h("div", { class: "help-body" });
     this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
@@ -27,6 +34,7 @@ export class HelpPanel {
       h("section", {}, h("button", { type: "button", class: "wide-button", onclick: onhint }, say("help.hint")), this.hint), this.body);
   }
 
+  /** @type {(help: SeenCards, other: string) => void} */
   show(help, other) {
     this.body.replaceChildren(
       h("section", {}, h("h3", {}, say("help.seen")),
@@ -39,6 +47,7 @@ export class HelpPanel {
         help.voids.length ? h("p", { class: "faint" }, help.voids.map(voidText).join(" ")) : null));
   }
 
+  /** @param {Hint} hint */
   showHint(hint) {
     const { why, estimates, action, unit, exact } = hint;
     this.hint.replaceChildren(

@@ -1,7 +1,11 @@
+// @ts-check
 /* The few icons of the tool bars, as outlines in a box of 24, and the trophy. */
+
+/** @import { Properties } from "./dom.js" */
 
 import { h, s } from "./dom.js";
 
+/** @type {Record<string, string>} */
 const PATHS = {
   back: "M15 5l-7 7 7 7",
   hint: "M9 18h6M10 21h4M12 3a6 6 0 0 0-4 10.500c.8.8 1 1.500 1 2.500h6c0-1 .2-1.700 1-2.500A6 6 0 0 0 12 3Z",
@@ -17,11 +21,14 @@ const PATHS = {
   rules: "M6 3h12v18H6ZM9 8h6M9 12h6M9 16h4",
 };
 
+/** @param {string} name */
 export function icon(name) {
   return s("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, s("path", { d: PATHS[name] }));
 }
 
-/** A button of a tool bar. */
+/** A button of a tool bar.
+ * @type {(name: string, text: string, onclick: () => unknown, extra?: Properties) => HTMLButtonElement}
+ */
 export function tool(name, text, onclick, extra = {}) {
   return h("button", { type: "button", class: "tool", title: text, "aria-label": text, onclick, ...extra }, icon(name));
 }

@@ -1,13 +1,31 @@
+// @ts-check
 /* Where every card of the table lies, from the size of the felt alone: no layout but this one, so
    that nothing jumps. A scene says what lies where; `arrange` gives each card a place. */
 
+/** @import { Played } from "../../messages" */
+/** @import { Scene } from "./scene.js" */
+/** @import { FeltOptions } from "./settings.js" */
+
 import { sorted, suitOf, suitOrder } from "./cards.js";
+
+/**
+ * Where a card lies: `covered` is how much of its height shows, `step` how far the next card is.
+ * @typedef {{ zone: string, card: string | null, who?: number, x: number, y: number, scale: number, z: number, step?: number,
+ *   covered?: number }} Place
+ * @typedef {ReturnType<typeof frame>} Frame
+ * @typedef {Frame & { places: Place[] }} Plan
+ */
 
 export const SHAPE = 1.4;
 const STACK = 6;
 const FINGER = 42;
 
 /* The parts of the felt, from its width and height: card size, and the middle of each place. */
+/**
+ * @param {number} width
+ * @param {number} height
+ * @param {number} rows
+ */
 function frame(width, height, rows) {
   const wide = width > height * 0.95;
   const low = height < 460;
@@ -40,6 +58,7 @@ function frame(width, height, rows) {
   };
 }
 
+/** @type {<C>(cards: C[], left: number, width: number, card: number, scale: number, most: number) => { card: C, x: number, step: number }[]} */
 function row(cards, left, width, card, scale, most) {
   const wide = card * scale;
   const step = cards.length > 1 ? Math.min(wide * most, (width - wide) / (cards.length - 1)) : 0;
@@ -47,6 +66,8 @@ function row(cards, left, width, card, scale, most) {
   return cards.map((each, place) => ({ card: each, x: start + place * step, step }));
 }
 
+/** @typedef {(scene: Scene, felt: Frame, options: FeltOptions) => Place[]} Part */
+/** @type {Part} */
 function ownHand(scene, felt, options) {
   const cards = sorted(scene.hand, scene.trump, options.order);
   const y = felt.bottom - felt.tall / 2;
@@ -60,6 +81,7 @@ function ownHand(scene, felt, options) {
       })));
 }
 
+/** @type {(cards: string[], scene: Scene, felt: Frame, options: FeltOptions) => string[][]} */
 function handLines(cards, scene, felt, options) {
   if (options.rows === "stacked") {
     return suitOrder(cards, scene.trump, options.order)
@@ -70,8 +92,9 @@ function handLines(cards, scene, felt, options) {
   return [cards.slice(0, half), cards.slice(half)].filter((held) => held.length);
 }
 
+/** @type {Part} */
 function otherHand(scene, felt, options) {
-  const known = sorted(scene.other.filter(Boolean), scene.trump, options.order);
+  const known = sorted(scene.other.filter((card) => card !== null), scene.trump, options.order);
   const cards = [...known, ...scene.other.filter((card) => !card)];
   const width = felt.wide ? Math.min(felt.handWidth, felt.card * 8) : felt.handWidth;
   const left = felt.handLeft + (felt.handWidth - width) / 2;
@@ -80,6 +103,7 @@ function otherHand(scene, felt, options) {
     .map((each, place) => ({ zone: "other", ...each, y: felt.otherY, scale: felt.otherScale, z: 20 + place }));
 }
 
+/** @type {(scene: Scene, felt: Frame) => Place[]} */
 function stock(scene, felt) {
   const hidden = Math.max(0, scene.stockLeft - scene.up.length);
   const scale = 0.92, step = felt.card * scale;
@@ -96,6 +120,7 @@ function stock(scene, felt) {
   return [...backs, ...faced];
 }
 
+/** @type {(cards: Played[], felt: Frame, zone: string) => Place[]} */
 function trick(cards, felt, zone) {
   const last = zone === "last";
   const scale = last ? (felt.wide && !felt.low ? 0.62 : 0.5) : 1;
@@ -107,12 +132,15 @@ function trick(cards, felt, zone) {
 }
 
 /* A hand lies in two rows where fingers could not hit its cards in one. */
+/** @type {(cards: number, width: number, height: number) => number} */
 function linesFor(cards, width, height) {
   const { wide, handWidth, card } = frame(width, height, 1);
   return !wide && cards > 1 && (handWidth - card) / (cards - 1) < FINGER ? 2 : 1;
 }
 
-/** Places for all cards of a scene, and for the few labels beside them. */
+/** Places for all cards of a scene, and for the few labels beside them.
+ * @type {(scene: Scene, width: number, height: number, options: FeltOptions) => Plan}
+ */
 export function arrange(scene, width, height, options) {
   const rows = options.rows === "stacked" ? 4 : linesFor(scene.most ?? scene.hand.length, width, height);
   const felt = frame(width, height, rows);

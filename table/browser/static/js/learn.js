@@ -1,4 +1,8 @@
+// @ts-check
 /* Learn: a guided first hand, puzzles with a rating, the mistakes of one's own hands, and the rules. */
+
+/** @import { ExerciseListed, Solver } from "../../messages" */
+/** @import { Child } from "./dom.js" */
 
 import { get } from "./api.js";
 import { h } from "./dom.js";
@@ -6,6 +10,7 @@ import { openRules } from "./menu.js";
 import { sitDown } from "./pages.js";
 import { say } from "./words.js";
 
+/** @type {(title: string, text: string, ...more: Child[]) => HTMLElement} */
 const part = (title, text, ...more) => h("section", { class: "card-panel lesson" }, h("h2", {}, title), h("p", {}, text), ...more);
 
 export class LearnPage {
@@ -21,6 +26,7 @@ export class LearnPage {
   }
 
   async open() {
+    /** @type {[Solver, ExerciseListed[]]} */
     const [solver, mistakes] = await Promise.all([get("/api/puzzles"), get("/api/exercises")]);
     this.puzzles.replaceChildren(
       h("p", { class: "figures-line" }, h("b", {}, solver.rating), " ", [

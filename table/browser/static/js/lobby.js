@@ -1,4 +1,7 @@
+// @ts-check
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
+
+/** @import { AgentOffered, Menu, TableListed, WantedMatch, WantedTable } from "../../messages" */
 
 import { get, remove } from "./api.js";
 import { attempt, dialog } from "./dialogs.js";
@@ -10,6 +13,9 @@ import { sitDown } from "./pages.js";
 import { segmented, settings } from "./settings.js";
 import { LABELS, say } from "./words.js";
 
+/** @typedef {"opponent" | "player"} Seat */
+/** @type {Seat[]} */
+const SEATS = ["opponent", "player"];
 const KEY = "german-whist-last-game";
 const POINTS = { 10: "10", 25: "25", 50: "50", other: say("lobby.other") };
 
@@ -26,17 +32,20 @@ function fan() {
     ["AS", "KH", "QC", "JD", "TS"].map((card) => h("div", { class: "card" }, h("div", { class: "inner" }, face(card, settings.cards)))));
 }
 
+/** @type {Record<string, string>} */
 const FACES = { easy: "JD", medium: "QH", hard: "KC", champion: "KS" };
 
 /* A court card for those whom people play, the first letter for the others. */
+/** @param {AgentOffered} agent */
 function portrait({ name, kind }) {
   const card = FACES[name];
   return h("span", { class: `player-mark kind-${kind}`, "aria-hidden": "true" }, card ? face(card, "classic") : name[0].toUpperCase());
 }
 
 /* Where an agent stands on the ladder of classic hands, between a random player and twice a threshold's. */
+/** @param {AgentOffered} agent */
 function strength({ strength: rating }) {
-  if (rating === null || rating === undefined) return null;
+  if (rating === null) return null;
   const meter = h("i", {});
   meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
   return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), say("lobby.strength", { n: rating }));
@@ -45,6 +54,9 @@ function strength({ strength: rating }) {
 export class LobbyPage {
   constructor({ watching = false } = {}) {
     this.watching = watching;
+    /** @type {Menu} */
+    this.menu = { rules: [], agents: [], notice: null };
+    /** @type {{ rules: string, opponent: string, player: string, kind: string, points: string, target: number, best: string }} */
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
     this.tables = h("div", { class: "tables" });
     this.seats = h("div", { class: "seats" });
@@ -68,10 +80,12 @@ export class LobbyPage {
 
   close() {}
 
+  /** @param {string} rules */
   agentsFor(rules) {
     return orderedAgents(this.menu.agents.filter((agent) => plays(agent, rules)));
   }
 
+  /** @type {(name: Seat, legend: string, chosen: string) => HTMLElement} */
   players(name, legend, chosen) {
     const agents = this.agentsFor(this.choice.rules);
     const usual = agents.filter(isUsual), others = agents.filter((agent) => !isUsual(agent));
@@ -80,6 +94,7 @@ export class LobbyPage {
       others.length ? h("details", { open }, h("summary", {}, say("lobby.others", { n: others.length })), this.playerGrid(others, name, chosen)) : null);
   }
 
+  /** @type {(agents: AgentOffered[], name: Seat, chosen: string) => HTMLElement} */
   playerGrid(agents, name, chosen) {
     return h("div", { class: "player-grid" }, agents.map((agent) =>
         h("label", { class: "player" },
@@ -94,8 +109,8 @@ export class LobbyPage {
   showRules() {
     const { choice } = this;
     const agents = this.agentsFor(choice.rules).map(({ name }) => name);
-    for (const seat of ["opponent", "player"]) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
-    this.about.textContent = this.menu.rules.find(({ name }) => name === choice.rules).about;
+    for (const seat of SEATS) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
+    this.about.textContent = this.menu.rules.find(({ name }) => name === choice.rules)?.about ?? "";
     this.seats.replaceChildren(
       this.watching ? this.players("player", say("lobby.first"), choice.player) : "",
       this.players("opponent", say(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent));
@@ -104,10 +119,11 @@ export class LobbyPage {
   render() {
     const { choice } = this;
     this.showRules();
+    /** @type {HTMLSelectElement} */
     const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.showRules(); } },
       this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
     const kinds = segmented("kind", say("lobby.match"), LABELS.lobby.kinds, choice.kind,
-      (value) => { choice.kind = value; this.render(); this.form.querySelector(`[name=kind][value=${value}]`).focus(); });
+      (value) => { choice.kind = value; this.render(); this.field(`[name=kind][value=${value}]`)?.focus(); });
     this.form.replaceChildren(
       this.seats,
       h("div", { class: "game-choice" },
@@ -132,30 +148,40 @@ export class LobbyPage {
       segmented("points", say("lobby.points"), POINTS, choice.points, (value) => {
         choice.points = value;
         this.render();
-        this.form.querySelector(value === "other" ? "#target" : `[name=points][value="${value}"]`).focus();
+        this.field(value === "other" ? "#target" : `[name=points][value="${value}"]`)?.focus();
       }),
       other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, say("lobby.how_many")),
-        h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: (event) => { choice.target = Number(event.target.value); } })) : "");
+        h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: ({ target }) => { choice.target = Number(/** @type {HTMLInputElement} */ (target).value); } })) : "");
   }
 
   /* A certain deal, by the seed and the number that records and others name. */
   deal() {
+    /** @type {(name: string, text: string, most: number) => HTMLElement} */
     const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: say("lobby.any") }));
     return h("details", { class: "deal-choice" }, h("summary", {}, say("lobby.certain_deal")), h("div", { class: "field-row" }, field("seed", say("lobby.seed"), 2 ** 53 - 1), field("number", say("lobby.number"), 1e9)),
       h("p", { class: "faint" }, say("lobby.certain_about")));
   }
 
+  /** @param {string} selector */
+  field(selector) {
+    return /** @type {HTMLInputElement | null} */ (this.form.querySelector(selector));
+  }
+
+  /** @returns {WantedTable} */
   dealt() {
-    const value = (name) => this.form.querySelector(`[name=${name}]`)?.value ?? "";
+    /** @param {string} name */
+    const value = (name) => this.field(`[name=${name}]`)?.value ?? "";
     return value("seed") === "" ? {} : { seed: Number(value("seed")), number: Number(value("number") || 0), match: null };
   }
 
+  /** @returns {WantedMatch} */
   match() {
     const { kind, points, target, best } = this.choice;
     if (kind === "points") return { kind, n: points === "other" ? target : Number(points) };
     return kind === "best" ? { kind, n: Number(best) } : { kind };
   }
 
+  /** @param {SubmitEvent} event */
   async start(event) {
     event.preventDefault();
     const { rules, opponent, player } = this.choice;
@@ -164,20 +190,21 @@ export class LobbyPage {
     } catch {
       // The choice is only a convenience.
     }
-    const button = this.form.querySelector("button.primary");
+    const button = /** @type {HTMLButtonElement} */ (this.form.querySelector("button.primary"));
     button.disabled = true;
     const seat = this.watching ? { player } : {};
     button.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), ...this.dealt() });
   }
 
   async showTables() {
-    const tables = (await get("/api/tables")).filter((each) => !each.over);
+    const tables = (/** @type {TableListed[]} */ (await get("/api/tables"))).filter((each) => !each.over);
     if (!tables.length) return this.tables.replaceChildren();
     return this.tables.replaceChildren(h("h2", {}, say("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
       h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),
       h("button", { type: "button", class: "quiet small", "aria-label": say("lobby.give_up", each), onclick: () => this.forget(each) }, "✕")))));
   }
 
+  /** @param {TableListed} table */
   async forget({ id, title }) {
     const wish = await dialog(say("lobby.give_up_title"), h("p", {}, say("lobby.give_up_about", { title })),
       [h("button", { value: "keep", class: "primary" }, say("lobby.keep")), h("button", { value: "forget" }, say("lobby.give_it_up"))]);

@@ -1,24 +1,43 @@
+// @ts-check
 /* Choosing a card: the buttons over the hand (or over the stock), one click or two, and the keys. */
 
-import { actionOf, cardOf, nameOf, RANKS, rankOf, sorted, SUITS, suitOf, TAKE_HIDDEN } from "./cards.js";
+/** @import { Felt, Item } from "./felt.js" */
+/** @import { Wish } from "./queue.js" */
+/** @import { Seen } from "./scene.js" */
+
+import { actionOf, cardOf, nameOf, RANKS, rankOf, sorted, SUITS, suitOf } from "./cards.js";
 import { settings } from "./settings.js";
 import { say } from "./words.js";
+
+/** @typedef {string | null} Key */
+/** @typedef {Seen & { move: number | string, watched?: boolean }} Asked */
 
 const PAIR_WITHIN = 1200;
 const FINGER = 40;
 
 export class Picker {
+  /**
+   * @param {Felt} felt
+   * @param {(action: number, card: string | null, wish: Wish) => void} onplay
+   */
   constructor(felt, onplay) {
     this.felt = felt;
     this.onplay = onplay;
-    this.chosen = null;
-    this.hovered = null;
-    this.pointed = null;
-    this.typed = { rank: null, at: 0 };
-    this.state = null;
+    this.chosen = /** @type {Key} */ (null);
+    this.hovered = /** @type {Key} */ (null);
+    this.pointed = /** @type {Key} */ (null);
+    this.armed = /** @type {Key} */ (null);
+    this.fresh = /** @type {Key} */ (null);
+    this.typed = { rank: "", at: 0 };
+    this.state = /** @type {Asked | null} */ (null);
+    this.items = /** @type {Item[]} */ ([]);
+    this.offered = /** @type {string[]} */ ([]);
   }
 
-  /** Offers what can be chosen in this state; `fresh` is the card that was drawn last. */
+  /** Offers what can be chosen in this state; `fresh` is the card that was drawn last.
+   * @param {Asked} state
+   * @param {Key} [fresh]
+   */
   update(state, fresh = null) {
     if (state.move !== this.state?.move) this.pointed = null;
     this.state = state;
@@ -28,12 +47,14 @@ export class Picker {
     const hand = sorted(state.hand, state.trump, settings.order).map((card) => ({
       key: card, action: actionOf(card), zone: "hand", disabled: !mine || choosing || !state.legal.includes(actionOf(card)),
     }));
-    const offered = choosing ? state.legal.map((action) => (action === TAKE_HIDDEN
-      ? { key: "stock", action, zone: "stock", name: say("picker.hidden") }
-      : { key: cardOf(action), action, zone: "up", name: say("picker.take", { card: nameOf(cardOf(action)) }) })) : [];
+    const offered = choosing ? state.legal.map((action) => {
+      const card = cardOf(action);
+      return card ? { key: card, action, zone: "up", name: say("picker.take", { card: nameOf(card) }) }
+        : { key: "stock", action, zone: "stock", name: say("picker.hidden") };
+    }) : [];
     this.offered = offered.map((each) => each.key);
     this.items = state.watched ? [] : [...offered, ...hand];
-    const had = this.felt.hits.contains(document.activeElement);
+    const had = this.felt.focused();
     this.felt.buttons(this.items, {
       label: say(choosing ? "picker.choose" : "picker.hand", { n: state.hand.length }),
       onchoose: (key, event) => this.choose(key, event),
@@ -41,15 +62,15 @@ export class Picker {
       onhover: (key) => { this.hovered = key; this.mark(); },
     });
     if (!this.items.some((each) => each.key === this.chosen)) this.chosen = null;
-    if (choosing && !this.offered.includes(this.chosen)) this.chosen = null;
+    if (choosing && this.chosen && !this.offered.includes(this.chosen)) this.chosen = null;
     this.rove();
-    if (had && !this.felt.hits.contains(document.activeElement)) this.felt.focus(this.chosen ?? this.first());
+    if (had && !this.felt.focused()) this.felt.focus(this.chosen ?? this.first());
     this.mark();
   }
 
   first() {
     const playable = this.items.find((each) => !each.disabled) ?? this.items[0];
-    return playable?.key;
+    return playable?.key ?? "";
   }
 
   clear() {
@@ -58,6 +79,7 @@ export class Picker {
     this.state = null;
   }
 
+  /** @param {string} key */
   select(key) {
     this.chosen = key;
     this.rove();
@@ -67,9 +89,10 @@ export class Picker {
   /* One of the buttons is reached by Tab; the arrows lead to the others. */
   rove() {
     const at = this.chosen ?? this.first();
-    for (const button of this.felt.hits.children) button.tabIndex = button.dataset.key === at ? 0 : -1;
+    for (const button of this.felt.hitButtons()) button.tabIndex = button.dataset.key === at ? 0 : -1;
   }
 
+  /** @param {Key} key */
   point(key) {
     this.pointed = key;
     this.mark();
@@ -91,22 +114,24 @@ export class Picker {
   }
 
   /* Where fingers would miss, as where two clicks are wished, the first lifts the card. */
+  /** @type {(key: string, event: MouseEvent | KeyboardEvent) => void} */
   choose(key, event) {
     const item = this.items.find((each) => each.key === key);
-    const byKey = event instanceof KeyboardEvent || event.detail === 0;
-    if (!item || event.repeat) return;
-    const small = event.pointerType === "touch" && event.target.offsetWidth < FINGER;
+    const typed = event instanceof KeyboardEvent, byKey = typed || event.detail === 0;
+    if (!item || (typed && event.repeat)) return;
+    const small = event instanceof PointerEvent && event.pointerType === "touch" && event.target instanceof HTMLElement && event.target.offsetWidth < FINGER;
     if ((settings.clicks === "two" || small) && !byKey && this.armed !== key && !item.disabled) {
       this.armed = key;
       this.select(key);
       return;
     }
     this.armed = null;
-    this.onplay(item.action, key === "stock" ? null : key, { now: event.timeStamp, x: event.clientX, y: event.clientY, key: byKey });
+    this.onplay(item.action, key === "stock" ? null : key, { now: event.timeStamp, x: typed ? 0 : event.clientX, y: typed ? 0 : event.clientY, key: byKey });
   }
 
   // -- keys
 
+  /** @param {number} by */
   step(by) {
     const usable = this.offered.length ? this.items.filter((each) => this.offered.includes(each.key)) : this.items;
     if (!usable.length) return;
@@ -115,45 +140,46 @@ export class Picker {
     this.goto(usable[place].key);
   }
 
+  /** @param {string} key */
   goto(key) {
     this.select(key);
     this.felt.focus(key);
   }
 
   /* The next card after the chosen one that passes, round the hand. */
+  /** @param {(card: string) => boolean} test */
   seek(test) {
     const cards = this.items.filter((each) => each.key !== "stock");
     const at = cards.findIndex((each) => each.key === this.chosen);
     const turned = [...cards.slice(at + 1), ...cards.slice(0, at + 1)];
     const found = turned.find((each) => test(each.key));
     if (found) this.goto(found.key);
-    return true;
   }
 
+  /** Whether a key means something here; what it does is done.
+   * @param {KeyboardEvent} event
+   */
   key(event) {
     const key = event.key === "0" ? "T" : event.key.toUpperCase();
-    if (event.key === "ArrowRight" || event.key === "ArrowLeft") return this.step(event.key === "ArrowRight" ? 1 : -1) ?? true;
-    if (event.key === "Home" || event.key === "End") {
+    if (event.key === "ArrowRight" || event.key === "ArrowLeft") this.step(event.key === "ArrowRight" ? 1 : -1);
+    else if (event.key === "Home" || event.key === "End") {
       this.chosen = null;
-      return this.step(event.key === "Home" ? 1 : -1) ?? true;
-    }
-    if (event.key === "Enter" || event.key === " ") {
+      this.step(event.key === "Home" ? 1 : -1);
+    } else if (event.key === "Enter" || event.key === " ") {
       const item = this.items.find((each) => each.key === this.chosen);
       if (!item) return false;
-      return this.choose(item.key, event) ?? true;
-    }
-    if (key === "X" && this.offered.includes("stock")) return this.choose("stock", event) ?? true;
-    if (RANKS.includes(key) && key.length === 1) {
+      this.choose(item.key, event);
+    } else if (key === "X" && this.offered.includes("stock")) this.choose("stock", event);
+    else if (RANKS.includes(key) && key.length === 1) {
       this.typed = { rank: key, at: event.timeStamp };
-      return this.seek((card) => rankOf(card) === key);
-    }
-    if (SUITS.includes(key) && key.length === 1) {
+      this.seek((card) => rankOf(card) === key);
+    } else if (SUITS.includes(key) && key.length === 1) {
       const { rank, at } = this.typed;
       const exact = rank && event.timeStamp - at < PAIR_WITHIN && this.items.some((each) => each.key === rank + key);
-      this.typed = { rank: null, at: 0 };
-      if (exact) return this.goto(rank + key) ?? true;
-      return this.seek((card) => suitOf(card) === key);
-    }
-    return false;
+      this.typed = { rank: "", at: 0 };
+      if (exact) this.goto(rank + key);
+      else this.seek((card) => suitOf(card) === key);
+    } else return false;
+    return true;
   }
 }

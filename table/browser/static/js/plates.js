@@ -1,4 +1,9 @@
+// @ts-check
 /* What stands beside the cards: a plate for each player, the prompt, trumps and the stock's number. */
+
+/** @import { Felt } from "./felt.js" */
+/** @import { Plan } from "./layout.js" */
+/** @import { Seen } from "./scene.js" */
 
 import { symbolOf } from "./cards.js";
 import { h } from "./dom.js";
@@ -6,16 +11,26 @@ import { exchangeText } from "./exchange.js";
 import { suitIcon } from "./suits.js";
 import { capital, say } from "./words.js";
 
+/**
+ * What plates show: a table, or a position that nobody waits at.
+ * @typedef {Omit<Seen, "hand" | "hand_size_other" | "known_other" | "other_hand" | "upcards" | "legal" | "phase" | "open" | "trick" | "said">
+ *   & { names: string[], match: { kind: string, hands_won?: number[], points?: number[] }, said: { prompt: string, stage: string, last: string },
+ *   thinking?: boolean, watched?: boolean }} Shown
+ */
+
+/** @param {HTMLElement} number */
 function score(number) {
   return h("span", { class: "plate-score" }, number, h("small"));
 }
 
+/** @type {(number: HTMLElement, count: number, noun: string) => void} */
 function tellScore(number, count, noun) {
-  number.textContent = count;
-  number.nextSibling.textContent = say(`plates.${noun}`, { n: count });
+  number.textContent = String(count);
+  /** @type {ChildNode} */ (number.nextSibling).textContent = say(`plates.${noun}`, { n: count });
 }
 
 class Plate {
+  /** @param {number} who */
   constructor(who) {
     this.who = who;
     this.name = h("span", { class: "plate-name" });
@@ -23,15 +38,17 @@ class Plate {
     this.dealer = h("span", { class: "plate-dealer", title: say("plates.dealer") }, "D");
     this.tricks = h("b");
     this.stockTricks = h("i", { class: "plate-stock", title: say("plates.stock_tricks") });
+    this.tricksBox = score(this.tricks);
     this.points = h("b");
     this.pointsBox = score(this.points);
     this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
       this.mark,
       h("div", { class: "plate-who" }, this.name, this.dealer),
       h("div", { class: "plate-scores" },
-        this.stockTricks, score(this.tricks), this.pointsBox));
+        this.stockTricks, this.tricksBox, this.pointsBox));
   }
 
+  /** @param {Shown} state */
   update(state) {
     const { who } = this;
     const name = capital(state.names[who]);
@@ -39,9 +56,9 @@ class Plate {
     this.mark.textContent = name[0];
     this.dealer.hidden = state.dealer !== who;
     tellScore(this.tricks, state.tricks[who], "trick");
-    this.stockTricks.textContent = state.stock_tricks ? say("plates.for_stock", { n: state.stock_tricks[who] }) : exchangeText(state.exchanged?.[who] ?? null);
-    this.tricks.parentNode.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
-    const { kind, hands_won: won, points } = state.match;
+    this.stockTricks.textContent = state.stock_tricks ? say("plates.for_stock", { n: state.stock_tricks[who] }) : exchangeText(state.exchanged[who]);
+    this.tricksBox.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
+    const { kind, hands_won: won = [], points = [] } = state.match;
     this.pointsBox.hidden = kind === "single";
     if (kind !== "single") tellScore(this.points, (kind === "best" ? won : points)[who], kind === "best" ? "hand" : "point");
     this.root.classList.toggle("to-move", state.turn === who);
@@ -51,6 +68,7 @@ class Plate {
 
 /** Plates and labels of one table, put on the felt. */
 export class Plates {
+  /** @param {Felt} felt */
   constructor(felt) {
     this.felt = felt;
     this.plates = [new Plate(0), new Plate(1)];
@@ -64,6 +82,7 @@ export class Plates {
     felt.onarranged = (plan) => this.place(plan);
   }
 
+  /** @param {Plan} plan */
   place(plan) {
     const { root } = this.felt;
     root.classList.toggle("wide", plan.wide);
@@ -91,12 +110,15 @@ export class Plates {
     this.sign.style.top = `${plan.middle}px`;
   }
 
-  /** A sentence in the place of the prompt, until the next state is shown. */
+  /** A sentence in the place of the prompt, until the next state is shown.
+   * @param {string} text
+   */
   say(text, { yours = false, dots = false } = {}) {
     this.prompt.replaceChildren(h("span", {}, text), dots ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
     this.prompt.classList.toggle("yours", yours);
   }
 
+  /** @param {Shown} state */
   update(state) {
     this.plates.forEach((each) => each.update(state));
     this.say(state.said.prompt, { yours: state.turn === 0 && !state.watched, dots: state.thinking });
@@ -108,7 +130,7 @@ export class Plates {
       trumps, h("span", {}, state.turned ? say("plates.turned", { card: symbolOf(state.turned) })
         : say(state.stock_left ? "plates.in_stock" : "plates.no_stock", { n: state.stock_left })),
       state.low ? h("strong", { class: "low-play" }, say("plates.low")) : "");
-    this.lastLabel.hidden = !(state.last_trick ?? []).length;
+    this.lastLabel.hidden = !state.last_trick.length;
     this.sign.replaceChildren(state.trump ? suitIcon(state.trump) : "");
   }
 }

@@ -1,5 +1,8 @@
+// @ts-check
 /* A position with a question: a puzzle, or a mistake of one's own to be tried again. After the answer
    stands what every card is worth, and endings are played out against perfect defence. */
+
+/** @import { Answered, ExerciseListed, Line, LineStep, Problem } from "../../messages" */
 
 import { get, post } from "./api.js";
 import { actionSymbol, cardOf, isCard, TAKE_HIDDEN, whyNot } from "./cards.js";
@@ -19,12 +22,25 @@ import { valuesTable } from "./values.js";
 import { say } from "./words.js";
 
 const STEP = { normal: 900, fast: 350, none: 250 };
+/**
+ * Where problems come from.
+ * @typedef {{ title: string, none: string, path: (name: string) => string, first: () => Promise<Problem>,
+ *   next: () => Promise<Problem | undefined> }} Source
+ */
+
+/** @param {number} action */
 const keyOf = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
 
 export class ProblemPage {
-  /** `source` says where problems come from: `first()`, `next()` and the path of a problem. */
+  /** @param {Source} source */
   constructor(source) {
     this.source = source;
+    this.closed = false;
+    this.playing = false;
+    /** @type {Problem | null} */
+    this.problem = null;
+    /** @type {Answered | null} */
+    this.answered = null;
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
     this.picker = new Picker(this.felt, (action) => this.answer(action));
@@ -34,7 +50,7 @@ export class ProblemPage {
     this.panel = h("aside", { class: "analysis problem", "aria-label": source.title, tabindex: "0" });
     this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
     this.root = h("div", { class: "table-page problem-page" },
-      h("header", { class: "table-bar" }, tool("menu", say("problem.pages"), () => this.openMenu()), this.title,
+      h("header", { class: "table-bar" }, tool("menu", say("problem.pages"), () => openPages([])), this.title,
         h("div", { class: "tools" }, tool("rules", say("site.rules"), () => openRules("classic")), tool("settings", say("site.settings_tool"), openSettings))),
       this.told, h("div", { class: "table-main replay" }, this.felt.root, this.panel));
   }
@@ -48,52 +64,55 @@ export class ProblemPage {
     this.felt.close();
   }
 
+  /** @param {Problem} [problem] */
   async load(problem) {
     if (!problem) return this.empty();
     this.problem = problem;
-    this.path = this.source.path(problem.id);
     this.answered = null;
     const parts = [problem.rules_title, problem.rating ? say("problem.rated", { n: Math.round(problem.rating) }) : ""];
     this.title.replaceChildren(this.source.title, h("small", {}, parts.filter(Boolean).join(" · ")));
     this.told.replaceChildren(...[problem.question, ...problem.said.table].map((text) => h("p", {}, text)));
     this.panel.replaceChildren(h("h2", {}, problem.question), h("p", { class: "faint" }, `${problem.said.stage}. ${problem.said.last}`),
       h("p", { class: "faint" }, say(problem.open ? "problem.open" : "problem.closed")));
-    await this.show(problem, true);
-    return this.offer();
+    await this.show(problem, problem, true);
+    this.offer(problem);
+    this.felt.root.dataset.move = "asked";
   }
 
   empty() {
     this.panel.replaceChildren(h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, say("problem.lessons")));
   }
 
-  async show(state, still = false) {
-    this.plates.update({
-      ...state, watched: false, thinking: false, names: this.problem.names, match: { kind: "single" },
-    });
-    await this.felt.show(sceneOf({ ...state, watched: false }), { still });
+  /** @type {(problem: Problem, position: Problem | LineStep, still?: boolean) => Promise<void>} */
+  async show(problem, position, still = false) {
+    this.plates.update({ ...position, names: problem.names, match: { kind: "single" } });
+    await this.felt.show(sceneOf(position), { still });
   }
 
-  offer() {
-    this.picker.update({ ...this.problem, watched: false, move: this.problem.id });
-    this.exchange.update(this.problem);
-    this.felt.root.dataset.move = this.answered ? "answered" : "asked";
+  /** @type {(problem: Problem, found?: { best: number[], action: number }) => void} */
+  offer(problem, found) {
+    this.picker.update({ ...problem, move: problem.id });
+    this.exchange.update(problem, found);
   }
 
+  /** @param {number} action */
   async answer(action) {
-    if (this.playing) return;
-    if (this.answered) return void this.playOut(action);
-    if (!this.problem.legal.includes(action)) return void toast(whyNot(this.problem, action));
+    const { problem } = this;
+    if (this.playing || !problem) return;
+    if (this.answered) return void this.playOut(problem, this.answered, action);
+    if (!problem.legal.includes(action)) return void toast(whyNot(problem, action));
     await attempt(async () => {
-      const found = await post(`${this.path}/answer`, { action });
+      /** @type {Answered} */
+      const found = await post(`${this.source.path(problem.id)}/answer`, { action });
       this.answered = found;
-      this.tell(found, action);
+      this.tell(problem, found, action);
       announce(found.verdict);
     });
   }
 
-  tell(found, action) {
-    const { problem } = this;
-    const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: `${found.change >= 0 ? "+" : ""}${found.change}`, n: found.streak });
+  /** @type {(problem: Problem, found: Answered, action: number) => void} */
+  tell(problem, found, action) {
+    const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: `${(found.change ?? 0) >= 0 ? "+" : ""}${found.change}`, n: found.streak });
     this.panel.replaceChildren(
       h("h2", { class: found.solved ? "good" : "bad", role: "status" }, `${found.solved ? "✓" : "✗"} ${found.verdict}`),
       h("p", {}, found.why), score ? h("p", { class: "faint" }, score) : "",
@@ -102,57 +121,60 @@ export class ProblemPage {
       h("div", { class: "problem-buttons" },
         h("button", { type: "button", class: "primary", onclick: () => this.next() }, say("problem.next")),
         found.solved ? "" : h("button", { type: "button", onclick: () => this.load(problem) }, say("site.again"))));
-    this.picker.update({ ...problem, watched: false, move: problem.id });
-    this.exchange.update(problem, { best: found.best, action });
+    this.offer(problem, { best: found.best, action });
     this.felt.mark({ chosen: [keyOf(action)], hinted: found.best.map(keyOf) });
     this.felt.root.dataset.move = "answered";
   }
 
   /* A card and perfect play after it, card by card. */
-  async playOut(action) {
-    if (!this.problem.open || !this.problem.legal.includes(action)) return;
+  /** @type {(problem: Problem, answered: Answered, action: number) => Promise<void>} */
+  async playOut(problem, answered, action) {
+    if (!problem.open || !problem.legal.includes(action)) return;
     this.playing = true;
     await attempt(async () => {
-      const { text, steps } = await post(`${this.path}/line`, { action });
+      /** @type {Line} */
+      const { text, steps } = await post(`${this.source.path(problem.id)}/line`, { action });
+      const card = cardOf(action);
       const list = h("ol", { class: "line" });
-      this.panel.replaceChildren(h("h2", {}, say("problem.after"), isCard(action) ? cardText(cardOf(action)) : actionSymbol(action)), list);
+      this.panel.replaceChildren(h("h2", {}, say("problem.after"), card ? cardText(card) : actionSymbol(action)), list);
       for (const step of steps) {
         if (this.closed) return;
         list.append(h("li", {}, step.text));
-        await this.show(step);
+        await this.show(problem, step);
         await pause(STEP[settings.motion]);
       }
       this.panel.append(h("p", { role: "status" }, `${text}.`), h("div", { class: "problem-buttons" },
         h("button", { type: "button", class: "primary", onclick: () => this.next() }, say("problem.next")),
-        h("button", { type: "button", onclick: () => this.back() }, say("problem.back"))));
+        h("button", { type: "button", onclick: () => this.back(problem, answered) }, say("problem.back"))));
     });
     this.playing = false;
   }
 
-  async back() {
-    await this.show(this.problem, true);
-    this.tell(this.answered, this.answered.best[0]);
+  /** @type {(problem: Problem, answered: Answered) => Promise<void>} */
+  async back(problem, answered) {
+    await this.show(problem, problem, true);
+    this.tell(problem, answered, answered.best[0]);
   }
 
   async next() {
     if (!this.playing) await attempt(async () => this.load(await this.source.next()));
   }
 
-  async openMenu() {
-    await openPages([]);
-  }
-
+  /** @param {KeyboardEvent} event */
   key(event) {
     const key = event.key.toLowerCase();
-    if (key === "n" && this.answered) return this.next() ?? true;
-    if (key === "m") return this.openMenu() ?? true;
-    if (key === ",") return openSettings() ?? true;
-    if (key === "r") return announce([this.problem.question, ...this.problem.said.table].join(" ")) ?? true;
-    return this.picker.key(event);
+    if (key === "n" && this.answered) this.next();
+    else if (key === "m") openPages([]);
+    else if (key === ",") openSettings();
+    else if (key === "r" && this.problem) announce([this.problem.question, ...this.problem.said.table].join(" "));
+    else return this.picker.key(event);
+    return true;
   }
 }
 
-/** Puzzles, one after the other. */
+/** Puzzles, one after the other.
+ * @type {(id: string, kind?: string) => Source}
+ */
 export const puzzles = (id, kind = "") => ({
   title: say("problem.puzzle"),
   none: say("problem.no_puzzle"),
@@ -161,8 +183,11 @@ export const puzzles = (id, kind = "") => ({
   next: () => get(`/api/puzzles/next?kind=${kind}`),
 });
 
-/** The mistakes of one's own hands, the one that is named first. */
+/** The mistakes of one's own hands, the one that is named first.
+ * @type {(id: string, hand: number, n: number) => Source}
+ */
 export function exercises(id, hand, n) {
+  /** @type {ExerciseListed[] | null} */
   let left = null;
   return {
     title: say("problem.mistakes"),
@@ -170,9 +195,9 @@ export function exercises(id, hand, n) {
     path: (name) => `/api/exercises/${name}`,
     first: () => get(`/api/exercises/${encodeURIComponent(id)}/${hand}/${n}`),
     async next() {
-      left ??= (await get("/api/exercises")).filter((each) => !each.solved && !(each.id === id && each.hand === hand && each.decision === n));
+      left ??= (/** @type {ExerciseListed[]} */ (await get("/api/exercises"))).filter((each) => !each.solved && !(each.id === id && each.hand === hand && each.decision === n));
       const each = left.shift();
-      return each && get(`/api/exercises/${each.id}/${each.hand}/${each.decision}`);
+      return each ? get(`/api/exercises/${each.id}/${each.hand}/${each.decision}`) : undefined;
     },
   };
 }

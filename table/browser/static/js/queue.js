@@ -1,22 +1,35 @@
+// @ts-check
 /* What happens on a felt, one thing after the other. Every wish of a person belongs to the decision
    that lay at rest when the hand went down; one that was meant for another decision, or is the second
    half of a double click, only lets the cards that still move arrive at once. */
+
+/**
+ * What a person did: when, where on the page, and whether with a key.
+ * @typedef {{ now: number, x?: number, y?: number, key?: boolean }} Wish
+ */
 
 const SAME_GESTURE = 400;
 const SAME_PLACE = 30;
 
 export class Queue {
-  /** `onbusy` is called whenever the decision that is shown is no more at rest. */
+  /** `onbusy` is called whenever the decision that is shown is no more at rest.
+   * @param {() => void} onbusy
+   */
   constructor(onbusy) {
     this.onbusy = onbusy;
+    /** @type {Promise<void>} */
     this.tail = Promise.resolve();
     this.waiting = 0;
+    /** @type {number | null} */
     this.move = null;
     this.hurried = false;
+    /** @type {{ at: number, x?: number, y?: number }} */
     this.last = { at: -Infinity };
   }
 
-  /** Does a thing after all others; no decision is at rest until it is done. */
+  /** Does a thing after all others; no decision is at rest until it is done.
+   * @param {() => unknown} task
+   */
   push(task) {
     this.waiting += 1;
     this.move = null;
@@ -28,15 +41,19 @@ export class Queue {
     return this.tail;
   }
 
-  /** The cards lie still, and this is the decision that is asked for. */
+  /** The cards lie still, and this is the decision that is asked for.
+   * @param {number} move
+   */
   rest(move) {
     this.move = move;
   }
 
-  /** The decision that a wish is meant for, or null when it is meant for none that is shown. */
-  wish({ now = performance.now(), x = 0, y = 0, key = false } = {}) {
+  /** The decision that a wish is meant for, or null when it is meant for none that is shown.
+   * @param {Wish} wish
+   */
+  wish({ now, x = 0, y = 0, key = false }) {
     const { last } = this;
-    const near = last.x === undefined || Math.hypot(last.x - x, last.y - y) < SAME_PLACE;
+    const near = last.x === undefined || last.y === undefined || Math.hypot(last.x - x, last.y - y) < SAME_PLACE;
     const same = !key && near && now - last.at < SAME_GESTURE;
     this.last = { at: now };
     if (this.move === null) this.hurried = this.waiting > 0;
@@ -44,7 +61,9 @@ export class Queue {
   }
 
   /** Something beside the cards was clicked: a card that lies there then is not meant by a second
-      click, and one that lies elsewhere is. */
+      click, and one that lies elsewhere is.
+   * @param {MouseEvent} event
+   */
   elsewhere({ timeStamp, clientX, clientY }) {
     this.last = { at: timeStamp, x: clientX, y: clientY };
   }

@@ -1,4 +1,7 @@
+// @ts-check
 /* The page of finished hands: those played here, and record files that are opened. */
+
+/** @import { HandListed, Opened, Result } from "../../messages" */
 
 import { get, post } from "./api.js";
 import { attempt, toast } from "./dialogs.js";
@@ -6,16 +9,26 @@ import { h } from "./dom.js";
 import { listed, say } from "./words.js";
 
 const LARGEST = 5 * 1024 * 1024;
+/** @type {Opened & { name: string } | null} */
 let opened = null;
 
+/**
+ * A hand in the list; those of one group stand together.
+ * @typedef {{ link: string, title: string, text: string, result: Result, note?: string, group?: string }} Listed
+ */
+
+/** @param {Result} result */
 const won = (result) => (result.pays[0] > 0 ? "won" : result.pays[0] < 0 ? "lost" : "drawn");
 
+/** @param {Listed} hand */
 function handLink({ link, title, text, note, result }) {
   return h("li", {}, h("a", { href: link, class: `result-${won(result)}` }, h("b", {}, title), h("span", {}, text), h("small", {}, note ?? "")));
 }
 
 /* Hands of one match stand together, under its name. */
+/** @param {Listed[]} hands */
 function handList(hands) {
+  /** @type {Map<string, Listed[]>} */
   const groups = new Map();
   for (const each of hands) groups.set(each.group ?? each.link, [...(groups.get(each.group ?? each.link) ?? []), each]);
   return h("ul", { class: "hand-list" }, [...groups.values()].map((group) => (group.length === 1 ? handLink(group[0])
@@ -27,25 +40,30 @@ export class RecordsPage {
   constructor() {
     this.file = h("div");
     this.own = h("div");
-    const input = h("input", { type: "file", id: "record-file", accept: ".jsonl,.json,.txt", onchange: () => this.read(input.files[0]) });
+    /** @type {HTMLInputElement} */
+    const input = h("input", { type: "file", id: "record-file", accept: ".jsonl,.json,.txt", onchange: () => this.read(input.files) });
+    /** @type {HTMLElement} */
     const drop = h("div", {
       class: "drop card-panel",
       ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
       ondragleave: () => drop.classList.remove("over"),
-      ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.read(event.dataTransfer.files[0]); },
+      ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.read(event.dataTransfer?.files); },
     }, h("label", { for: "record-file" }, h("b", {}, say("records.open")), h("span", {}, say("records.open_about"))), input);
     this.root = h("div", { class: "page records" }, h("h1", { tabindex: "-1" }, say("site.replays")), drop, this.file, this.own);
   }
 
   async open() {
     this.showFile();
+    /** @type {HandListed[]} */
     const records = await get("/api/records");
     this.own.replaceChildren(h("h2", {}, say("records.played")), ...[
       records.length ? this.filtered(records) : h("p", { class: "faint" }, say("records.none"))].flat());
   }
 
+  /** @param {HandListed[]} records */
   filtered(records) {
     const place = h("div");
+    /** @type {Record<string, string>} */
     const chosen = { opponent: "", rules_title: "", won: "" };
     const show = () => {
       const left = records.filter((each) => (!chosen.opponent || each.opponent === chosen.opponent)
@@ -55,8 +73,10 @@ export class RecordsPage {
         title: say("records.against", { rules: each.rules_title, opponent: each.opponent }), text: each.result.text, note: whenText(each.when),
       }))) : h("p", { class: "faint" }, say("records.no_match")));
     };
-    const select = (name, text, values) => h("label", {}, text, h("select", { name, onchange: (event) => { chosen[name] = event.target.value; show(); } },
+    /** @type {(name: string, text: string, values: string[]) => HTMLElement} */
+    const select = (name, text, values) => h("label", {}, text, h("select", { name, onchange: ({ target }) => { chosen[name] = /** @type {HTMLSelectElement} */ (target).value; show(); } },
       h("option", { value: "" }, say("records.all")), values.map((value) => h("option", { value }, name === "won" ? say(`records.results.${value}`) : value))));
+    /** @param {"opponent" | "rules_title"} name */
     const values = (name) => [...new Set(records.map((each) => each[name]))].sort();
     show();
     return [h("div", { class: "filters" }, select("opponent", say("lobby.opponent"), values("opponent")), select("rules_title", say("lobby.rules"), values("rules_title")),
@@ -65,14 +85,18 @@ export class RecordsPage {
 
   close() {}
 
-  async read(file) {
+  /** @param {FileList | null} [files] */
+  async read(files) {
+    const file = files?.[0];
     if (!file) return;
     if (file.size > LARGEST) {
       toast(say("records.too_large", { name: file.name, size: (file.size / 1048576).toFixed(1) }));
       return;
     }
     await attempt(async () => {
-      opened = { name: file.name, ...(await post("/api/replays", await file.text())) };
+      /** @type {Opened} */
+      const found = await post("/api/replays", await file.text());
+      opened = { ...found, name: file.name };
       this.showFile();
     });
   }
@@ -90,6 +114,7 @@ export class RecordsPage {
   }
 }
 
+/** @param {number | null} when */
 function whenText(when) {
-  return new Date(when * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  return new Date((when ?? 0) * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }

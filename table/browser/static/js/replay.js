@@ -1,7 +1,10 @@
+// @ts-check
 /* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
 
+/** @import { Analysis, Replay, Shared, UnderWay } from "../../messages" */
+
 import { get, post, Refused } from "./api.js";
-import { attempt, toast } from "./dialogs.js";
+import { attempt, openKeys, toast } from "./dialogs.js";
 import { h, pause } from "./dom.js";
 import { icon, tool } from "./icons.js";
 import { ReplayView } from "./replay_view.js";
@@ -11,29 +14,40 @@ import { listed, say } from "./words.js";
 const ASK_EVERY = 700;
 
 export class ReplayPage {
+  /**
+   * @param {string} id
+   * @param {number} hand
+   * @param {number} step
+   */
   constructor(id, hand, step) {
     this.address = `#/replay/${id}/${hand}`;
     this.first = step;
     this.path = `/api/replays/${encodeURIComponent(id)}/${hand}`;
+    this.closed = false;
+    /** @type {ReplayView | null} */
+    this.view = null;
     this.title = h("h1", { tabindex: "-1" }, say("site.replay"));
     this.place = h("div", { class: "replay-place" });
     this.root = h("div", { class: "table-page replay-page" },
       h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: say("site.replays"), "aria-label": say("site.replays") }, icon("back")), this.title,
         h("div", { class: "tools" }, tool("link", say("replay.share"), () => this.share()), h("a", { class: "tool", href: `${this.path}/file`, download: "", title: say("replay.save"), "aria-label": say("replay.save") }, icon("save")),
-          tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), () => this.onkeys?.(), { "data-menu": true }))),
+          tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), openKeys, { "data-menu": true }))),
       this.place);
   }
 
   async open() {
+    /** @type {Replay} */
     const replay = await get(this.path);
     this.title.replaceChildren(listed(replay.players), h("small", {}, `${replay.rules} · ${replay.result.text}`));
-    this.view = new ReplayView(replay, { ready: false, done: 0 }, { felt: feltOptions, first: this.first, onstep: (step) => this.note(step) });
-    this.place.replaceChildren(this.view.root);
-    this.stop = onchange(() => this.view.go(this.view.at, true));
-    await this.analyse();
+    const view = new ReplayView(replay, { ready: false, done: 0 }, { felt: feltOptions, first: this.first, onstep: (step) => this.note(step) });
+    this.view = view;
+    this.place.replaceChildren(view.root);
+    this.stop = onchange(() => view.go(view.at, true));
+    await this.analyse(view);
   }
 
   /* The address always leads to the step that is shown. */
+  /** @param {number} step */
   note(step) {
     history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
   }
@@ -41,27 +55,30 @@ export class ReplayPage {
   /* The link that is copied shows this hand, and no other, to whoever may reach the table. */
   share() {
     return attempt(async () => {
+      /** @type {Shared} */
       const { replay: { id, hand } } = await post(`${this.path}/share`);
-      const link = `${location.origin}/#/replay/${id}/${hand}/${this.view.at}`;
+      const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
       await navigator.clipboard?.writeText(link).catch(() => {}); // It can be read all the same.
       toast(say(here ? "replay.shared_here" : "replay.shared", { link }), "hint");
     });
   }
 
-  async analyse() {
+  /** @param {ReplayView} view */
+  async analyse(view) {
     while (!this.closed) {
       try {
+        /** @type {Analysis | UnderWay} */
         const analysis = await get(`${this.path}/analysis`);
         if (this.closed) return;
-        this.view.setAnalysis(analysis);
+        view.setAnalysis(analysis);
         if (analysis.ready) {
-          this.view.go(this.view.at, true);
+          view.go(view.at, true);
           return;
         }
       } catch (error) {
         if (error instanceof Refused && error.status !== 429) {
-          this.view.setAnalysis(null);
+          view.setAnalysis(null);
           toast(error.message);
           return;
         }
@@ -76,8 +93,10 @@ export class ReplayPage {
     this.view?.close();
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.key === ",") return openSettings() ?? true;
-    return this.view?.key(event);
+    if (event.key !== ",") return this.view?.key(event);
+    openSettings();
+    return true;
   }
 }

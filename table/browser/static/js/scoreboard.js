@@ -1,4 +1,7 @@
+// @ts-check
 /* After a hand: what it paid and how the match stands; after a match: a trophy. */
+
+/** @import { Analysis, HandEnd, HandName, TableState, UnderWay } from "../../messages" */
 
 import { get } from "./api.js";
 import { dialog } from "./dialogs.js";
@@ -8,29 +11,33 @@ import { capital, say } from "./words.js";
 
 const ASK_EVERY = 600;
 
+/** @typedef {TableState & { result: HandEnd, replay: HandName }} HandOver */
+
+/** @param {TableState} state */
 function table(state) {
   const [me, other] = state.names.map(capital);
-  const hands = state.match.hands ?? [];
-  const pay = (value) => (value > 0 ? `+${value}` : "");
   const total = state.match.kind === "best" ? state.match.hands_won : state.match.points;
   return h("table", { class: "scoreboard" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("score.hand")), h("th", { scope: "col" }, me), h("th", { scope: "col" }, other))),
-    h("tbody", {}, hands.map(({ tricks, pay: paid }, place) => h("tr", {},
+    h("tbody", {}, state.match.hands.map(({ tricks, pay: paid }, place) => h("tr", {},
       h("th", { scope: "row" }, place + 1),
       [0, 1].map((who) => h("td", { class: paid[who] > 0 ? "won" : "" },
-        h("span", {}, tricks[who]), paid[who] > 0 ? h("b", {}, pay(paid[who])) : ""))))),
+        h("span", {}, tricks[who]), paid[who] > 0 ? h("b", {}, `+${paid[who]}`) : ""))))),
     h("tfoot", {}, h("tr", {},
       h("th", { scope: "row" }, say(state.match.kind === "best" ? "score.hands_won" : "score.points")), [0, 1].map((who) => h("td", {}, total[who])))));
 }
 
 /* What decided the hand, as soon as it is analysed, with a way to look at it. */
+/** @type {(state: HandOver, place: HTMLElement) => Promise<void>} */
 async function turningPoint({ replay }, place) {
   const path = `/api/replays/${replay.id}/${replay.hand}`;
+  /** @type {(step: number, text: string) => HTMLElement} */
   const link = (step, text) => h("button", { value: `#/replay/${replay.id}/${replay.hand}/${step}`, class: "quiet small" }, text);
   for (;;) {
     if (!place.isConnected) return;
-    const found = await get(`${path}/analysis`).catch(() => ({ ready: false }));
-    if (!found.ready) {
+    /** @type {Analysis | UnderWay} */
+    const found = await get(`${path}/analysis`).catch(() => ({ done: 0, ready: false }));
+    if (!("story" in found)) {
       await pause(ASK_EVERY);
       continue;
     }
@@ -42,12 +49,14 @@ async function turningPoint({ replay }, place) {
   }
 }
 
-/** Shows the end of a hand or a match; resolves with what is wished next, or an address. */
+/** Shows the end of a hand or a match; resolves with what is wished next, or an address.
+ * @param {HandOver} state
+ */
 export function scoreboard(state) {
   const single = state.match.kind === "single";
   const over = state.match.over || single;
   const cup = state.match.over && !single && state.match.winner === 0 && !state.watched;
-  const turning = h("div", { class: "turning", "aria-live": "polite" }, state.replay && !state.lesson ? h("p", { class: "faint" }, say("score.looking")) : "");
+  const turning = h("div", { class: "turning", "aria-live": "polite" }, !state.lesson ? h("p", { class: "faint" }, say("score.looking")) : "");
   const body = [
     cup ? h("div", { class: "trophy-place" }, trophy()) : null,
     h("p", { class: "result-text" }, state.result.text),

@@ -1,11 +1,19 @@
+// @ts-check
 /* What a player likes: kept in localStorage, applied to the page, changed in one dialog. */
 
 import { dialog } from "./dialogs.js";
 import { h } from "./dom.js";
 import { say } from "./words.js";
 
+/**
+ * @typedef {"normal" | "fast" | "none"} Motion
+ * @typedef {Record<string, string> & { motion: Motion }} Settings
+ * @typedef {{ cards: string, order: string, rows: string, speed: Motion }} FeltOptions
+ */
+
 const KEY = "german-whist-settings";
 // The first of each is what a new player has.
+/** @type {Record<string, string[]>} */
 const CHOICES = {
   theme: ["auto", "light", "dark"],
   cards: ["modern", "classic"],
@@ -18,15 +26,18 @@ const CHOICES = {
   motion: ["normal", "fast", "none"],
   sound: ["off", "on"],
 };
+/** @type {Set<(name: string) => void>} */
 const listeners = new Set();
 const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
+/** @returns {Settings} */
 function read() {
-  const first = Object.fromEntries(Object.entries(CHOICES).map(([name, [usual]]) => [name, usual]));
+  const first = /** @type {Settings} */ (Object.fromEntries(Object.entries(CHOICES).map(([name, [usual]]) => [name, usual])));
   first.motion = quiet.matches ? "none" : "normal";
   first.help = "off";
   try {
+    /** @type {Record<string, string>} */
     const kept = JSON.parse(localStorage.getItem(KEY) ?? "{}");
     for (const [name, value] of Object.entries(kept)) {
       const known = name === "help" ? ["on", "off"] : CHOICES[name] ?? [];
@@ -40,6 +51,7 @@ function read() {
 
 export const settings = read();
 
+/** @type {(name: string, value: string) => void} */
 export function change(name, value) {
   settings[name] = value;
   try {
@@ -51,7 +63,9 @@ export function change(name, value) {
   listeners.forEach((each) => each(name));
 }
 
-/** Calls `listener` after every change; returns how to stop that. */
+/** Calls `listener` after every change; returns how to stop that.
+ * @param {(name: string) => void} listener
+ */
 export function onchange(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -66,11 +80,15 @@ export function apply() {
 }
 dark.addEventListener("change", apply);
 
-/** What the felt needs to know of the settings. */
+/** What the felt needs to know of the settings.
+ * @type {() => FeltOptions}
+ */
 export const feltOptions = () =>
   ({ cards: settings.cards, order: settings.order, rows: settings.rows, speed: settings.motion });
 
-/** One choice out of a few, as a row of buttons that are radio buttons. */
+/** One choice out of a few, as a row of buttons that are radio buttons.
+ * @type {(name: string, legend: string, values: Record<string, string>, chosen: string, onpick: (value: string) => void) => HTMLElement}
+ */
 export function segmented(name, legend, values, chosen, onpick) {
   return h("fieldset", { class: "segmented" },
     h("legend", {}, legend),
@@ -81,6 +99,7 @@ export function segmented(name, legend, values, chosen, onpick) {
 }
 
 export function openSettings() {
+  /** @param {string} name */
   const texts = (name) => Object.fromEntries(CHOICES[name].map((value) => [value, say(`settings.${name}.${value}`)]));
   dialog(say("site.settings"), h("div", { class: "settings" }, Object.keys(CHOICES).map((name) =>
     segmented(`setting-${name}`, say(`settings.${name}.title`), texts(name), settings[name], (value) => change(name, value)))),

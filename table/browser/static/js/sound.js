@@ -1,9 +1,12 @@
+// @ts-check
 /* Short tones made on the spot; silent until a player asks for sound. */
 
 import { settings } from "./settings.js";
 
+/** @type {AudioContext} */
 let context;
 
+/** @type {(frequency: number, start: number, length: number, volume: number, type?: OscillatorType) => void} */
 function tone(frequency, start, length, volume, type = "triangle") {
   const from = context.currentTime + start;
   const gain = new GainNode(context, { gain: 0 });
@@ -16,6 +19,7 @@ function tone(frequency, start, length, volume, type = "triangle") {
 }
 
 /* A card on felt is a short breath of noise. */
+/** @type {(length: number, volume: number, frequency: number) => void} */
 function breath(length, volume, frequency) {
   const size = Math.ceil(context.sampleRate * length);
   const buffer = new AudioBuffer({ length: size, sampleRate: context.sampleRate });
@@ -38,6 +42,7 @@ const SOUNDS = {
   match: () => [523, 659, 784, 1047].forEach((note, place) => tone(note, place * 0.13, 0.5, 0.1)),
 };
 
+/** @param {keyof typeof SOUNDS} name */
 export function sound(name) {
   if (settings.sound !== "on") return;
   context ??= new AudioContext();

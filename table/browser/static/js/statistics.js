@@ -1,13 +1,19 @@
+// @ts-check
 /* The statistics page: hands and matches by opponent and rule set, to look at and to take along. */
+
+/** @import { RatingThen, Statistics } from "../../messages" */
 
 import { get } from "./api.js";
 import { chart } from "./chart.js";
 import { h } from "./dom.js";
 import { LABELS, say } from "./words.js";
 
+/** @param {number} value */
 const signed = (value) => (value > 0 ? `+${value}` : String(value));
+/** @type {(won: number, all: number) => string} */
 const share = (won, all) => (all ? `${Math.round((100 * won) / all)} %` : "–");
 
+/** @type {(text: string, value: string | number, note?: string) => HTMLElement} */
 function tile(text, value, note) {
   return h("div", { class: "tile card-panel" }, h("b", {}, value), h("span", {}, text), note ? h("small", {}, note) : null);
 }
@@ -19,8 +25,10 @@ export class StatisticsPage {
   }
 
   async open() {
+    /** @type {Statistics} */
     const told = await get("/api/statistics");
     const { rows, total } = told;
+    /** @type {(title: string, points: RatingThen[]) => HTMLElement | null} */
     const rated = (title, points) => (points.length ? chart({ title, points: points.map(({ rating, deviation }) => ({ value: rating, width: 2 * deviation })) }) : null);
     const charts = h("div", { class: "charts" }, rated(say("statistics.play"), told.play), rated(say("statistics.puzzles"), told.puzzles),
       told.accuracy.length ? chart({ title: say("statistics.accuracy"), unit: " %", from: 0, to: 100, points: told.accuracy.map(({ accuracy }) => ({ value: accuracy })) }) : null);

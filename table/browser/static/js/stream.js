@@ -1,12 +1,23 @@
+// @ts-check
 /* What happens at a table, as the server tells it: events that arrive as long as the page is looked
    at. The browser asks again by itself when the line is lost. */
+
+/** @import { Answer } from "../../messages" */
 
 import { connected } from "./api.js";
 
 export class Stream {
-  /** `onanswer` gets what the server tells; `onend` is called when it has nothing to tell here. */
+  /** `onanswer` gets what the server tells; `onend` is called when it has nothing to tell here.
+   * @param {string} path
+   * @param {{ after: number, onanswer: (answer: Answer) => void, onend: () => void }} options
+   */
   constructor(path, { after, onanswer, onend }) {
-    Object.assign(this, { path, after, onanswer, onend });
+    this.path = path;
+    this.after = after;
+    this.onanswer = onanswer;
+    this.onend = onend;
+    /** @type {EventSource | null} */
+    this.source = null;
     this.look = () => (document.hidden ? this.pause() : this.begin());
     document.addEventListener("visibilitychange", this.look);
     this.look();

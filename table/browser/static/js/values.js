@@ -1,5 +1,8 @@
+// @ts-check
 /* What each card of a decision is worth, as a table: the best five first, and then the others. Bars
    stand on the whole scale, so that a row of 1 % looks like one. */
+
+/** @import { Values, Worth } from "../../messages" */
 
 import { actionSymbol, isCard } from "./cards.js";
 import { cardText } from "./chip.js";
@@ -7,10 +10,16 @@ import { h } from "./dom.js";
 import { say } from "./words.js";
 
 const FIRST = 5;
+/** @type {(value?: number | null) => value is number} */
 const known = (value) => value !== null && value !== undefined;
+/** @type {(value: number | null, unit: string) => string} */
 const amount = (value, unit) =>
   (!known(value) ? "–" : unit === "win %" ? value.toFixed(1) : `${value > 0 ? "+" : ""}${value.toFixed(2)}`);
 
+/**
+ * @typedef {{ action: number | null, best: number[], unit: string, low: number, high: number, champion: boolean }} Scale
+ * @type {(each: Worth, scale: Scale) => HTMLElement}
+ */
 function rowOf(each, { action, best, unit, low, high, champion }) {
   const bar = h("i", { "aria-hidden": "true" });
   bar.style.width = `${(100 * ((each.value ?? low) - low)) / (high - low || 1)}%`;
@@ -23,14 +32,17 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
     champion ? h("td", { class: "number" }, known(each.probability) ? `${Math.round(100 * each.probability)} %` : "–") : null);
 }
 
-/** The table of a decision, with the champion's shares where it plays. */
-export function valuesTable({ cards, best, action, unit, exact, worlds }) {
+/** The table of a decision, with the champion's shares where it plays.
+ * @param {Omit<Values, "worlds"> & { action?: number | null, worlds?: number | null }} decision
+ */
+export function valuesTable({ cards, best, action = null, unit, exact, worlds }) {
   const numbers = cards.map((each) => each.value).filter(known);
   if (!numbers.length) return h("p", { class: "faint" }, say("values.no_choice"));
   const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
   const champion = cards.some((each) => known(each.probability));
   const ordered = [...cards].sort((one, two) => (two.value ?? -1e9) - (one.value ?? -1e9));
   const shown = ordered.filter((each, place) => place < FIRST || each.action === action);
+  /** @param {Worth[]} which */
   const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
   const body = h("tbody", {}, rows(shown));
   const kind = say(exact ? "values.exact" : worlds ? "values.worlds" : "values.estimated", { n: worlds });

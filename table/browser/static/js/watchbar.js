@@ -1,4 +1,7 @@
+// @ts-check
 /* The bar under a watched game: pause, one step, and how fast it goes. */
+
+/** @import { Speed, WantedSpeed } from "../../messages" */
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -7,10 +10,12 @@ import { say } from "./words.js";
 const SLOWEST = 3000, QUICKEST = 100;
 
 export class WatchBar {
+  /** @param {(wish: WantedSpeed) => void} onwish */
   constructor(onwish) {
     this.onwish = onwish;
     this.paused = false;
     this.pauseButton = h("button", { type: "button", class: "tool", onclick: () => this.toggle() });
+    /** @type {HTMLInputElement} */
     this.slider = h("input", {
       type: "range", min: QUICKEST, max: SLOWEST, step: 100, value: 800,
       onchange: () => onwish({ delay_ms: SLOWEST + QUICKEST - Number(this.slider.value) }),
@@ -21,14 +26,15 @@ export class WatchBar {
       h("label", {}, h("span", {}, say("watch.speed")), this.slider));
   }
 
+  /** @param {Speed | null} speed */
   update(speed) {
     if (!speed) return;
-    this.paused = Boolean(speed.paused);
+    this.paused = speed.paused;
     const text = say(this.paused ? "watch.go_on" : "watch.pause");
     this.pauseButton.setAttribute("aria-label", text);
     this.pauseButton.title = text;
     this.pauseButton.replaceChildren(icon(this.paused ? "play" : "pause"));
-    if (document.activeElement !== this.slider) this.slider.value = SLOWEST + QUICKEST - speed.delay_ms;
+    if (document.activeElement !== this.slider) this.slider.value = String(SLOWEST + QUICKEST - speed.delay_ms);
   }
 
   toggle() {
@@ -39,9 +45,11 @@ export class WatchBar {
     this.onwish({ step: true });
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.key === " ") return this.toggle() ?? true;
-    if (event.key === "ArrowRight") return this.step() ?? true;
-    return false;
+    if (event.key === " ") this.toggle();
+    else if (event.key === "ArrowRight") this.step();
+    else return false;
+    return true;
   }
 }

@@ -1,0 +1,78 @@
+"""Types of the table's messages for its JavaScript, from the structures of the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from german_whist.table.browser import finished_hands, messages, requests, serve_learning
+from german_whist.table.game import opponents, statistics
+from german_whist.table.review import analysis, hints, replay
+
+REQUESTS = (requests.WantedTable, requests.WantedSpeed)
+ANSWERS = (
+    *(messages.Answer, messages.Menu, messages.Refusal, messages.TableListed),
+    *(serve_learning.Problem, serve_learning.Answered, serve_learning.Line),
+    *(serve_learning.Solver, serve_learning.ExerciseListed),
+    *(finished_hands.HandListed, finished_hands.Opened, finished_hands.Shared),
+    *(
+        finished_hands.UnderWay,
+        analysis.Analysis,
+        analysis.Values,
+        replay.Replay,
+        hints.SeenCards,
+        hints.Hint,
+    ),
+    *(opponents.RulesInWords, statistics.Statistics),
+)
+SCALARS = {
+    "integer": "number",
+    "number": "number",
+    "string": "string",
+    "boolean": "boolean",
+    "null": "null",
+}
+
+
+def message_types() -> str:
+    """TypeScript declarations of all messages, the ones they are made of included."""
+    _, kinds = msgspec.json.schema_components((*REQUESTS, *ANSWERS), ref_template="{name}")
+    optional = {kind.__name__ for kind in _structs(Struct) if _leaves_out(kind)}
+    parts = ["// What the server and the page tell each other, made from the code by `make docs`."]
+    for name, kind in kinds.items():
+        if "properties" not in kind:
+            parts.append(f"export type {name} = {_type(kind)};")
+            continue
+        required = kind["required"] if name in optional else kind["properties"]
+        fields = "".join(
+            f"  {field}{'' if field in required else '?'}: {_type(schema)};\n"
+            for field, schema in kind["properties"].items()
+        )
+        parts.append(f"export interface {name} {{\n{fields}}}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _structs(kind: type[Struct]) -> list[type[Struct]]:
+    return [each for sub in kind.__subclasses__() for each in (sub, *_structs(sub))]
+
+
+def _leaves_out(kind: type[Struct]) -> bool:
+    """Whether fields with a default may be missing: not sent, or not asked for."""
+    config = kind.__struct_config__
+    return config.omit_defaults or config.forbid_unknown_fields
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return str(schema["$ref"])
+    if "anyOf" in schema:
+        return " | ".join(map(_type, schema["anyOf"]))
+    if "prefixItems" in schema:
+        return f"[{', '.join(map(_type, schema['prefixItems']))}]"
+    if schema["type"] == "array":
+        return f"Array<{_type(schema['items'])}>"
+    if schema["type"] == "object":
+        return f"Record<string, {_type(schema['additionalProperties'])}>"
+    return SCALARS[schema["type"]]
