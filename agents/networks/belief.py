@@ -1,8 +1,8 @@
-"""What the other may hold: a network's guess for each card unseen, and hands drawn by it.
+"""Belief network: the odds of each unseen card to be in the opponent's hand, and hands drawn by it.
 
 The network reads what a player may know, and who played what to which upcard: the sets of
-cards, and for each trick so far the other's card, the player's own and the card that lay face
-up. Its word is a chance for each card to be in the other's hand. Hands are drawn so that each
+cards, and for each trick so far the opponent's card, the player's own and the card that lay face
+up. The output is a logit for each card to be in the opponent's hand. Hands are drawn so that each
 set of cards comes up in proportion to the product of its cards' odds.
 """
 
@@ -16,7 +16,7 @@ from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount
 from ...common.jit.compiler import jit
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.dtypes import FOLLOW, NO_CARD, UNSEEN_CARD
-from ...engine.observation.layout import trump_first
+from ...engine.observation.layout import LAYOUT, Layout, trump_first
 from ...engine.play import Record, suit_of
 from ...engine.rng import fraction
 from ...engine.rules import Rules
@@ -24,17 +24,49 @@ from ...engine.view import i_won
 from .auxiliary import read_judge
 from .mlp import Layers
 
-# Sets: own hand, upcards, led, played by me, by the other, known of the other, unseen.
-_SETS = 7
-_VOIDS = 14
 _TRICKS = 13
-# For each trick: the other's lead, the other's reply, my card, the upcard.
-_EVENTS = 4
-_VOID_PLACES = CARDS_IN_ALL * _SETS
-_TRICK_PLACES = _VOID_PLACES + 4 * _VOIDS
-_LEAD_PLACE = _TRICK_PLACES + _TRICKS
-_EVENT_PLACES = _LEAD_PLACE + 1
-INPUTS = _EVENT_PLACES + CARDS_IN_ALL * _EVENTS * (_TRICKS - 1)
+TRICK_LAYOUT = Layout(
+    1,
+    [
+        ("opponent_led", CARDS_IN_ALL, "the card that the opponent led"),
+        ("opponent_followed", CARDS_IN_ALL, "the card that the opponent followed with"),
+        ("mine", CARDS_IN_ALL, "the player's own card"),
+        ("upcard", CARDS_IN_ALL, "the stock card that was played for"),
+    ],
+)
+"""The index table of one past trick in the belief network's input."""
+_SHARED = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known",
+           "unseen", "opponent_void")  # fmt: skip
+BELIEF_LAYOUT = Layout(
+    1,
+    [
+        *((group.name, group.size, group.about) for group in map(LAYOUT.group, _SHARED)),
+        ("trick", _TRICKS, "how many tricks are over, one-hot, the last place for 12 or more"),
+        ("leads", 1, "the player is not to follow"),
+        ("past", TRICK_LAYOUT.size * (_TRICKS - 1), "the first 12 tricks, each as `TRICK_LAYOUT`"),
+    ],
+)
+"""The index table of the belief network's input, which begins like that of an observation."""
+INPUTS = BELIEF_LAYOUT.size
+
+_OWN_HAND = BELIEF_LAYOUT.group("own_hand").start
+_UPCARDS = BELIEF_LAYOUT.group("upcards").start
+_LED = BELIEF_LAYOUT.group("led").start
+_PLAYED_BY_ME = BELIEF_LAYOUT.group("played_by_me").start
+_PLAYED_BY_OPPONENT = BELIEF_LAYOUT.group("played_by_opponent").start
+_OPPONENT_KNOWN = BELIEF_LAYOUT.group("opponent_known").start
+_UNSEEN = BELIEF_LAYOUT.group("unseen").start
+_OPPONENT_VOID = BELIEF_LAYOUT.group("opponent_void").start
+_VOIDS = BELIEF_LAYOUT.group("opponent_void").size // 4
+_TRICK = BELIEF_LAYOUT.group("trick").start
+_LEADS = BELIEF_LAYOUT.group("leads").start
+_PAST = BELIEF_LAYOUT.group("past").start
+_PAST_TRICK = TRICK_LAYOUT.size
+_THEIR_LEAD = TRICK_LAYOUT.group("opponent_led").start
+_THEIR_REPLY = TRICK_LAYOUT.group("opponent_followed").start
+_MINE = TRICK_LAYOUT.group("mine").start
+_UPCARD = TRICK_LAYOUT.group("upcard").start
+
 MOST_KNOWN = CARDS_IN_ALL + 4 + 2 + 2 + 3 * (_TRICKS - 1)
 MOST_HIDDEN = 13
 _MOST_ODDS = 1e4
@@ -67,23 +99,23 @@ def write_known(
         at[order[place]] = place
     count = 0
     led = bit(np.int64(view.led)) if view.led != NO_CARD else NO_CARDS
-    count = _write_set(view.hand, 0, at, out, count)
-    count = _write_set(view.faced, CARDS_IN_ALL, at, out, count)
-    count = _write_set(led, 104, at, out, count)
-    count = _write_set(view.played[0], 156, at, out, count)
-    count = _write_set(view.played[1], 208, at, out, count)
-    count = _write_set(view.known, 260, at, out, count)
-    count = _write_set(view.unseen, 312, at, out, count)
+    count = _write_set(view.hand, _OWN_HAND, at, out, count)
+    count = _write_set(view.faced, _UPCARDS, at, out, count)
+    count = _write_set(led, _LED, at, out, count)
+    count = _write_set(view.played[0], _PLAYED_BY_ME, at, out, count)
+    count = _write_set(view.played[1], _PLAYED_BY_OPPONENT, at, out, count)
+    count = _write_set(view.known, _OPPONENT_KNOWN, at, out, count)
+    count = _write_set(view.unseen, _UNSEEN, at, out, count)
     for suit in range(4):
         since = np.int64(view.void_draws[suit])
         if since >= 0:
-            out[count] = _VOID_PLACES + _VOIDS * at[suit] + min(since, _VOIDS - 1)
+            out[count] = _OPPONENT_VOID + _VOIDS * at[suit] + min(since, _VOIDS - 1)
             count += 1
     trick = np.int64(view.trick)
-    out[count] = _TRICK_PLACES + min(trick, _TRICKS - 1)
+    out[count] = _TRICK + min(trick, _TRICKS - 1)
     count += 1
     if view.phase != FOLLOW:
-        out[count] = _LEAD_PLACE
+        out[count] = _LEADS
         count += 1
     for past in range(min(trick, _TRICKS - 1)):
         count = _write_trick(view, past, at, out, count)
@@ -92,19 +124,19 @@ def write_known(
 
 @jit
 def _write_trick(view: Record, trick: int, at: np.ndarray, out: np.ndarray, count: int) -> int:
-    start = _EVENT_PLACES + CARDS_IN_ALL * _EVENTS * trick
+    start = _PAST + _PAST_TRICK * trick
     led, followed = np.int64(view.led_cards[trick]), np.int64(view.followed_cards[trick])
     if view.i_led[trick] == 1:
-        out[count] = start + CARDS_IN_ALL + _shown(followed, at)
-        out[count + 1] = start + 104 + _shown(led, at)
+        out[count] = start + _THEIR_REPLY + _shown(followed, at)
+        out[count + 1] = start + _MINE + _shown(led, at)
     else:
-        out[count] = start + _shown(led, at)
-        out[count + 1] = start + 104 + _shown(followed, at)
+        out[count] = start + _THEIR_LEAD + _shown(led, at)
+        out[count + 1] = start + _MINE + _shown(followed, at)
     count += 2
     upcard = np.int64(view.my_draws[trick]) if i_won(view, trick) else np.int64(
         view.other_draws[trick])  # fmt: skip
     if upcard < UNSEEN_CARD:
-        out[count] = start + 156 + _shown(upcard, at)
+        out[count] = start + _UPCARD + _shown(upcard, at)
         count += 1
     return count
 
@@ -124,8 +156,9 @@ def odds_of(view: Record, at: np.ndarray, guesses: np.ndarray, odds: np.ndarray)
 
 @jit
 def plan_hands(cards: np.uint64, count: int, odds: np.ndarray, ways: np.ndarray) -> None:
-    """Weigh the choices of so many of the cards.
+    """Weigh the choices of so many of the cards, so that whole hands can be drawn at once.
 
+    Independent draws by each card's probability would seldom give the right number of cards.
     `ways[i, k]` becomes the sum, over every choice of `k` among the cards but the lowest `i`,
     of the product of their odds.
     """
@@ -144,7 +177,7 @@ def plan_hands(cards: np.uint64, count: int, odds: np.ndarray, ways: np.ndarray)
 
 @jit
 def plan_any_hands(cards: np.uint64, count: int, odds: np.ndarray, ways: np.ndarray) -> None:
-    """The same, but where what is ruled out leaves no choice, nothing is ruled out any more."""
+    """`plan_hands`; where odds of zero leave no hand of that size, every card gets some odds."""
     plan_hands(cards, count, odds, ways)
     if ways[0, count] > 0.0:
         return

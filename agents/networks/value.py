@@ -1,16 +1,16 @@
-"""What a position of the foreplay is worth to the player on lead, all cards in view but the
-stock's order: a small network's word on how many tricks of the ending that player will take.
+"""Value network: the distribution of endgame tricks of the player on lead, both hands in view.
 
-It is asked by searches, in worlds that they imagine, and sees there what no player may see:
-both hands, which cards of each the other has seen, the upcard, and what is left in the stock.
-Suits are shown trumps first, then by the leader's cards, and ranks are closed: each card in
-play stands as high as its suit lets it. Its word is a probability for every number of tricks,
-so that one network serves whatever a hand pays.
+Searches query it at the leaves of sampled determinizations, so its input holds what no player may
+see: both hands, which cards of each the opponent has seen, the upcard, and the set of cards left
+in the stock. Suits come trumps first, then by the leader's cards, with relative ranks: each card
+in play stands as high as its suit lets it. The output is a distribution over numbers of tricks
+instead of an expected pay, so that one network serves every rule set's pay.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,35 +18,65 @@ from ...common.jit.bitset import NO_CARDS, ONE, suit_part
 from ...common.jit.compiler import jit
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.endgame.game_values import why_not_exact
+from ...engine.observation.layout import Layout
 from ...engine.play import Record, pay_for, stock_left
 from ...engine.rules import Rules
 from ..base import Array, CannotPlay
 from .auxiliary import read_judge
 from .mlp import Layers
 
-# Sets of 52 cards, in order: mine, the other's, the upcard, the stock below it, what the other
-# has seen of mine, what I have seen of the other's; then the trick.
-SETS = 6
-TRICKS = 13
-INPUTS = SETS * CARDS_IN_ALL + TRICKS
+VALUE_LAYOUT = Layout(
+    1,
+    [
+        ("leader_hand", CARDS_IN_ALL, "cards of the player on lead"),
+        ("other_hand", CARDS_IN_ALL, "cards of the other player"),
+        ("upcard", CARDS_IN_ALL, "the stock card that lies face up"),
+        ("stock", CARDS_IN_ALL, "the stock cards below it"),
+        ("leader_seen", CARDS_IN_ALL, "cards of the player on lead that the other has seen"),
+        ("other_seen", CARDS_IN_ALL, "cards of the other player that the one on lead has seen"),
+        ("trick", 13, "how many tricks of the foreplay are over, one-hot"),
+    ],
+)
+"""The index table of the value network's input."""
+INPUTS = VALUE_LAYOUT.size
+# Each card in play is one place, those that were seen (at most all 26 in hands) another.
 MOST_PLACES = CARDS_IN_ALL + 26 + 1
 OUTCOMES = 14
 """From no trick of the ending to thirteen."""
 
+_LEADER_HAND = VALUE_LAYOUT.group("leader_hand").start
+_OTHER_HAND = VALUE_LAYOUT.group("other_hand").start
+_UPCARD = VALUE_LAYOUT.group("upcard").start
+_STOCK = VALUE_LAYOUT.group("stock").start
+_LEADER_SEEN = VALUE_LAYOUT.group("leader_seen").start
+_OTHER_SEEN = VALUE_LAYOUT.group("other_seen").start
+_TRICK = VALUE_LAYOUT.group("trick").start
+
+
+class Position(NamedTuple):
+    """A position before a trick of the foreplay: sets of cards by the groups of `VALUE_LAYOUT`."""
+
+    leader_hand: np.uint64
+    other_hand: np.uint64
+    upcard: np.uint64
+    stock: np.uint64
+    leader_seen: np.uint64
+    other_seen: np.uint64
+    trump: int
+    trick: int
+
 
 @jit
-def write_places(
-    mine: np.uint64, theirs: np.uint64, up: np.uint64, rest: np.uint64, mine_seen: np.uint64,
-    theirs_seen: np.uint64, trump: int, trick: int, places: np.ndarray,
-) -> int:  # fmt: skip
+def _write_places(position: Position, places: np.ndarray) -> int:
     """Which inputs of the network are one, in `places`; returns how many."""
-    order0, order1, order2, order3 = _order(mine, theirs, trump)
+    mine, theirs = position.leader_hand, position.other_hand
+    order0, order1, order2, order3 = _order(mine, theirs, position.trump)
     count = 0
     for at in range(4):
         suit = order0 if at == 0 else order1 if at == 1 else order2 if at == 2 else order3
         own, other = suit_part(mine, suit), suit_part(theirs, suit)
-        faced, hidden = suit_part(up, suit), suit_part(rest, suit)
-        seen = suit_part(mine_seen | theirs_seen, suit)
+        faced, hidden = suit_part(position.upcard, suit), suit_part(position.stock, suit)
+        seen = suit_part(position.leader_seen | position.other_seen, suit)
         there = own | other | faced | hidden
         place = 13 * at + 12
         rank = ONE << np.uint64(12)
@@ -54,23 +84,23 @@ def write_places(
             if there & rank:
                 there ^= rank
                 if own & rank:
-                    places[count] = place
+                    places[count] = _LEADER_HAND + place
                     count += 1
                     if seen & rank:
-                        places[count] = 4 * CARDS_IN_ALL + place
+                        places[count] = _LEADER_SEEN + place
                         count += 1
                 elif other & rank:
-                    places[count] = CARDS_IN_ALL + place
+                    places[count] = _OTHER_HAND + place
                     count += 1
                     if seen & rank:
-                        places[count] = 5 * CARDS_IN_ALL + place
+                        places[count] = _OTHER_SEEN + place
                         count += 1
                 else:
-                    places[count] = (104 if faced & rank else 156) + place
+                    places[count] = (_UPCARD if faced & rank else _STOCK) + place
                     count += 1
                 place -= 1
             rank >>= ONE
-    places[count] = SETS * CARDS_IN_ALL + trick
+    places[count] = _TRICK + position.trick
     return count + 1
 
 
@@ -99,22 +129,24 @@ def _goes_before(mine: np.uint64, theirs: np.uint64, a: int, b: int) -> bool:
 
 @jit
 def write_game_places(rules: Record, game: Record, places: np.ndarray) -> int:
-    """The same for a game that stands before a trick of the foreplay."""
+    """Which inputs are one for a game before a trick of the foreplay; returns how many."""
     leader = np.int64(game.leader)
     base = 2 * np.int64(rules.hand) + np.int64(game.drawn)
     rest = NO_CARDS
     for place in range(1, stock_left(rules, game)):
         rest |= ONE << np.uint64(game.deal[base + place])
-    return write_places(
+    position = Position(
         game.hand[leader], game.hand[1 - leader], ONE << np.uint64(game.deal[base]), rest,
         game.known[leader], game.known[1 - leader], np.int64(game.trump), np.int64(game.trick),
-        places,
     )  # fmt: skip
+    return _write_places(position, places)
 
 
 @jit
 def paid_on_average(out: np.ndarray, pays: np.ndarray) -> float:
     """What the leader is paid on average, by the network's last layer and each outcome's pay."""
+    # A softmax of its own, in float32 and without an array of weights: it runs at every leaf of a
+    # search, and `masked_softmax`, in float64 over legal actions, would give other last digits.
     top = out[0]
     for k in range(1, len(pays)):
         top = max(top, out[k])
