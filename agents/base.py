@@ -9,7 +9,7 @@ neither on the size of a batch nor on the number of workers, and they tell nothi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -170,6 +170,18 @@ def copied(views: Array) -> Array:
     # By words: NumPy copies a structure field by field, which takes ten times as long.
     own.view(np.uint64)[:] = views.view(np.uint64)
     return own
+
+
+class ViewBatch(NamedTuple):
+    """Views to decide in, the random stream of each, and the actions that are found."""
+
+    views: np.ndarray
+    rng: np.ndarray
+    actions: np.ndarray
+
+    def one(self, index: int) -> ViewBatch:
+        """The batch of one of the views; what is written to it is written to this batch."""
+        return ViewBatch(*(each[index : index + 1] for each in self))
 
 
 def no_views() -> Array:

@@ -31,7 +31,7 @@ Other rule sets are read so:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,6 +94,20 @@ def winners_over(cards: np.uint64, led: int, trump: int) -> np.uint64:
     return above
 
 
+class Situation(NamedTuple):
+    """What the rules of thumb look at; they need no more of a view or a game."""
+
+    phase: int
+    legal: np.uint64
+    led: int
+    upper: int
+    """The faced stock card, or NO_CARD; where two are faced, the upper one."""
+    lower: int
+    stock_left: int
+    trump: int
+    low: bool
+
+
 @jit
 def _wants_card(card: int, trump: int, low: bool) -> bool:
     is_trump = suit_of(card) == trump
@@ -103,11 +117,11 @@ def _wants_card(card: int, trump: int, low: bool) -> bool:
 
 
 @jit
-def _wants_trick(
-    rules: Record, stock_left: int, upper: int, lower: int, trump: int, low: bool
-) -> bool:
-    if stock_left == 0 or (rules.race > 0 and rules.counts_all == 1):
+def _wants_trick(rules: Record, situation: Situation) -> bool:
+    trump, low = situation.trump, situation.low
+    if situation.stock_left == 0 or (rules.race > 0 and rules.counts_all == 1):
         return not low
+    upper, lower = situation.upper, situation.lower
     if upper != NO_CARD and _wants_card(upper, trump, low):
         return True
     return lower != NO_CARD and _wants_card(lower, trump, low)
@@ -160,29 +174,17 @@ def _followed_low(legal: np.uint64, winners: np.uint64, wants: bool) -> int:
 
 
 @jit
-def rule_of_thumb(
-    rules: Record,
-    phase: int,
-    legal: np.uint64,
-    led: int,
-    upper: int,
-    lower: int,
-    stock_left: int,
-    trump: int,
-    low: bool,
-) -> int:
-    """What the rules of thumb play, from the few things they look at.
-
-    `upper` and `lower` are the faced stock cards, or NO_CARD.
-    """
-    if phase == CHOOSE:
-        return _chosen(upper, lower, trump, low)
+def rule_of_thumb(rules: Record, situation: Situation) -> int:
+    """What the rules of thumb play, but for an exchange."""
+    legal, trump, low = situation.legal, situation.trump, situation.low
+    if situation.phase == CHOOSE:
+        return _chosen(situation.upper, situation.lower, trump, low)
     trumps = trumps_of(trump)
-    wants = _wants_trick(rules, stock_left, upper, lower, trump, low)
-    if phase == LEAD:
+    wants = _wants_trick(rules, situation)
+    if situation.phase == LEAD:
         pool = _outside(legal, trumps)
         return highest_rank(pool) if wants else lowest_rank(pool)
-    winners = winners_over(legal, led, trump)
+    winners = winners_over(legal, situation.led, trump)
     if low:
         return _followed_low(legal, winners, wants)
     if wants and winners != NO_CARDS:
@@ -195,17 +197,12 @@ def threshold_action(rules: Record, view: Record) -> int:
     """What the rules of thumb play in a view."""
     if view.phase == EXCHANGE:
         return exchanged(view.hand, view.unseen, np.int64(view.trump), view.low == 1)
-    return rule_of_thumb(
-        rules,
-        np.int64(view.phase),
-        legal_in_view(rules, view),
-        np.int64(view.led),
-        np.int64(view.upcards[0]),
-        np.int64(view.upcards[1]),
-        np.int64(view.stock_left),
-        np.int64(view.trump),
-        view.low == 1,
-    )
+    situation = Situation(
+        np.int64(view.phase), legal_in_view(rules, view), np.int64(view.led),
+        np.int64(view.upcards[0]), np.int64(view.upcards[1]), np.int64(view.stock_left),
+        np.int64(view.trump), view.low == 1,
+    )  # fmt: skip
+    return rule_of_thumb(rules, situation)
 
 
 @jit

@@ -19,7 +19,7 @@ from ...engine.endgame.index import MOST_CARDS
 from ...engine.play import Record, row
 from ...engine.rules import Match, Rules
 from ...engine.view import View, legal_in_view
-from ..base import Agent, Array, agent_key, decision_streams
+from ..base import Agent, Array, ViewBatch, agent_key, decision_streams, no_rng, no_views
 from ..perfect_endgame import EndgamePlayer, is_open
 
 
@@ -73,16 +73,15 @@ def nothing_to_search(rules: np.ndarray, views: np.ndarray) -> bool:
 
 @jit
 def write_advice(
-    rules: np.ndarray, views: np.ndarray, totals: np.ndarray, tried: int, samples: int,
-    worths: np.ndarray,
-) -> None:  # fmt: skip
+    rules: np.ndarray, views: np.ndarray, means: np.ndarray, tried: int, worths: np.ndarray
+) -> None:
     """What each legal action that was tried came to on average, where two or more were."""
     if nothing_to_search(rules, views) or popcount(np.uint64(tried)) < 2:
         return
     cards, place = legal_in_view(row(rules, 0), row(views, 0)), 0
     while cards:
         if (tried >> place) & 1:
-            worths[place] = totals[lowest(cards)] / samples
+            worths[place] = means[lowest(cards)]
         cards &= cards - ONE
         place += 1
 
@@ -170,16 +169,25 @@ class SearchAgent(Agent):
         self._endgame = EndgamePlayer(self.rules)
         self._known = known_endings(self.rules)
 
+    def _compile(self) -> None:
+        """Compile what `act` needs, whatever the budget."""
+        none = ViewBatch(no_views(), no_rng(), np.zeros(0, np.int64))
+        self._search(self._known[0], none, self.chunk, False, self._room())
+        nothing_to_search(self.record, np.zeros(1, VIEW))
+        self._endgame.improve(none.views, none.actions)
+
     @abstractmethod
     def _room(self) -> Any:
         """What one thread needs to search in."""
 
     @abstractmethod
     def _search(
-        self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool, room: Any,
-        actions: Array,
-    ) -> None:  # fmt: skip
-        """Write an action for each view of the tables' contract, with `go_on` from where it was."""
+        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: Any
+    ) -> None:
+        """Write an action for each view of the tables' contract.
+
+        With `go_on` the samples are added to those of the last call, which had the same one view.
+        """
 
     def _told(self, words: Sequence[str], usual: Mapping[str, str], takes: str) -> dict[str, str]:
         """What `name=value` words say over what is usual; they become part of the player's name."""
@@ -231,10 +239,10 @@ class SearchAgent(Agent):
         each = worlds // count
         known = next(known for known in self._known if known.low == int(view.low))
         streams = decision_streams(agent_key(seed), np.zeros(1, np.uint64), views)
-        room, played = self._thorough_room(), np.empty(1, np.int64)
+        room, asked = self._thorough_room(), ViewBatch(views, streams, np.empty(1, np.int64))
         sums = np.zeros((count + 1, len(actions)))
         for batch in range(count):
-            self._search(known, views, streams, each, batch > 0, room, played)
+            self._search(known, asked, each, batch > 0, room)
             sums[batch + 1] = self._totals(room)[actions]
         return Estimates(tuple(actions), np.diff(sums, axis=0) / each, each * count)
 
@@ -243,50 +251,45 @@ class SearchAgent(Agent):
 
         It is nan where an action was not tried, and where there was nothing to search.
         """
-        actions, streams = np.full(len(views), -1, np.int64), rng.copy()
+        batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
         worths = np.full((len(views), MOST_CARDS), np.nan, np.float32)
         room = self._advising_room()
         for index in range(len(views)):
-            one = slice(index, index + 1)
+            one = batch.one(index)
             samples = self.budget.samples
             for known in self._known:
                 if views["low"][index] == known.low:
-                    samples = self._search_one(known, views[one], streams[one], room, actions[one])
-            write_advice(
-                self.record, views[one], self._totals(room), self._tried(room), samples,
-                worths[index],
-            )  # fmt: skip
-        self._endgame.improve(views, actions)
-        return actions, worths
+                    samples = self._search_one(known, one, room)
+            means = self._totals(room) / samples
+            write_advice(self.record, one.views, means, self._tried(room), worths[index])
+        self._endgame.improve(views, batch.actions)
+        return batch.actions, worths
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""
-        actions = np.full(len(views), -1, np.int64)
-        streams, room = rng.copy(), self._room()
+        batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
+        room = self._room()
         for known in self._known:
             if not self.budget.seconds:
-                self._search(known, views, streams, self.budget.samples, False, room, actions)
+                self._search(known, batch, self.budget.samples, False, room)
                 continue
             for index in range(len(views)):
-                one = slice(index, index + 1)
-                self._search_one(known, views[one], streams[one], room, actions[one])
-        self._endgame.improve(views, actions)
-        return actions
+                self._search_one(known, batch.one(index), room)
+        self._endgame.improve(views, batch.actions)
+        return batch.actions
 
-    def _search_one(
-        self, known: Tables, view: Array, stream: Array, room: Any, actions: Array
-    ) -> int:
+    def _search_one(self, known: Tables, view: ViewBatch, room: Any) -> int:
         """Search in one view for as much as the budget says; returns the number of samples."""
         samples = self.budget.samples
         if samples:
-            self._search(known, view, stream, samples, False, room, actions)
+            self._search(known, view, samples, False, room)
             return samples
         until = time.perf_counter() + self.budget.seconds
-        self._search(known, view, stream, self.chunk, False, room, actions)
+        self._search(known, view, self.chunk, False, room)
         samples = self.chunk
-        if view["low"][0] != known.low or nothing_to_search(self.record, view):
+        if view.views["low"][0] != known.low or nothing_to_search(self.record, view.views):
             return samples
         while time.perf_counter() < until and not self._settled(room):
-            self._search(known, view, stream, self.chunk, True, room, actions)
+            self._search(known, view, self.chunk, True, room)
             samples += self.chunk
         return samples

@@ -37,7 +37,7 @@ from ...engine.rng import below, fraction
 from ...engine.rules import Match, Rules
 from ...engine.sampling.determinizations import PLAN, draw_world, plan_worlds
 from ...engine.view import View, legal_in_view, write_position
-from ..base import Array, CannotPlay, no_rng, no_views
+from ..base import Array, CannotPlay, ViewBatch
 from ..checkpoints.bundled import WORTH
 from ..checkpoints.checkpoint import find_checkpoint, model_file
 from ..networks.auxiliary import judges
@@ -436,18 +436,18 @@ class ResponderAgent(SearchAgent):
             FIRST_STEPS // fewer,
             STEPS // fewer,
         )
-        warm_up("responder", "agents", lambda: SearchAgent.act(self, no_views(), no_rng()))
+        warm_up("responder", "agents", self._compile)
 
     def _room(self) -> Room:
         return new_room(self.minds)
 
     def _search(
-        self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool,
-        room: Room, actions: Array,
-    ) -> None:  # fmt: skip
+        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: Room
+    ) -> None:
         responder_actions(
-            self.record, known, views, streams, samples, go_on, self.minds, room, actions
-        )
+            self.record, tables, batch.views, batch.rng, samples, go_on, self.minds, room,
+            batch.actions,
+        )  # fmt: skip
 
 
 @jit

@@ -1,11 +1,13 @@
-"""Playing a whole deal on by the rules of thumb, for the searches: their look into the future.
+"""Playouts of flat Monte Carlo: a determinization played on by a rule player for both seats.
 
-Searches sample deals that fit a view, play a card in them and ask `play_out` what the hand
-pays in the end: the rest of the foreplay by `threshold` for both players, then the exact
-worth of the ending. What has no exact ending is played to the last card by the rule.
+`play_out` returns what the hand pays in the end: the rest of the foreplay is played by
+`threshold` or `counting`, and the ending has its exact value. What has no exact ending is
+played to the last card by the rule.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,16 +15,27 @@ from ...common.jit.bitset import NO_CARDS
 from ...common.jit.compiler import jit, pasted
 from ...engine.dtypes import CHOOSE, EXCHANGE, FOLLOW, NO_CARD, OVER
 from ...engine.endgame import Scratch, Tables
-from ...engine.play import Record, faced_count, legal, pay, play, stock_card, stock_left
+from ...engine.play import Record, faced_count, legal, pay, play, row, stock_card, stock_left
 from ...engine.view import write_position
 from ..heuristic.counting import counting_action
-from ..heuristic.threshold import exchanged, rule_of_thumb
+from ..heuristic.threshold import Situation, exchanged, rule_of_thumb
 from .leaf_values import ending_worth, is_ending
 
 
+class Playouts(NamedTuple):
+    """How determinizations are played on, and one thread's buffers for it."""
+
+    tables: Tables
+    scratch: Scratch
+    counting: bool
+    """Whether the counting player plays on, or the rules of thumb."""
+    views: np.ndarray
+    """Buffer of one view, for the counting player."""
+
+
 @jit
-def thumb_in_game(rules: Record, game: Record) -> int:
-    """What the rules of thumb play for the player to move."""
+def _rule_of_thumb_in_game(rules: Record, game: Record) -> int:
+    """What the rules of thumb play for the player to move, read from the game without a view."""
     phase = np.int64(game.phase)
     if phase == EXCHANGE:
         seat = np.int64(game.turn)
@@ -36,32 +49,21 @@ def thumb_in_game(rules: Record, game: Record) -> int:
     led = np.int64(game.led_cards[game.trick]) if phase == FOLLOW else NO_CARD
     cards = legal(rules, game) if phase != CHOOSE else NO_CARDS
     return rule_of_thumb(
-        rules, phase, cards, led, upper, lower, left, np.int64(game.trump), game.low == 1
+        rules, Situation(phase, cards, led, upper, lower, left, np.int64(game.trump), game.low == 1)
     )
 
 
-@jit
-def counting_in_game(rules: Record, game: Record, view: Record) -> int:
-    """What the counting player plays for the player to move; `view` is room to look."""
-    write_position(rules, game, np.int64(game.turn), view)
-    return counting_action(rules, view)
-
-
 @pasted
-def play_out(
-    rules: Record, known: Tables, scratch: Scratch, game: Record, seat: int, counting: bool,
-    view: Record,
-) -> int:  # fmt: skip
-    """Play the hand out, by the counting player or by the rules of thumb for both.
-
-    Returns what it pays `seat` in the end; `view` is room for the counting player to look.
-    """
+def play_out(rules: Record, playouts: Playouts, game: Record, seat: int) -> int:
+    """Play the hand out, by the same rule for both seats; returns what it pays `seat`."""
     while game.phase != OVER:
         if is_ending(rules, game):
-            worth = ending_worth(rules, known, scratch, game)
+            worth = ending_worth(rules, playouts.tables, playouts.scratch, game)
             return worth if game.leader == seat else -worth
-        if counting:
-            play(rules, game, counting_in_game(rules, game, view))
+        if playouts.counting:
+            view = row(playouts.views, 0)
+            write_position(rules, game, np.int64(game.turn), view)
+            play(rules, game, counting_action(rules, view))
         else:
-            play(rules, game, thumb_in_game(rules, game))
+            play(rules, game, _rule_of_thumb_in_game(rules, game))
     return pay(rules, game, seat)

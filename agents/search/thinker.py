@@ -32,7 +32,7 @@ from ...engine.endgame import Tables
 from ...engine.endgame.game_values import why_not_exact
 from ...engine.endgame.index import MOST_CARDS
 from ...engine.rules import Match, Rules
-from ..base import Array, CannotPlay, no_rng, no_views
+from ..base import Array, CannotPlay, ViewBatch
 from ..checkpoints.bundled import BELIEFS, CHAMPION, WORTH, champion_for, network_for
 from ..checkpoints.checkpoint import find_checkpoint, model_file
 from ..networks.auxiliary import judges
@@ -111,7 +111,7 @@ class ThinkerAgent(SearchAgent):
         self.checkpoints = tuple(model_file(find_checkpoint(each)) for each in networks if each)
         everything = 2 * self._last >= self.rules.stock_cards
         self._before = None if everything else NetworkAgent(self.rules, policy)
-        warm_up("thinker", "agents", lambda: SearchAgent.act(self, no_views(), no_rng()))
+        warm_up("thinker", "agents", self._compile)
 
     @staticmethod
     def plays(rules: Rules) -> bool:
@@ -161,9 +161,9 @@ class ThinkerAgent(SearchAgent):
         return bool(last or active & (active - 1) == 0)
 
     def _search(
-        self, known: Tables, views: Array, streams: Array, samples: int, go_on: bool,
-        room: Thoughts, actions: Array,
-    ) -> None:  # fmt: skip
+        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: Thoughts
+    ) -> None:
         thinker_actions(
-            self.record, known, views, streams, samples, go_on, self.minds, room, actions
-        )
+            self.record, tables, batch.views, batch.rng, samples, go_on, self.minds, room,
+            batch.actions,
+        )  # fmt: skip

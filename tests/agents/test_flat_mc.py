@@ -8,7 +8,7 @@ import pytest
 from german_whist import Game, card, load_rules
 from german_whist.agents import Player, make_agent
 from german_whist.agents.search.flat_mc import PLAYOUTS, FlatMcAgent
-from german_whist.agents.search.playouts import play_out
+from german_whist.agents.search.playouts import Playouts, play_out
 from german_whist.engine.dtypes import VIEW
 from german_whist.engine.endgame import tables
 from german_whist.engine.endgame.solver import scratch_here
@@ -39,15 +39,13 @@ def test_a_race_and_an_ending_with_cards_set_aside_are_searched() -> None:
 @pytest.mark.parametrize("player", PLAYOUTS)
 @pytest.mark.parametrize("rules", ["classic", "draft"])
 def test_worlds_are_played_on_by_the_player_that_is_named(rules: str, player: str) -> None:
-    agent, record, scratch = Player(make_agent(player, rules)), load_rules(rules), scratch_here()
+    agent, record = Player(make_agent(player, rules)), load_rules(rules).record()
+    playouts = Playouts(tables(), scratch_here(), player == "counting", np.zeros(1, VIEW))
     for number in range(20):
         game = Game(rules, seed=number)
         trial = game.record.copy()
         seat = number % 2
-        paid = play_out(
-            row(record.record(), 0), tables(), scratch, row(trial, 0), seat,
-            player == "counting", row(np.zeros(1, VIEW), 0),
-        )  # fmt: skip
+        paid = play_out(row(record, 0), playouts, row(trial, 0), seat)
         while not game.over:
             game.play(agent.choose(game.view(game.turn or 0)))
         assert paid == game.pays[seat]
