@@ -141,7 +141,7 @@ def main() -> None:
     seconds, spent = time.perf_counter() - began, time.process_time() - spent
     played = trainer.seconds.acting + trainer.seconds.environment
     size = sum(each.numel() for each in trainer.network.parameters())
-    buffers = sum(getattr(each, "nbytes", 0) for each in vars(trainer._buffers).values())
+    buffers = sum(getattr(each, "nbytes", 0) for each in vars(trainer.collector.buffer).values())
     found: dict[str, float] = {
         "world": ranks.world,
         "speed": (trainer.decisions - before) / seconds,
@@ -150,7 +150,7 @@ def main() -> None:
         "averaging": ranks.seconds / seconds,
         "playing": played / seconds,
         "learning": (trainer.seconds.learning - ranks.seconds) / seconds,
-        "steps": trainer.steps * settings.epochs,
+        "steps": trainer.collector.n_steps * settings.epochs,
         "bytes": 4 * size,
         "memory": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         "buffers": buffers,

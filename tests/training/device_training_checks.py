@@ -42,17 +42,15 @@ KINDS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-class HereAsThere(Here):
-    """This side with the chances of the other."""
+def chances_as_there(self: Here, random: np.random.Generator, count: int) -> Any:
+    drawn = np.zeros(count, np.float32)
+    self.rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
+    return drawn
 
-    def chances(self, random: np.random.Generator, count: int) -> Any:
-        drawn = np.zeros(count, np.float32)
-        self.place.rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
-        return drawn
 
-    def order(self, random: np.random.Generator, count: int) -> Tensor:
-        chance = torch.Generator().manual_seed(int(random.integers(2**63)))
-        return torch.randperm(count, generator=chance)
+def order_as_there(_: Here, random: np.random.Generator, count: int) -> Tensor:
+    rng = torch.Generator().manual_seed(int(random.integers(2**63)))
+    return torch.randperm(count, generator=rng)
 
 
 def apart(one: dict[str, Any], other: dict[str, Any]) -> float:
@@ -63,15 +61,22 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
     """Two iterations on both sides, and a third of one that goes on from what the other kept."""
     settings = PPOSettings(**{**SMALL, **wanted})
     here, there, resumed = PPO(settings), PPO(settings, device="cuda"), PPO(settings, device="cuda")
-    here.side = here._buffers._side = HereAsThere()
     begun = here.player()
     for _ in range(2):
         told, theirs = here.iterate(), there.iterate()
-        for name in ("seats", "ended", "rewards", "masks", "actions", "observations", "hidden"):
-            mine, found = (getattr(each._buffers, name) for each in (here, there))
+        for name in (
+            "seats",
+            "ended",
+            "rewards",
+            "action_masks",
+            "actions",
+            "observations",
+            "hidden",
+        ):
+            mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
             assert np.array_equal(mine, found.numpy()), name
-        for name in ("values", "advantages", "logs"):
-            mine, found = (getattr(each._buffers, name) for each in (here, there))
+        for name in ("values", "advantages", "log_probs"):
+            mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
             assert mine == pytest.approx(found.numpy(), abs=2e-5), name
         assert (told.keys(), here.decisions, here.hands) == (
             theirs.keys(), there.decisions, there.hands,
@@ -90,6 +95,8 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
 def main() -> None:
     """All of it."""
     torch.set_num_threads(1)
+    # The same random numbers on both sides.
+    Here.chances, Here.order = chances_as_there, order_as_there  # type: ignore[method-assign]
     print(json.dumps({name: compare(wanted) for name, wanted in KINDS.items()}))
 
 

@@ -41,18 +41,16 @@ def learnt_together(ranks: Ranks) -> dict[str, Any]:
     """Let one process play, and this rank learn from its part of that."""
     fresh, one, ours = PPO(SETTINGS), PPO(SETTINGS), PPO(SETTINGS, ranks=ranks)
     deals = ours.games.state()["records"]
-    one._play(one.steps)
+    buffer, n_steps = one.collector.buffer, one.collector.n_steps
+    decisions = one.collector.collect(one.network, one.pool, n_steps, one.random).decisions
+    one_told = one.update(buffer.samples(n_steps), decisions, 0.0)
     ends = [0, 31, 48]  # parts of different sizes
-    ours._buffers = one._buffers
-    learns = one._buffers.learns.copy()
-    one_told = one._learn(one.steps, 0.0)
     start, stop = [*pairwise(ends)][ranks.rank]
-    one._buffers.learns[:, :start] = one._buffers.learns[:, stop:] = False
-    ours._learnt = int(learns.sum())
-    told = ours._learn(ours.steps, 0.0)
+    buffer.is_learner[:, :start] = buffer.is_learner[:, stop:] = False
+    told = ours.update(buffer.samples(n_steps), decisions, 0.0)
     return {
         "moved": apart(fresh, one), "apart": apart(one, ours), "one": one_told, "ours": told,
-        "learnt": [int(np.sum(learns)), int(np.sum(one._buffers.learns))],
+        "learnt": [decisions, int(np.sum(buffer.is_learner))],
         "digest": digest_of(ours.player()), "deals": digest_of({"": deals}),
     }  # fmt: skip
 

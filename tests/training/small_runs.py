@@ -8,14 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import load_state
+from german_whist.training.rollout.rollout_buffer import RolloutBuffer
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def quiet() -> Lines:
     return Lines(io.StringIO())
+
+
+def collect(trainer: PPO) -> RolloutBuffer:
+    """A rollout of a whole iteration, from which nothing is learnt."""
+    collector = trainer.collector
+    collector.collect(trainer.network, trainer.pool, collector.n_steps, trainer.random)
+    return collector.buffer
 
 
 def arrays_of(folder: Path) -> Arrays:

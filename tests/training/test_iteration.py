@@ -26,6 +26,7 @@ from plain_learning import (
     masked_log_softmax,
     seat_by_seat,
 )
+from small_runs import collect
 
 from german_whist.agents.base import Agent
 from german_whist.agents.registry import make_agent
@@ -208,7 +209,7 @@ def rows_of(
     trainer: PPO, paid: list[Array], beyond: tuple[Array, Array] | None
 ) -> dict[str, Array]:
     """What was played as rows, its advantages computed here from what the games paid."""
-    kept, wanted = trainer._buffers, trainer.settings
+    kept, wanted = trainer.collector.buffer, trainer.settings
     steps, games = len(paid), wanted.games
     rewards = np.array(paid, np.float64) / UNIT
     gained = np.zeros((steps, games))
@@ -222,10 +223,10 @@ def rows_of(
             kept.ended[:steps, game], kept.values[:steps, game].astype(np.float64), after,
             wanted.discount, wanted.trace,
         )  # fmt: skip
-    where = np.flatnonzero(kept.learns[:steps])
+    where = np.flatnonzero(kept.is_learner[:steps])
     flat = {
-        "x": kept.observations, "hidden": kept.hidden, "masks": kept.masks,
-        "actions": kept.actions, "logs": kept.logs,
+        "x": kept.observations, "hidden": kept.hidden, "masks": kept.action_masks,
+        "actions": kept.actions, "logs": kept.log_probs,
     }  # fmt: skip
     rows = {
         name: each[:steps].reshape(steps * games, *each.shape[2:])[where]
@@ -251,7 +252,7 @@ def iterate_both(
     """One iteration of both; the plain one learns in the same order from what was played."""
     orders: list[Array] = []
     beyond: list[tuple[Array, Array]] = []
-    rng, answers = trainer.random, trainer._answers
+    rng, evaluate = trainer.random, trainer.collector.evaluate
     done = trainer.decisions / trainer.settings.decisions
     paid: list[Array] = []
     step_games = trainer.games.step
@@ -271,21 +272,21 @@ def iterate_both(
         paid.append(now.rewards.copy())
         return now
 
-    def answer(step: int) -> tuple[Array, Array]:
-        answered = answers(step)
+    def answer(network: Any, step: int) -> tuple[Array, Array]:
+        answered = evaluate(network, step)
         if step < 0:
             beyond.append((trainer.games.look().seats.copy(), answered[1]))
         return answered
 
     with monkeypatch.context() as patch:
         patch.setattr(trainer, "random", Recorded())
-        patch.setattr(trainer, "_answers", answer)
+        patch.setattr(trainer.collector, "evaluate", answer)
         patch.setattr(trainer.games, "step", step)
         metrics = trainer.iterate()
     settings = trainer.settings
-    assert len(beyond) == (not trainer._buffers.ended[len(paid) - 1].all())
+    assert len(beyond) == (not trainer.collector.buffer.ended[len(paid) - 1].all())
     rows = rows_of(trainer, paid, beyond[0] if beyond else None)
-    assert trainer._buffers.hidden.shape[-1] == plain.hidden_size
+    assert trainer.collector.buffer.hidden.shape[-1] == plain.hidden_size
     lr = settings.learning_rate + done * (settings.learning_rate_end - settings.learning_rate)
     ent_coef = settings.entropy + done * (settings.entropy_end - settings.entropy)
     reference = plain.reference(rows)
@@ -408,23 +409,22 @@ def test_an_earlier_self_plays_by_its_own_weights_and_not_by_the_learners() -> N
     liked = {}
     for name, place in (("earlier", 0), ("network", -1)):
         state = {key: torch.zeros_like(each) for key, each in trainer.network.state_dict().items()}
-        places = np.flatnonzero(trainer.inputs < 52)
-        order = torch.zeros(trainer.actions)
-        cards = trainer.inputs[places]
+        places = np.flatnonzero(trainer.collector.inputs < 52)
+        order = torch.zeros(trainer.games.actions)
+        cards = trainer.collector.inputs[places]
         for rank, card in enumerate(cards if place == 0 else cards[::-1]):
             order[int(card)] = -40.0 * rank
         state["policy.bias"] = order
         liked[name] = order.numpy()
         if name == "earlier":
-            trainer.pool = [state]
+            trainer.pool.snapshots = [state]
         else:
             trainer.network.load_state_dict(state)
-    trainer._play(trainer.steps)
-    kept = trainer._buffers
+    kept = collect(trainer)
     for learner, name in ((True, "network"), (False, "earlier")):
-        rows = kept.learns == learner
+        rows = kept.is_learner == learner
         assert rows.any()
-        masked = np.where(kept.masks[rows] > 0, liked[name], -np.inf)
+        masked = np.where(kept.action_masks[rows] > 0, liked[name], -np.inf)
         assert (kept.actions[rows] == masked.argmax(axis=1)).all()
 
 
@@ -442,9 +442,9 @@ def test_the_pool_takes_the_average_when_it_is_due_and_lets_others_go_when_it_is
             state = trainer.average.state_dict()
             joined.append({name: each.clone() for name, each in state.items()})
         # Who joined stays as it was then, whatever is learnt later.
-        assert len(trainer.pool) == min(len(joined), 2)
-        assert all(any(same(kept, each) for each in joined) for kept in trainer.pool)
-        assert not joined or same(trainer.pool[-1], joined[-1])
+        assert len(trainer.pool.snapshots) == min(len(joined), 2)
+        assert all(any(same(kept, each) for each in joined) for kept in trainer.pool.snapshots)
+        assert not joined or same(trainer.pool.snapshots[-1], joined[-1])
     assert len(joined) > 2
 
 
@@ -479,7 +479,7 @@ def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, ste
         settings(pool_games=0.5, opponents=("random",), horizon=horizon, games=8, steps=steps)
     )
     agent = Remembering(trainer.settings.options.rules)
-    trainer.opponents = [[agent]]
+    trainer.pool.agents = [[agent]]
     for _ in range(3):
         trainer.iterate()
     assert set(agent.asked) == {0, 1, 2, 3}
@@ -506,7 +506,7 @@ def test_an_opponent_plays_seat_0_in_half_of_its_games_and_seat_1_in_the_others(
     """Or the learner would learn one seat alone against it."""
     trainer = PPO(settings(pool_games=1.0, opponents=("random",), games=16))
     opponent = SeatRecorder(trainer.settings.options.rules)
-    trainer.opponents = [[opponent]]
+    trainer.pool.agents = [[opponent]]
     for _ in range(3):
         trainer.iterate()
     assert set(opponent.seats) == set(range(16))
@@ -517,10 +517,10 @@ def test_an_opponent_plays_seat_0_in_half_of_its_games_and_seat_1_in_the_others(
 def test_an_earlier_self_plays_both_seats_as_often_and_the_learner_the_other() -> None:
     trainer = PPO(settings(pool_games=0.5, pool_every=1, pool_size=1))
     trainer.iterate()
-    assert trainer.pool
+    assert trainer.pool.snapshots
     trainer.iterate()
-    buffers = trainer._buffers
-    learner_seats = [set(buffers.seats[buffers.learns[:, game], game]) for game in range(12)]
+    buffers = trainer.collector.buffer
+    learner_seats = [set(buffers.seats[buffers.is_learner[:, game], game]) for game in range(12)]
     assert sorted(map(sorted, learner_seats)) == [[0]] * 3 + [[0, 1]] * 6 + [[1]] * 3
 
 
@@ -542,7 +542,8 @@ def test_a_training_ends_within_one_decision_a_game_of_its_budget(
 def test_decisions_are_those_that_are_learnt_from() -> None:
     trainer = PPO(settings(pool_games=1.0, opponents=("random",)))
     trainer.iterate()
-    assert trainer.decisions == trainer._buffers.learns.sum() < trainer._buffers.learns.size
+    is_learner = trainer.collector.buffer.is_learner
+    assert trainer.decisions == is_learner.sum() < is_learner.size
 
 
 def test_one_decision_alone_is_not_learnt_from() -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("torch")
 
 import torch
 from plain_learning import seat_by_seat
+from small_runs import collect
 
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cpu_backend import Host
@@ -25,7 +26,12 @@ from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.rollout.adam import Adam
-from german_whist.training.rollout.kernels import advantages, choose
+from german_whist.training.rollout.kernels import (
+    GAE,
+    ActionSampling,
+    estimate_advantages,
+    sample_actions,
+)
 from german_whist.training.rollout.network_inputs import inputs_of
 from german_whist.training.runs.start import start
 
@@ -46,8 +52,8 @@ def test_advantages_are_those_of_each_seat_by_itself() -> None:
     last_seats = chance.integers(2, size=games).astype(np.uint8)
     last_values = chance.normal(size=games).astype(np.float32)
     out = np.zeros((steps, games), np.float32)
-    told = seats, rewards, ended, values, last_seats, last_values
-    Host().rows(games, advantages, *told, 0.9, 0.8, out)
+    gae = GAE(seats, rewards, ended, values, last_seats, last_values, 0.9, 0.8, out)
+    Host().rows(games, estimate_advantages, gae)
     for game in range(games):
         after = np.full(2, -last_values[game])
         after[last_seats[game]] = last_values[game]
@@ -63,7 +69,8 @@ def test_actions_are_drawn_by_their_logits() -> None:
     masks = np.tile(np.array([1, 1, 1, 0], np.int8), (count, 1))
     actions, logs = np.zeros(count, np.int64), np.zeros(count, np.float32)
     chances = np.random.default_rng(1).random(count, np.float32)
-    Host().rows(count, choose, logits, masks, chances, actions, logs)
+    sampling = ActionSampling(logits, masks, chances, actions, logs)
+    Host().rows(count, sample_actions, sampling)
     shares = np.exp(logits[0, :3]) / np.exp(logits[0, :3]).sum()
     assert np.bincount(actions, minlength=4)[:3] / count == pytest.approx(shares, abs=0.01)
     assert logs == pytest.approx(np.log(shares)[actions], abs=1e-5)
@@ -88,17 +95,16 @@ def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
     step = trainer.games.step
 
     def kept(actions: np.ndarray) -> Any:
-        played.append((actions.copy(), trainer._buffers.shown.copy()))
+        played.append((actions.copy(), trainer.collector.buffer.shown.copy()))
         return step(actions)
 
     trainer.games.step = kept
-    trainer._play(trainer.steps)
-    buffers = trainer._buffers
+    buffers = collect(trainer)
     for number, (actions, shown) in enumerate(played):
         places = buffers.actions[number]
         assert (shown[np.arange(16), places] == actions).all()
-        assert buffers.masks[number][np.arange(16), places].all()
-    assert not buffers.learns.all()
+        assert buffers.action_masks[number][np.arange(16), places].all()
+    assert not buffers.is_learner.all()
 
 
 @pytest.mark.parametrize(
@@ -129,8 +135,8 @@ def test_what_the_network_does_not_read_tells_nothing(name: str, horizon: Any, l
 def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
     trainer = PPO(PPOSettings(games=8, layers=(8,), critic="oracle", layout="raw", ranks="real"))
     now = trainer.games.look()
-    trainer._take(0, now)
-    sets = trainer._buffers.at(0)[1].reshape(8, 4, 52)
+    trainer.collector.add_observations(0, now)
+    sets = trainer.collector.buffer.at(0)[1].reshape(8, 4, 52)
     unseen = now.observations[:, LAYOUT.slice("unseen")]
     upcards = now.observations[:, LAYOUT.slice("upcards")]
     assert (sets[:, 0].sum(axis=1) == 13).all()
@@ -149,8 +155,10 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
     deals = games.batch.records["deal"].copy()
     for step, actions in enumerate((answers, answers[::-1], None)):
         now = trainer.games.look()
-        trainer._take(step, now)
-        other, below, mine, theirs = trainer._buffers.at(step)[1].reshape(8, 4, 52).swapaxes(0, 1)
+        trainer.collector.add_observations(step, now)
+        other, below, mine, theirs = (
+            trainer.collector.buffer.at(step)[1].reshape(8, 4, 52).swapaxes(0, 1)
+        )
         assert (other.sum(axis=1) == 13).all()
         assert not below.any()
         # A blind hand goes before each player's: the first is the non-dealer's, who is asked first.

@@ -41,9 +41,9 @@ def test_the_scale_of_ppo_and_mmd_is_a_part_of_the_most_that_is_paid(name: str) 
     worst = settings.options.worst
     assert worst > 2.5
     usual = trainer_of(name, "rules=classic")
-    assert np.allclose(np.asarray(usual.scales), 0.4 * worst)
-    assert np.allclose(np.asarray(trainer_of(name, "reward=win").scales), 1.0)
-    assert np.allclose(np.asarray(trainer_of(name, "reward_scale=3").scales), 3.0)
+    assert np.allclose(np.asarray(usual.collector.reward_scales), 0.4 * worst)
+    assert np.allclose(np.asarray(trainer_of(name, "reward=win").collector.reward_scales), 1.0)
+    assert np.allclose(np.asarray(trainer_of(name, "reward_scale=3").collector.reward_scales), 3.0)
 
 
 @pytest.mark.parametrize("name", ["ppo", "mmd"])

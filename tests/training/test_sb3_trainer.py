@@ -18,8 +18,8 @@ from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.common.signals import Stopped
 from german_whist.evaluation.exploitability.brute_force import Tree, best_response, strategy, value
+from german_whist.training.algorithms.base import Diverged
 from german_whist.training.algorithms.players import player_of
-from german_whist.training.algorithms.ppo import Diverged
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
 from german_whist.training.callbacks.base import Callback, Watched

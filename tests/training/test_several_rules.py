@@ -52,13 +52,13 @@ def shaken(trainer: PPO) -> PPO:
 
 def test_the_input_tells_what_differs_and_nothing_else() -> None:
     trainer = PPO(settings_of(HIGH, ALL))
-    assert trainer.features.tolist() == [RULE_LAYOUT.group("counts_all").start]
+    assert trainer.collector.features.tolist() == [RULE_LAYOUT.group("counts_all").start]
     trainer.iterate()
-    seen = trainer._buffers.observations
+    seen = trainer.collector.buffer.observations
     assert not seen[:, :5, -1].any()
     assert seen[:, 5:, -1].all()
-    assert trainer._buffers.beyond[:, -1].tolist() == [0] * 5 + [1] * 6
-    assert PPO(settings_of(HIGH)).features.tolist() == []
+    assert trainer.collector.buffer.next_observations[:, -1].tolist() == [0] * 5 + [1] * 6
+    assert PPO(settings_of(HIGH)).collector.features.tolist() == []
 
 
 @pytest.mark.parametrize("rules", [(HIGH, LOW, ALL), ("draft", "small-all")])
@@ -71,15 +71,18 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
     ]  # fmt: skip
     chance, now = np.random.default_rng(1), trainer.games.look()
     for _ in range(30):
-        trainer._take(0, now)
+        trainer.collector.add_observations(0, now)
         with torch.no_grad():
-            logits, masks = trainer._answers(0)[0], trainer._buffers.masks[0]
+            logits, masks = (
+                trainer.collector.evaluate(trainer.network, 0)[0],
+                trainer.collector.buffer.action_masks[0],
+            )
         for agent, (games, span) in zip(agents, trainer.games.parts(), strict=True):
             mine = agent.likelihoods(games.views())
             for game, at in enumerate(range(span.start, span.stop)):
                 places = np.flatnonzero(masks[at])
                 shares = np.exp(logits[at, places] - logits[at, places].max())
-                shown = trainer._buffers.shown[at, places]
+                shown = trainer.collector.buffer.shown[at, places]
                 real = [real_action(int(each), games.batch.orders[game]) for each in shown]
                 assert mine[game, real] == pytest.approx(shares / shares.sum(), abs=1e-5)
         now = trainer.games.step((now.masks * chance.random(now.masks.shape)).argmax(axis=1))
@@ -111,9 +114,9 @@ def test_a_resumed_training_comes_to_the_same_weights() -> None:
 def test_others_play_their_share_of_every_rule_set() -> None:
     trainer = PPO(settings_of(HIGH, ALL, opponents=("random",), pool_games=0.5, pool_size=0))
     trainer.iterate()
-    others = trainer._seats_of_others()
+    others = trainer.pool.seats
     assert [(others[span] != 2).sum() for _, span in trainer.games.parts()] == [2, 3]
-    assert len({id(agent) for agent in trainer.other or ()}) == 2
+    assert len({id(agent) for agent in trainer.pool.current or ()}) == 2
 
 
 @pytest.mark.thorough

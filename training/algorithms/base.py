@@ -23,6 +23,10 @@ from ..settings import Settings
 _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
 
 
+class Diverged(ArithmeticError):
+    """Loss or weights became NaN or infinite."""
+
+
 class Trainer(ABC):
     """What a run asks of a trainer, made anew for each session of it."""
 

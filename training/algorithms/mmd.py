@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..rollout.rollout_buffer import Decisions
-from .ppo import PPO, Scale, masked_logs
+from ..rollout.rollout_buffer import RolloutSamples
+from .ppo import PPO, Moments, masked_log_softmax
 from .settings import MMDSettings
 
 
@@ -30,29 +30,30 @@ class MMD(PPO):
 
     settings_kind = MMDSettings
     settings: MMDSettings
-    told = ("policy_loss", "value_loss", "entropy", "divergence")
+    loss_metrics = ("policy_loss", "value_loss", "entropy", "divergence")
 
-    def _held_by(self, batch: Decisions) -> Tensor:
-        """What the policy plays before it is moved."""
-        return self.logs_of(self.network, batch)
+    def _ref_log_probs(self, samples: RolloutSamples) -> Tensor:
+        """The policy before the iteration."""
+        return self.log_probs(self.network, samples)
 
     def _loss(
-        self, batch: Decisions, scale: Scale, entropy_weight: float, held: Tensor | None
+        self, batch: RolloutSamples, stats: Moments, ent_coef: float, ref_log_probs: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        assert held is not None
+        """The three terms above and the value loss of a minibatch, and its metrics."""
+        assert ref_log_probs is not None
         settings = self.settings
-        with self._mixed():
-            logits, values = self.network(*self._as_numbers(batch.x, batch.hidden))
-        logs = masked_logs(logits, batch.masks)
-        change = logs.gather(1, batch.actions[:, None]).squeeze(1) - batch.logs
-        ratio = change.exp()
+        with self.side.autocast():
+            logits, values = self.network(*self.side.floats(batch.observations, batch.hidden))
+        log_probs = masked_log_softmax(logits, batch.action_masks)
+        new_log_probs = log_probs.gather(1, batch.actions[:, None]).squeeze(1)
+        ratio = (new_log_probs - batch.old_log_probs).exp()
         policy_loss = -(ratio * batch.advantages).mean()
         value_loss = functional.mse_loss(values, batch.returns)
-        shares = logs.exp()
-        entropy = -(shares * logs.clamp(min=-50)).sum(1).mean()
-        moved = (shares * (logs - held).clamp(-50, 50)).sum(1).mean()
-        loss = policy_loss - entropy_weight * entropy + moved / settings.stride
+        probs = log_probs.exp()
+        entropy = -(probs * log_probs.clamp(min=-50)).sum(1).mean()
+        kl = (probs * (log_probs - ref_log_probs).clamp(-50, 50)).sum(1).mean()
+        loss = policy_loss - ent_coef * entropy + kl / settings.stride
         loss = loss + settings.value_weight * value_loss
         with torch.no_grad():
-            told = torch.stack([policy_loss, value_loss, entropy, moved])
-        return loss, told
+            metrics = torch.stack([policy_loss, value_loss, entropy, kl])
+        return loss, metrics

@@ -38,9 +38,8 @@ from ..rollout.tensor_state import (
     restore_module,
     restore_optimizer,
 )
-from .base import Trainer, torch_device
+from .base import Diverged, Trainer, torch_device
 from .players import player_of
-from .ppo import Diverged
 from .sb3_callbacks import Lasting
 from .settings import SB3Settings
 

@@ -1,11 +1,12 @@
-"""Where a trainer's games, numbers and network are: on this side, or all of them on a GPU.
+"""Where a trainer's games, arrays and network are: all on the CPU, or all on a GPU.
 
-The trainer is written once, in arrays that are NumPy's here and torch's there. What one side
-does otherwise than the other stands in this file.
+The trainer is written once, in arrays that are NumPy's on the CPU and torch's on a GPU. All
+differences between the two are in this file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,35 @@ Array = Any
 """NumPy's on this side, torch's on a device."""
 
 
-class Here:
+class _Network:
+    """How the network computes on a device."""
+
+    device: torch.device
+    precision: str
+
+    def autocast(self) -> torch.autocast:
+        """Within it, the network multiplies in bfloat16 where the precision is `mixed`."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "mixed")
+
+    def floats(self, *inputs: Tensor) -> list[Tensor]:
+        """Inputs of the network, which are kept as int8, in the numbers that it multiplies."""
+        kind = torch.bfloat16 if self.precision == "mixed" else torch.float32
+        return [tensor.to(kind) for tensor in inputs]
+
+
+class Here(_Network):
     """Games on this processor, and the network too."""
 
     games = "cpu"
     """The device of the games."""
 
-    def __init__(self) -> None:
-        self.device = torch.device("cpu")
+    def __init__(self, precision: str = "float32") -> None:
+        self.device, self.precision = torch.device("cpu"), precision
         self.place: Place = Host()
+
+    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
+        """Go over so many rows with a compiled function."""
+        self.place.rows(size, function, *arguments)
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Room for numbers of one of NumPy's kinds."""
@@ -64,22 +85,33 @@ class Here:
         return torch.from_numpy(random.permutation(count))
 
 
-class There:
-    """Everything on a GPU; nothing comes here but figures, and what is asked of players here."""
+class There(_Network):
+    """Everything on a GPU; only metrics and the games of CPU opponents are copied to the CPU."""
 
     games = "cuda"
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: str, precision: str = "float32") -> None:
         from ...engine.batch.cuda_backend import SIMULATED, Device
 
         # What numba's simulator takes for a device's memory is a processor's to torch.
         self.device = torch.device("cpu" if SIMULATED else device)
+        self.precision = precision
         if self.device.index:
             from numba import cuda
 
             cuda.select_device(self.device.index)
             torch.cuda.set_device(self.device)
         self.place: Place = Device()
+
+    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
+        """Go over so many rows with a compiled function; arrays in records are moved too."""
+        self.place.rows(size, function, *map(self._moved, arguments))
+
+    def _moved(self, argument: Any) -> Any:
+        if not isinstance(argument, tuple):
+            return argument
+        fields = (self.place.taken(x) if getattr(x, "shape", ()) else x for x in argument)
+        return type(argument)(*fields)
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Of torch."""
@@ -127,6 +159,6 @@ class There:
 Side = Here | There
 
 
-def side_of(device: str) -> Side:
-    """Where all is, by what torch calls its device."""
-    return Here() if device == "cpu" else There(device)
+def side_of(device: str, precision: str) -> Side:
+    """The backend of a device, by torch's name for it."""
+    return Here(precision) if device == "cpu" else There(device, precision)

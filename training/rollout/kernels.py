@@ -1,11 +1,12 @@
-"""The compiled inside of the trainer: choosing actions, advantages, what critics see.
+"""Compiled parts of self-play training: sampling actions, advantages, cards for the critic.
 
-What takes a `Room` goes over some rows, as `Place.rows` has it done on either side.
+Functions that take a `Room` go over some rows, as the `rows` of a backend calls them.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,32 +34,34 @@ def place_actions(actions: np.ndarray, shown: np.ndarray) -> None:
                 break
 
 
-@jit
-def choose(
-    logits: np.ndarray,
-    masks: np.ndarray,
-    chances: np.ndarray,
-    actions: np.ndarray,
-    chosen_logs: np.ndarray,
-    room: Room,
-    start: int,
-    stop: int,
-) -> None:
-    """Draw an action for each row by its logits, and write the logarithm of its probability.
+class ActionSampling(NamedTuple):
+    """Inputs and outputs of `sample_actions`, a row for each game."""
 
-    `chances` are numbers from 0 to 1, one for each row.
-    """
-    weights = room.numbers[: masks.shape[1]]
+    logits: Any
+    action_masks: Any
+    uniforms: Any
+    """Random numbers from 0 to 1."""
+    actions: Any
+    """Written: the drawn action."""
+    log_probs: Any
+    """Written: the logarithm of its probability."""
+
+
+@jit
+def sample_actions(sampling: ActionSampling, room: Room, start: int, stop: int) -> None:
+    """Draw a legal action for each row by its logits."""
+    action_masks = sampling.action_masks
+    weights = room.numbers[: action_masks.shape[1]]
     for index in range(start, stop):
         legal = NO_CARDS
-        for action in range(masks.shape[1]):
-            if masks[index, action]:
+        for action in range(action_masks.shape[1]):
+            if action_masks[index, action]:
                 legal |= ONE << np.uint64(action)
-        total = masked_softmax(logits[index], legal, weights)
-        chosen = sample(weights, np.float64(chances[index]) * total)
-        actions[index] = chosen
-        if chosen >= 0:
-            chosen_logs[index] = math.log(weights[chosen] / total)
+        total = masked_softmax(sampling.logits[index], legal, weights)
+        action = sample(weights, np.float64(sampling.uniforms[index]) * total)
+        sampling.actions[index] = action
+        if action >= 0:
+            sampling.log_probs[index] = math.log(weights[action] / total)
 
 
 @jit
@@ -76,75 +79,86 @@ def show_actions(actions: np.ndarray, orders: np.ndarray) -> None:
         actions[index] = shown_action(actions[index], orders[index])
 
 
-@jit
-def advantages(
-    seats: np.ndarray,
-    rewards: np.ndarray,
-    ended: np.ndarray,
-    values: np.ndarray,
-    last_seats: np.ndarray,
-    last_values: np.ndarray,
-    discount: float,
-    trace: float,
-    out: np.ndarray,
-    room: Room,
-    start: int,
-    stop: int,
-) -> None:
-    """Generalised advantages, one stream for each game and seat.
+class GAE(NamedTuple):
+    """Inputs and output of `estimate_advantages`: arrays `(steps, games)`."""
 
-    Arrays are `(steps, games)`, rewards `(steps, games, 2)`. What a step pays a seat
-    belongs to that seat's last decision. Where the steps end in the middle of an
-    episode, the next decision's value stands for the rest: the other seat's is its
-    negative, since one wins what the other loses.
+    seats: Any
+    rewards: Any
+    """`(steps, games, 2)`, for each seat."""
+    ended: Any
+    values: Any
+    next_seats: Any
+    """`(games,)`: the seat to move after the last step."""
+    next_values: Any
+    """`(games,)`: its value there; zeros where all episodes have ended."""
+    gamma: Any
+    gae_lambda: Any
+    advantages: Any
+    """Written."""
+
+
+@jit
+def estimate_advantages(gae: GAE, room: Room, start: int, stop: int) -> None:
+    """Generalized advantage estimation, one stream for each game and seat.
+
+    Schulman, Moritz, Levine, Jordan and Abbeel 2016, "High-dimensional continuous control using
+    generalized advantage estimation", arXiv:1506.02438.
     """
-    steps = len(seats)
-    paid, later, advantage = room.numbers[0:2], room.numbers[2:4], room.numbers[4:6]
+    steps = len(gae.seats)
+    paid, next_value, advantage = room.numbers[0:2], room.numbers[2:4], room.numbers[4:6]
     for game in range(start, stop):
-        mover = np.int64(last_seats[game])
-        later[mover] = last_values[game]
-        later[1 - mover] = -last_values[game]
+        # Where the steps end within an episode, the value of the next decision stands for the
+        # rest. The other seat's is its negative: one wins what the other loses.
+        mover = np.int64(gae.next_seats[game])
+        next_value[mover] = gae.next_values[game]
+        next_value[1 - mover] = -gae.next_values[game]
         for seat in range(2):
             paid[seat] = 0.0
             advantage[seat] = 0.0
         for step in range(steps - 1, -1, -1):
+            # A step may pay either seat: the reward belongs to that seat's own last decision,
+            # which may be some steps earlier.
             for seat in range(2):
-                if ended[step, game]:
+                if gae.ended[step, game]:
                     paid[seat] = 0.0
-                    later[seat] = 0.0
+                    next_value[seat] = 0.0
                     advantage[seat] = 0.0
-                paid[seat] += rewards[step, game, seat]
-            seat = np.int64(seats[step, game])
-            value = np.float64(values[step, game])
-            surprise = paid[seat] + discount * later[seat] - value
-            advantage[seat] = surprise + discount * trace * advantage[seat]
-            out[step, game] = advantage[seat]
-            later[seat] = value
+                paid[seat] += gae.rewards[step, game, seat]
+            seat = np.int64(gae.seats[step, game])
+            value = np.float64(gae.values[step, game])
+            td_error = paid[seat] + gae.gamma * next_value[seat] - value
+            advantage[seat] = td_error + gae.gamma * gae.gae_lambda * advantage[seat]
+            gae.advantages[step, game] = advantage[seat]
+            next_value[seat] = value
             paid[seat] = 0.0
 
 
+class HiddenCards(NamedTuple):
+    """Inputs and output of `write_hidden`, a row for each game."""
+
+    rules: Any
+    records: Any
+    seats: Any
+    orders: Any
+    """The order in which suits are shown."""
+    shown: Any
+    """The card that stands in each of the network's places, -1 for none."""
+    out: Any
+    """Written: four sets of cards, int8."""
+
+
 @jit
-def write_hidden(
-    rules: np.ndarray,
-    games: np.ndarray,
-    seats: np.ndarray,
-    orders: np.ndarray,
-    shown: np.ndarray,
-    out: np.ndarray,
-    room: Room,
-    start: int,
-    stop: int,
-) -> None:
-    """What a seat does not see, for a critic that does: four sets of cards, placed as `shown`.
+def write_hidden(cards: HiddenCards, room: Room, start: int, stop: int) -> None:
+    """What a seat does not see, for a privileged critic: four sets of cards, placed as `shown`.
 
     The opponent's hand, the next card that lies face down, and of the rest of the
     stock the cards that will be turned up and those that will be drawn unseen. Where hands
     are exchanged there is no stock: the last two are the blind hands that the seat and the
     opponent may still take.
     """
-    first = row(rules, 0)
+    first = row(cards.rules, 0)
     for index in range(start, stop):
-        game = row(games, index)
+        game = row(cards.records, index)
         base, drawn = 2 * np.int64(first.hand), np.int64(game.drawn)
         turned_up, unseen, following = NO_CARDS, NO_CARDS, NO_CARDS
         for place in range(drawn, np.int64(first.stock)):
@@ -155,13 +169,14 @@ def write_hidden(
                 unseen |= card
             else:
                 turned_up |= card
-        seat = int(seats[index])
+        seat = int(cards.seats[index])
         if game.phase == EXCHANGE:
             turned_up, unseen = _blind_hand(first, game, seat), _blind_hand(first, game, 1 - seat)
-        _place_cards(relabelled(game.hand[1 - seat], orders[index]), shown, out, index, 0)
-        _place_cards(relabelled(following, orders[index]), shown, out, index, 1)
-        _place_cards(relabelled(turned_up, orders[index]), shown, out, index, 2)
-        _place_cards(relabelled(unseen, orders[index]), shown, out, index, 3)
+        order, shown, out = cards.orders[index], cards.shown[index], cards.out[index]
+        _place_cards(relabelled(game.hand[1 - seat], order), shown, out, 0)
+        _place_cards(relabelled(following, order), shown, out, 1)
+        _place_cards(relabelled(turned_up, order), shown, out, 2)
+        _place_cards(relabelled(unseen, order), shown, out, 3)
 
 
 @jit
@@ -173,47 +188,28 @@ def _blind_hand(rules: Record, game: Record, seat: int) -> np.uint64:
 
 
 @jit
-def _place_cards(
-    cards: np.uint64, shown: np.ndarray, out: np.ndarray, index: int, which: int
-) -> None:
+def _place_cards(cards: np.uint64, shown: np.ndarray, out: np.ndarray, which: int) -> None:
     for place in range(CARDS_IN_ALL):
-        card = shown[index, place]
+        card = shown[place]
         there = card >= 0 and (cards >> np.uint64(card)) & ONE
-        out[index, CARDS_IN_ALL * which + place] = np.int8(1 if there else 0)
+        out[CARDS_IN_ALL * which + place] = np.int8(1 if there else 0)
 
 
 def compile_all(rules: np.ndarray, place: Place) -> None:
     """Call every function once, so that nothing compiles in the middle of a training."""
-    small = np.zeros((1, 1), np.int8)
-    places = np.zeros((1, ACTIONS_IN_ALL), np.int64)
+    masks, seats = np.ones((1, 1), np.int8), np.zeros((1, 1), np.uint8)
+    shown = np.zeros((1, ACTIONS_IN_ALL), np.int64)
+    numbers, matrix = np.zeros(1, np.float32), np.zeros((1, 1), np.float32)
+    actions, orders = np.zeros(1, np.int64), np.zeros((1, 4), np.uint8)
     no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
-    logits, chances = np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
-    actions, seats, orders = (
-        np.zeros(1, np.int64),
-        np.zeros(1, np.uint8),
-        np.zeros((1, 4), np.uint8),
-    )
     for closed in (False, True):
-        place.rows(
-            0,
-            gather_rows,
-            no_rows,
-            no_rows,
-            np.zeros(1, np.int64),
-            closed,
-            no_rows,
-            no_rows,
-            places,
-        )
-    place_actions(actions, places)
-    place.rows(1, choose, logits, small + np.int8(1), chances, actions, chances)
+        place.rows(0, gather_rows, no_rows, no_rows, actions, closed, no_rows, no_rows, shown)
+    place_actions(actions, shown)
+    place.rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
     show_actions(actions, orders)
-    place.rows(
-        1, advantages,
-        np.zeros((1, 1), np.uint8), np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_),
-        logits, seats, chances, 1.0, 1.0, logits,
-    )  # fmt: skip
-    games = np.zeros(0, GAME)
-    place.rows(
-        0, write_hidden, rules, games, seats, orders, places, np.zeros((0, HIDDEN_SIZE), np.int8)
-    )
+    rewards, ended = np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_)
+    gae = GAE(seats, rewards, ended, matrix, seats[0], numbers, 1.0, 1.0, matrix)
+    place.rows(1, estimate_advantages, gae)
+    hidden = np.zeros((0, HIDDEN_SIZE), np.int8)
+    cards = HiddenCards(rules, np.zeros(0, GAME), seats[0], orders, shown, hidden)
+    place.rows(0, write_hidden, cards)
