@@ -5,13 +5,15 @@ from __future__ import annotations
 from german_whist.agents import agent_names, make_agent
 from german_whist.engine.endgame import tables
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.match import Setting, play_chunk, warm_up_arena
+from german_whist.evaluation.chunks import MatchConfig, Task
+from german_whist.evaluation.match import play_chunk, warm_up_match
 
 from .measure import Row, rate
 
 # As the arena itself cuts its runs.
 PAIRS = 512
 CHUNKS = 8
+BOTH = (True, True)
 
 
 def run() -> list[Row]:
@@ -22,13 +24,14 @@ def run() -> list[Row]:
     note = f"one core, endings of up to {tables().cards} cards from the table"
     rows = []
     for title, play_out, target in (("exact endings", False, 10_000), ("played out", True, None)):
-        setting = Setting(rules, seed=1, play_out=play_out)
-        warm_up_arena(halves, setting)
+        config = MatchConfig(rules, seed=1, play_out=play_out)
+        warm_up_match(halves, config)
         chunk = iter(range(1 << 30))
 
-        def work(setting: Setting = setting, chunk=chunk) -> float:
+        def work(config: MatchConfig = config, chunk=chunk) -> float:
             for _ in range(CHUNKS):
-                play_chunk(halves, setting, next(chunk) * PAIRS, PAIRS, (True, True))
+                start = next(chunk) * PAIRS
+                play_chunk(halves, config, Task(start=start, pairs=PAIRS, trusted_exact=BOTH))
             return 2 * PAIRS * CHUNKS
 
         name = f"threshold – {opponent}, classic, {title}"

@@ -13,8 +13,7 @@ import sys
 from german_whist.common.progress import Progress
 from german_whist.engine.endgame import tables
 from german_whist.evaluation.formats import percent_with_reach
-from german_whist.evaluation.progress import shown_by
-from german_whist.evaluation.tournament import evaluate
+from german_whist.evaluation.tournament import evaluate, show_on
 
 OPPONENT = "threshold"
 TRUTHS = {"flat-mc:16": 0.597, "flat-mc:64": 0.667, "flat-mc:256": 0.719}
@@ -41,7 +40,7 @@ def main() -> int:
         with Progress("measuring") as progress:
             result = evaluate(
                 player, OPPONENT, hands=given.hands, until=given.until / 100, seed=given.seed,
-                workers=given.workers, progress=shown_by(progress),
+                workers=given.workers, progress=show_on(progress),
             )  # fmt: skip
         if not result.complete:
             return 130

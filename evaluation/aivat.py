@@ -30,6 +30,7 @@ from ..engine.dtypes import GAME, LEAD
 from ..engine.endgame import Scratch, Tables, solve
 from ..engine.play import Record, legal, pay_for, play, row, stock_left
 from ..engine.rules import Match, Rules
+from .kernels import Games
 
 FIGURES = 3
 """What luck is told of: the score in halves of a win, the margin, and the points."""
@@ -37,6 +38,7 @@ _SCORE, _MARGIN = 0, 1
 PARTS = 1 << 14
 """Luck is counted in whole parts of so much, as sums of them do not depend on their order."""
 
+_ORIGINAL = 3
 _LATE = 6
 """With so many cards in the stock, or fewer, another trick is played."""
 _KEEN = 1.25
@@ -54,7 +56,7 @@ class Judge(NamedTuple):
     pays: np.ndarray
     """`(OUTCOMES, FIGURES)`: what each number of tricks in the ending comes to."""
     games: np.ndarray
-    """A position that is looked at, after a lead, and after the trick."""
+    """A position that is looked at, after a lead, and after the trick; and the original game."""
     sums: np.ndarray
     """`(4, FIGURES + 1)`: what it is worth, what it is after a lead, after a reply and in one order
     of the stock; and by what that was weighed."""
@@ -91,7 +93,7 @@ def new_judge(rules: Rules, known: Tables, scratch: Scratch) -> Judge:
         pays[taken] = np.sign(paid), 2 * taken - tricks, paid
     return Judge(
         worth, new_rows(worth, 1, MOST_PLACES), known, scratch, pays,
-        np.zeros(3, GAME), np.zeros((4, FIGURES + 1)), np.zeros((2, FIGURES)),
+        np.zeros(_ORIGINAL + 1, GAME), np.zeros((4, FIGURES + 1)), np.zeros((2, FIGURES)),
     )  # fmt: skip
 
 
@@ -192,11 +194,9 @@ def _play_on(rules: Record, seat: int, judge: Judge) -> None:
 
 
 @jit
-def _add_luck(
-    rules: Record, games: np.ndarray, index: int, seat: int, judge: Judge, luck: np.ndarray
-) -> None:
-    """Add how lucky a seat was with the two cards that the last trick brought from the stock."""
-    game, other = row(games, index), row(judge.games, 0)
+def _add_luck(rules: Record, seat: int, judge: Judge, luck: np.ndarray) -> None:
+    """Add how lucky a seat was in the original game with the two cards that came from the stock."""
+    game, other = row(judge.games, _ORIGINAL), row(judge.games, 0)
     loser, left = 1 - np.int64(game.leader), stock_left(rules, game)
     base = 2 * np.int64(rules.hand) + np.int64(game.drawn)
     drawn, up = bit(np.int64(game.deal[base - 1])), bit(np.int64(game.deal[base]))
@@ -209,7 +209,7 @@ def _add_luck(
     for number in range(count):
         first = bit(nth_lowest(unseen, number // left))
         second = bit(nth_lowest(unseen ^ first, number % left))
-        judge.games[0] = games[index]
+        judge.games[0] = judge.games[_ORIGINAL]
         other.hand[loser] = (game.hand[loser] ^ drawn) | first
         other.deal[base] = lowest(second)
         rest = unseen ^ first ^ second
@@ -230,13 +230,11 @@ def _add_luck(
 
 
 @jit
-def add_luck(
-    rules: np.ndarray, games: np.ndarray, seats: np.ndarray, places: np.ndarray, judge: Judge,
-    luck: np.ndarray,
-) -> None:  # fmt: skip
+def add_luck(batch: Games, places: np.ndarray, judge: Judge, luck: np.ndarray) -> None:
     """Add player one's luck in those of the games at `places` that stand before a new trick."""
-    first = row(rules, 0)
+    first = row(batch.rules, 0)
     for index in places:
-        game = row(games, index)
+        game = row(batch.games, index)
         if game.phase == LEAD and stock_left(first, game) > 0:
-            _add_luck(first, games, index, np.int64(seats[index]), judge, luck[index])
+            judge.games[_ORIGINAL] = batch.games[index]
+            _add_luck(first, np.int64(batch.seats[index]), judge, luck[index])

@@ -9,16 +9,17 @@ one, so adding them up gives the same result in any order.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from ..agents.base import decision_stream
 from ..common.jit.bitset import NO_CARDS, ONE, bit, popcount, suit_set
 from ..common.jit.compiler import jit
-from ..engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
-from ..engine.dtypes import LEAD, MOST_TRICKS, NO_TRUMP, OVER
-from ..engine.endgame import solve, solve_moves
+from ..common.typing import Array
+from ..engine.cards import ACTIONS_IN_ALL
+from ..engine.dtypes import GAME, LEAD, MOST_TRICKS, NO_CARD, NO_TRUMP, OVER, VIEW
+from ..engine.endgame import Scratch, Tables, solve, solve_moves
 from ..engine.play import (
     Record,
     deal_numbered,
@@ -75,66 +76,128 @@ _FIRST_SEATS = np.uint64(1 << 9)
 _HIGH = np.uint64(sum(7 << (13 * suit + 10) for suit in range(4)))
 
 
-@jit
-def deal_half(
-    rules: np.ndarray,
-    games: np.ndarray,
-    seed: np.uint64,
-    key: np.ndarray,
-    start: np.uint64,
-    stride: np.uint64,
-    half: int,
-    order: np.ndarray,
-    seats: np.ndarray,
-) -> None:
-    """Deal one half of some pairs, from number `start * stride` in steps of `stride`.
+class Games(NamedTuple):
+    """Games of one half of a chunk, each array by game; `rules` is a record of the rules."""
 
-    The key shuffles them, in each half anew: `order` becomes the pair behind each game.
-    It also draws in which half player one has which seat; `seats` becomes that.
+    rules: np.ndarray
+    games: np.ndarray
+    seats: np.ndarray
+    """The seat of player one."""
+    pairs: np.ndarray
+    """The pair that each game belongs to, counted from the chunk's first."""
+    counted: np.ndarray
+    """Whether the hand is over and counted."""
+    forfeits: np.ndarray
+    """1 where player one forfeited the hand, 2 where player two did."""
+    totals: np.ndarray
+    """`(games, TOTALS)`."""
+
+
+class Deals(NamedTuple):
+    """Which deals are played: those of pairs from `start` on, `stride` numbers for each pair."""
+
+    seed: np.uint64
+    key: np.ndarray
+    start: np.uint64
+    stride: np.uint64
+
+
+class Decisions(NamedTuple):
+    """Buffers of the decisions that a player is asked for in one call."""
+
+    game_index: np.ndarray
+    """The game of each decision."""
+    views: np.ndarray
+    rng: np.ndarray
+    legal: np.ndarray
+
+
+class Endings(NamedTuple):
+    """How endings are valued, with the solver's tables and buffers."""
+
+    solvable: bool
+    exact: bool
+    """Endings were not played: their value took their place."""
+    trusted: np.ndarray
+    """Which players are taken to throw nothing away."""
+    high: Tables
+    low: Tables
+    """Tables of low contracts, where fewer tricks are better."""
+    scratch: Scratch
+    worth: np.ndarray
+    """`(52,)`: tricks that each card takes."""
+    hands: np.ndarray
+    thrown: np.ndarray
+    """`(2,)`, by seat: tricks thrown away."""
+
+
+class Counters(NamedTuple):
+    """Counters over hands, and over tricks by their number."""
+
+    sums: np.ndarray
+    course: np.ndarray
+
+
+def new_games(rules: Array, count: int) -> Games:
+    """Games that are not dealt yet."""
+    return Games(
+        rules, np.zeros(count, GAME), np.zeros(count, np.uint8), np.zeros(count, np.int64),
+        np.zeros(count, np.bool_), np.zeros(count, np.int8), np.zeros((count, TOTALS), np.int64),
+    )  # fmt: skip
+
+
+def new_decisions(count: int) -> Decisions:
+    """Buffers for decisions in so many games."""
+    views = np.zeros(count, VIEW)
+    # Nothing is written here for players that do not look at the tricks.
+    for name in ("led_cards", "followed_cards", "my_draws", "other_draws"):
+        views[name] = NO_CARD
+    return Decisions(
+        np.zeros(count, np.int64), views, np.zeros(count, np.uint64), np.zeros(count, np.uint64)
+    )
+
+
+@jit
+def deal_half(batch: Games, deals: Deals, half: int) -> None:
+    """Deal one half of some pairs, which the key shuffles anew in each half.
+
+    The key also draws in which half player one has which seat.
     """
+    games, pairs = batch.games, batch.pairs
     stream = np.zeros(1, np.uint64)
-    stream[0] = siphash(key, start, _SHUFFLES + np.uint64(half))
+    stream[0] = siphash(deals.key, deals.start, _SHUFFLES + np.uint64(half))
     for index in range(len(games)):
-        order[index] = index
+        pairs[index] = index
     for index in range(len(games) - 1, 0, -1):
         other = below(stream, index + 1)
-        order[index], order[other] = order[other], order[index]
+        pairs[index], pairs[other] = pairs[other], pairs[index]
     for index in range(len(games)):
-        pair = start + np.uint64(order[index])
+        pair = deals.start + np.uint64(pairs[index])
         game = row(games, index)
         new_match(game)
-        deal_numbered(row(rules, 0), game, seed, pair * stride, stream)
-        seats[index] = (siphash(key, pair, _FIRST_SEATS) ^ np.uint64(half)) & ONE
+        deal_numbered(row(batch.rules, 0), game, deals.seed, pair * deals.stride, stream)
+        batch.seats[index] = (siphash(deals.key, pair, _FIRST_SEATS) ^ np.uint64(half)) & ONE
 
 
 @jit
 def collect(
-    rules: np.ndarray,
-    games: np.ndarray,
-    seats: np.ndarray,
-    player: int,
-    with_tricks: bool,
-    key: np.ndarray,
-    places: np.ndarray,
-    views: np.ndarray,
-    rng: np.ndarray,
-    legal: np.ndarray,
+    batch: Games, player: int, with_tricks: bool, key: np.ndarray, decisions: Decisions
 ) -> int:
     """Write the views of the games in which a player (0 or 1) is to move; returns how many."""
-    first = row(rules, 0)
+    first = row(batch.rules, 0)
     count = 0
-    for index in range(len(games)):
-        game = row(games, index)
+    for index in range(len(batch.games)):
+        game = row(batch.games, index)
         seat = np.int64(game.turn)
-        if game.phase == OVER or (seat ^ np.int64(seats[index])) != player:
+        if game.phase == OVER or (seat ^ np.int64(batch.seats[index])) != player:
             continue
-        view = row(views, count)
+        view = row(decisions.views, count)
         write_position(first, game, seat, view)
         if with_tricks:
             write_tricks(first, game, seat, view)
-        rng[count] = decision_stream(key, game.number, view)
-        legal[count] = legal_in_view(first, view)
-        places[count] = index
+        decisions.rng[count] = decision_stream(key, game.number, view)
+        decisions.legal[count] = legal_in_view(first, view)
+        decisions.game_index[count] = index
         count += 1
     return count
 
@@ -152,36 +215,30 @@ def _note_trick(game: Record, seat: int, course: np.ndarray) -> None:
 
 @jit
 def play_all(
-    rules: np.ndarray,
-    games: np.ndarray,
-    seats: np.ndarray,
-    places: np.ndarray,
-    legal: np.ndarray,
-    actions: np.ndarray,
-    course: np.ndarray,
+    batch: Games, decisions: Decisions, actions: np.ndarray, course: np.ndarray,
     illegal: np.ndarray,
-) -> int:
+) -> int:  # fmt: skip
     """Play the actions that are legal; returns how many are not, their places in `illegal`."""
-    first = row(rules, 0)
+    first = row(batch.rules, 0)
     wrong = 0
     for place in range(len(actions)):
-        action = actions[place]
-        if action < 0 or action >= ACTIONS_IN_ALL or not (legal[place] >> np.uint64(action)) & ONE:
+        action, legal = actions[place], decisions.legal[place]
+        if action < 0 or action >= ACTIONS_IN_ALL or not (legal >> np.uint64(action)) & ONE:
             illegal[wrong] = place
             wrong += 1
             continue
-        index = places[place]
-        game = row(games, index)
+        index = decisions.game_index[place]
+        game = row(batch.games, index)
         play(first, game, action)
         if game.phase == LEAD:
-            _note_trick(game, np.int64(seats[index]), course)
+            _note_trick(game, np.int64(batch.seats[index]), course)
     return wrong
 
 
 @jit
-def forfeit(rules: np.ndarray, games: np.ndarray, index: int, loser: int) -> None:
+def forfeit(batch: Games, index: int, loser: int) -> None:
     """End a hand that a seat loses by every counting trick."""
-    first, game = row(rules, 0), row(games, index)
+    first, game = row(batch.rules, 0), row(batch.games, index)
     takes_all = loser if game.low == 1 else 1 - loser
     game.tricks[takes_all] = np.int64(first.counting)
     game.tricks[1 - takes_all] = 0
@@ -189,20 +246,18 @@ def forfeit(rules: np.ndarray, games: np.ndarray, index: int, loser: int) -> Non
 
 
 @jit
-def end_exactly(
-    rules: np.ndarray, games: np.ndarray, known_high: Any, known_low: Any, scratch: Any
-) -> None:
+def end_exactly(batch: Games, endings: Endings) -> None:
     """Where the stock is gone, let both take the tricks that perfect play gives them."""
-    first = row(rules, 0)
+    first = row(batch.rules, 0)
     foreplay = np.int64(first.stock) // 2
-    for index in range(len(games)):
-        game = row(games, index)
+    for index in range(len(batch.games)):
+        game = row(batch.games, index)
         if game.phase != LEAD or np.int64(game.trick) != foreplay:
             continue
         leader = np.int64(game.leader)
         mine, theirs = game.hand[leader], game.hand[1 - leader]
-        known = known_low if game.low == 1 else known_high
-        taken = solve(known, scratch, mine, theirs, np.int64(game.trump))
+        tables = endings.low if game.low == 1 else endings.high
+        taken = solve(tables, endings.scratch, mine, theirs, np.int64(game.trump))
         game.tricks[leader] += taken
         game.tricks[1 - leader] += popcount(mine) - taken
         end_hand(first, game)
@@ -230,11 +285,10 @@ def _ending(game: Record, foreplay: int, hands: np.ndarray) -> int:
 
 
 @jit
-def _thrown_by_each(
-    game: Record, foreplay: int, value: int, hands: np.ndarray, known: Any, scratch: Any,
-    worth: np.ndarray, thrown: np.ndarray,
-) -> None:  # fmt: skip
+def _count_thrown(game: Record, foreplay: int, value: int, endings: Endings) -> None:
     """Follow an endgame card by card; `value` is what its first leader could take."""
+    tables = endings.low if game.low == 1 else endings.high
+    hands, worth, thrown = endings.hands, endings.worth, endings.thrown
     for trick in range(foreplay, np.int64(game.trick)):
         leader = np.int64(game.leaders[trick])
         led = np.int64(game.led_cards[trick])
@@ -242,8 +296,9 @@ def _thrown_by_each(
         left = popcount(hands[leader])
         hands[leader] &= ~bit(led)
         best = solve_moves(
-            known, scratch, hands[1 - leader], hands[leader], np.int64(game.trump), led, worth
-        )
+            tables, endings.scratch, hands[1 - leader], hands[leader], np.int64(game.trump), led,
+            worth,
+        )  # fmt: skip
         thrown[leader] += abs(value - (left - best))
         thrown[1 - leader] += abs(best - worth[answer])
         hands[1 - leader] &= ~bit(answer)
@@ -256,16 +311,15 @@ def _thrown_by_each(
 
 @jit
 def _count_ending(
-    rules: Record, game: Record, seat: int, exact: bool, believed: np.ndarray, sums: np.ndarray,
-    known: Any, scratch: Any, worth: np.ndarray, hands: np.ndarray, thrown: np.ndarray,
-) -> None:  # fmt: skip
+    rules: Record, game: Record, seat: int, endings: Endings, sums: np.ndarray
+) -> None:
     """Count what the endgame was worth as it began, and what was thrown away in it.
 
-    Who is believed to be perfect in it has thrown nothing away.
+    A trusted player has thrown nothing away.
     """
     foreplay = np.int64(rules.stock) // 2
     sign = -1 if game.low == 1 else 1
-    if exact:
+    if endings.exact:
         # The counting tricks hold the ending's value; those of the foreplay are taken off.
         taken = np.int64(game.tricks[seat]) - np.int64(game.tricks[1 - seat])
         if rules.counts_all == 1:
@@ -274,32 +328,36 @@ def _count_ending(
         sums[ENDINGS] += 1
         sums[ENDING_MARGIN] += sign * taken
         return
+    tables, hands, thrown = (
+        endings.low if game.low == 1 else endings.high, endings.hands, endings.thrown
+    )  # fmt: skip
     size = _ending(game, foreplay, hands)
     leader = np.int64(game.leaders[foreplay])
-    value = solve(known, scratch, hands[leader], hands[1 - leader], np.int64(game.trump))
+    value = solve(tables, endings.scratch, hands[leader], hands[1 - leader], np.int64(game.trump))
     mine = value if leader == seat else size - value
     sums[ENDINGS] += 1
     sums[ENDING_MARGIN] += sign * (2 * mine - size)
     thrown[0] = 0
     thrown[1] = 0
-    if believed[0] and believed[1]:
+    one, two = endings.trusted[0], endings.trusted[1]
+    if one and two:
         return
-    if believed[0] or believed[1]:
+    if one or two:
+        # Against perfect play every trick short of the value was thrown away by the other.
         won = 0
         for trick in range(foreplay, np.int64(game.trick)):
             won += 1 if _winner(game, trick) == seat else 0
-        thrown[seat if believed[1] else 1 - seat] = abs(mine - won)
+        thrown[seat if two else 1 - seat] = abs(mine - won)
     else:
-        _thrown_by_each(game, foreplay, value, hands, known, scratch, worth, thrown)
+        _count_thrown(game, foreplay, value, endings)
     sums[THROWN_ONE] += thrown[seat]
     sums[THROWN_TWO] += thrown[1 - seat]
 
 
 @jit
-def _count_stages(
-    rules: Record, game: Record, seat: int, sums: np.ndarray, course: np.ndarray
-) -> None:
+def _count_stages(rules: Record, game: Record, seat: int, counters: Counters) -> None:
     """Count the tricks of a hand that nobody forfeited."""
+    sums, course = counters.sums, counters.course
     sums[STAGED] += 1
     foreplay = np.int64(rules.stock) // 2
     for trick in range(np.int64(game.trick)):
@@ -312,51 +370,26 @@ def _count_stages(
 
 
 @jit
-def count_hands(
-    rules: np.ndarray,
-    games: np.ndarray,
-    seats: np.ndarray,
-    counted: np.ndarray,
-    forfeits: np.ndarray,
-    solvable: bool,
-    exact: bool,
-    believed: np.ndarray,
-    sums: np.ndarray,
-    course: np.ndarray,
-    totals: np.ndarray,
-    over: np.ndarray,
-    known_high: Any,
-    known_low: Any,
-    scratch: Any,
-) -> int:
-    """Count the hands that are over and were not counted; returns how many, listed in `over`.
-
-    `forfeits` says for each game whether player one (1) or two (2) forfeited the hand.
-    """
-    first = row(rules, 0)
-    worth = np.zeros(CARDS_IN_ALL, np.int64)
-    hands = np.zeros(2, np.uint64)
-    thrown = np.zeros(2, np.int64)
+def count_hands(batch: Games, endings: Endings, counters: Counters, over: np.ndarray) -> int:
+    """Count the hands that are over and were not counted; returns how many, listed in `over`."""
+    first, sums, totals = row(batch.rules, 0), counters.sums, batch.totals
     count = 0
-    for index in range(len(games)):
-        game = row(games, index)
-        if game.phase != OVER or counted[index]:
+    for index in range(len(batch.games)):
+        game = row(batch.games, index)
+        if game.phase != OVER or batch.counted[index]:
             continue
-        counted[index] = True
+        batch.counted[index] = True
         over[count] = index
         count += 1
-        seat = np.int64(seats[index])
+        seat = np.int64(batch.seats[index])
         points = pay(first, game, seat)
         score = 1 + (1 if points > 0 else 0) - (1 if points < 0 else 0)
-        if forfeits[index]:
-            score = 0 if forfeits[index] == 1 else 2
+        if batch.forfeits[index]:
+            score = 0 if batch.forfeits[index] == 1 else 2
         else:
-            _count_stages(first, game, seat, sums, course)
-            if solvable:
-                known = known_low if game.low == 1 else known_high
-                _count_ending(
-                    first, game, seat, exact, believed, sums, known, scratch, worth, hands, thrown
-                )
+            _count_stages(first, game, seat, counters)
+            if endings.solvable:
+                _count_ending(first, game, seat, endings, sums)
         margin = np.int64(game.tricks[seat]) - np.int64(game.tricks[1 - seat])
         if game.low == 1:
             margin = -margin
@@ -374,44 +407,34 @@ def count_hands(
 
 
 @jit
-def deal_on(
-    rules: np.ndarray,
-    games: np.ndarray,
-    seed: np.uint64,
-    counted: np.ndarray,
-    forfeits: np.ndarray,
-    over: np.ndarray,
-    dealt: np.ndarray,
-) -> int:
+def deal_on(batch: Games, seed: np.uint64, over: np.ndarray, dealt: np.ndarray) -> int:
     """Deal the next hand of the matches that go on; returns how many, listed in `dealt`."""
-    first = row(rules, 0)
+    first = row(batch.rules, 0)
     stream = np.zeros(1, np.uint64)
     count = 0
     for index in over:
-        game = row(games, index)
+        game = row(batch.games, index)
         if match_over(first, game) or game.hands >= MOST_MATCH_HANDS:
             continue
         dealer = 1 - np.int64(game.dealer)
         deal_numbered(first, game, seed, game.number + ONE, stream)
         set_up(first, game, dealer)
-        counted[index] = False
-        forfeits[index] = 0
+        batch.counted[index] = False
+        batch.forfeits[index] = 0
         dealt[count] = index
         count += 1
     return count
 
 
 @jit
-def score_matches(
-    rules: np.ndarray, games: np.ndarray, seats: np.ndarray, totals: np.ndarray
-) -> None:
+def score_matches(batch: Games) -> None:
     """Set the result of each match that is over: to the one with more points, or hands."""
-    by_points = row(rules, 0).match_target > 0
-    for index in range(len(games)):
-        game = row(games, index)
-        seat = np.int64(seats[index])
+    by_points = row(batch.rules, 0).match_target > 0
+    for index in range(len(batch.games)):
+        game = row(batch.games, index)
+        seat = np.int64(batch.seats[index])
         if by_points:
             lead = np.int64(game.points[seat]) - np.int64(game.points[1 - seat])
         else:
             lead = np.int64(game.hands_won[seat]) - np.int64(game.hands_won[1 - seat])
-        totals[index, RESULT] = 1 + (1 if lead > 0 else 0) - (1 if lead < 0 else 0)
+        batch.totals[index, RESULT] = 1 + (1 if lead > 0 else 0) - (1 if lead < 0 else 0)

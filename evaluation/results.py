@@ -1,17 +1,15 @@
-"""What an arena run found, as plain values that can be printed, drawn and written as JSON.
+"""Results of a tournament, as plain values that can be printed, drawn and written as JSON.
 
-A statistic is a field that declares its `Figure`: how it comes out of the counters of `kernels`,
-how the other player sees it, and how it is told. JSON, CSV and tables follow from that.
+What a field's `Figure` is for, see `figures`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,198 +19,42 @@ from ..common.serialization import frame_of
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from . import kernels as k
-from .aivat import PARTS
-from .formats import number_with_reach, percent, percent_with_reach
-from .match import Setting, Tally
-from .statistics import (
-    Estimate,
-    Ratings,
-    fit_ratings,
-    mean_estimate,
-    ratio,
-    residuals_of_deals,
-    share_estimate,
-    tied_together,
+from .chunks import MatchConfig, Tally
+from .figures import (
+    as_dealer_of,
+    as_leader_of,
+    as_played_of,
+    by_trick,
+    figure,
+    figures_of,
+    hand_win_rate_of,
+    mean,
+    mean_a_hand,
+    ms_a_move_of,
+    negative,
+    of_each,
+    opposite,
+    win_rate_of,
 )
+from .formats import number_with_reach, percent, percent_with_reach
+from .statistics import Estimate, Ratings, fit_ratings, residuals_of_deals, tied_together
 
 RESULT_VERSION = 1
 _TIMING = "ms_a_move"
 T = TypeVar("T")
 
 
-# -- a figure: how it is counted, told, and seen by the other player
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What a field of results is; counters are those of `kernels`, by name."""
-
-    of: Callable[..., Any]
-    """Its value, out of a tally; of what is one player's, of a tally and a player."""
-    turned: Callable[[Any], Any]
-    """Its value as the other player sees it."""
-    swaps: str
-    """The figure that becomes it then, if it is another."""
-    heads: tuple[str, str]
-    """Of its column in tables of hands and of matches; without one it has none."""
-    text: Callable[[Any], str]
-    about: str
-
-
-def _figure(
-    of: Callable[..., Any], turned: Callable[[Any], Any] = lambda value: value, *,
-    swaps: str = "", head: str = "", in_matches: str = "", text: Callable[[Any], str] = str,
-    about: str = "",
-) -> Figure:  # fmt: skip
-    """A declaration for the type of a field."""
-    return Figure(of, turned, swaps, (head, in_matches or head), text, about)
-
-
-@cache
-def figures_of(kind: type) -> dict[str, Figure]:
-    """The figures among the fields of a structure, by name."""
-    types = get_type_hints(kind, include_extras=True).items()
-    return {name: each.__metadata__[0] for name, each in types if hasattr(each, "__metadata__")}
-
-
-def _opposite(share: Any) -> Any:
-    if share is None:
-        return None
-    return share.scaled(-1, 1) if isinstance(share, Estimate) else 1 - share
-
-
-def _negative(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return value.scaled(-1)
-    return None if value is None else -value
-
-
-def _share(part: Any, whole: Any) -> float:
-    return float(part / whole) if whole else 0.5
-
-
-_LUCK = {
-    k.RESULT: k.SCORE_LUCK,
-    k.GAME_SCORE: k.SCORE_LUCK,
-    k.GAME_MARGIN: k.MARGIN_LUCK,
-    k.GAME_POINTS: k.POINTS_LUCK,
-}
-"""The luck in each total; nothing of it was counted where it is not wanted."""
-
-
-def _without_luck(tally: Tally, what: int) -> tuple[float, float, float]:
-    """A total less its luck, its square, and its product with the hands."""
-    totals, moments, luck, h = tally.totals, tally.moments, _LUCK[what], k.GAME_HANDS
-    both = float(moments[what, what]) - 2 * float(moments[what, luck]) / PARTS
-    return (
-        float(totals[what]) - float(totals[luck]) / PARTS,
-        both + float(moments[luck, luck]) / PARTS**2,
-        float(moments[what, h]) - float(moments[luck, h]) / PARTS,
-    )
-
-
-def _per_pair(pairs: int, x: float, xx: float) -> tuple[float, float]:
-    """The share of results won over the pairs, with its standard error."""
-    most = 2 * SEATS
-    return ratio(pairs, x, most * pairs, xx, most * x, most**2 * pairs)
-
-
-def _per_hand(tally: Tally, what: int) -> tuple[float, float]:
-    """A figure a hand, with the standard error that the pairs give it."""
-    x, xx, xh = _without_luck(tally, what)
-    hands, squared = tally.totals[k.GAME_HANDS], tally.moments[k.GAME_HANDS, k.GAME_HANDS]
-    return ratio(tally.pairs, x, float(hands), xx, xh, float(squared))
-
-
-def _share_of(tally: Tally, share: float, error: float) -> Estimate:
-    """A share with its interval; less its luck it is no count of trials."""
-    kind = mean_estimate if tally.without_luck else share_estimate
-    return kind(share, error, tally.pairs)
-
-
-def _win_rate(tally: Tally) -> Estimate:
-    x, xx, _ = _without_luck(tally, k.RESULT)
-    return _share_of(tally, *_per_pair(tally.pairs, x, xx))
-
-
-def _as_played(tally: Tally) -> Estimate | None:
-    if not tally.without_luck:
-        return None
-    x, xx = float(tally.totals[k.RESULT]), float(tally.moments[k.RESULT, k.RESULT])
-    return share_estimate(*_per_pair(tally.pairs, x, xx), tally.pairs)
-
-
-def _hand_win_rate(tally: Tally) -> Estimate:
-    share, error = _per_hand(tally, k.GAME_SCORE)
-    return _share_of(tally, share / 2, error / 2)
-
-
-def _mean(part: int, whole: int, without: float | None = None) -> Callable[..., float | None]:
-    """One counter over another, or what stands for it where that is nothing."""
-    return lambda tally: (
-        float(tally.sums[part] / tally.sums[whole]) if tally.sums[whole] else without
-    )
-
-
-def _of_each(
-    one: int, two: int, whole: int, without: float | None = None
-) -> Callable[..., float | None]:
-    """The same of the counters of player one or two."""
-    return lambda tally, player: _mean((one, two)[player], whole, without)(tally)
-
-
-def _mean_a_hand(what: int) -> Callable[[Tally], Estimate]:
-    def of(tally: Tally) -> Estimate:
-        value, error = _per_hand(tally, what)
-        # The same in every pair says nothing of the next one, unless the players play alike.
-        return mean_estimate(value, error if error or not value else math.inf, tally.pairs)
-
-    return of
-
-
-def _as_leader(tally: Tally) -> float:
-    return _share(tally.sums[k.LED_SCORE], 2 * tally.sums[k.LED_HANDS])
-
-
-def _as_dealer(tally: Tally) -> float:
-    sums = tally.sums
-    return _share(sums[k.SCORE] - sums[k.LED_SCORE], 2 * (sums[k.HANDS] - sums[k.LED_HANDS]))
-
-
-def _ms_a_move(tally: Tally, player: int) -> float | None:
-    moves = tally.moves[player]
-    return 1000 * tally.seconds[player] / moves if moves else None
-
-
-def _by_trick(row: int, turned: Callable[[Any], Any]) -> Figure:
-    """Of each trick the share that player one won, or how much more it held as it began."""
-
-    def of(tally: Tally, tricks: int) -> tuple[float | None, ...]:
-        played, counted = tally.course[k.PLAYED].astype(float), tally.course[row]
-        # As many hands came to the beginning of a trick as had the trick before it.
-        come = [played[trick if row == k.WON else max(trick - 1, 0)] for trick in range(tricks)]
-        return tuple(float(counted[n] / each) if each else None for n, each in enumerate(come))
-
-    def all_turned(values: tuple[float | None, ...]) -> tuple[float | None, ...]:
-        return tuple(None if each is None else turned(each) for each in values)
-
-    return _figure(of, all_turned)
-
-
-# -- what was found
-
-
 @dataclass(frozen=True)
 class Stages:
     """What one player did in the two stages, per hand."""
 
-    upcards: Annotated[float, _figure(_of_each(k.UPCARDS_ONE, k.UPCARDS_TWO, k.STAGED, 0.0))]
+    upcards: Annotated[float, figure(of_each(k.UPCARDS_ONE, k.UPCARDS_TWO, k.STAGED, 0.0))]
     """Tricks of the foreplay won, and the upcards with them."""
-    thrown: Annotated[float | None, _figure(_of_each(k.THROWN_ONE, k.THROWN_TWO, k.ENDINGS))]
+    thrown: Annotated[float | None, figure(of_each(k.THROWN_ONE, k.THROWN_TWO, k.ENDINGS))]
     """Tricks thrown away in the endgame against perfect play; None where endings have no value."""
     perfect: bool
     """Perfect in open endgames, as the player itself says and a sample did not refute."""
-    ms_a_move: Annotated[float | None, _figure(_ms_a_move)]
+    ms_a_move: Annotated[float | None, figure(ms_a_move_of)]
     """Milliseconds for each decision asked of it."""
     moves: int
 
@@ -221,11 +63,11 @@ class Stages:
 class Course:
     """Where in the hand the margin arises: player one against two, trick by trick."""
 
-    tricks_won: Annotated[tuple[float | None, ...], _by_trick(k.WON, _opposite)]
+    tricks_won: Annotated[tuple[float | None, ...], by_trick(k.WON, opposite)]
     """Player one's share of the tricks of each number, as far as they were played."""
-    trumps: Annotated[tuple[float | None, ...], _by_trick(k.TRUMPS, _negative)]
+    trumps: Annotated[tuple[float | None, ...], by_trick(k.TRUMPS, negative)]
     """How many more trumps player one held as each trick began."""
-    high_cards: Annotated[tuple[float | None, ...], _by_trick(k.HIGH_CARDS, _negative)]
+    high_cards: Annotated[tuple[float | None, ...], by_trick(k.HIGH_CARDS, negative)]
     """How many more queens, kings and aces."""
 
 
@@ -257,25 +99,29 @@ class Pairing:
     hands: int
     win_rate: Annotated[
         Estimate,
-        _figure(
-            _win_rate, _opposite, head="win rate", in_matches="matches won", text=percent_with_reach
+        figure(
+            win_rate_of,
+            opposite,
+            head="win rate",
+            in_matches="matches won",
+            text=percent_with_reach,
         ),
     ]
     """Of hands, or of matches where matches were played; a tie counts half."""
     as_played: Annotated[
         Estimate | None,
-        _figure(_as_played, _opposite, head="as played", text=percent_with_reach),
+        figure(as_played_of, opposite, head="as played", text=percent_with_reach),
     ]
     """The win rate with the luck of the stock, where that was taken out of the others."""
     hand_win_rate: Annotated[
         Estimate,
-        _figure(_hand_win_rate, _opposite, in_matches="hands won", text=percent_with_reach),
+        figure(hand_win_rate_of, opposite, in_matches="hands won", text=percent_with_reach),
     ]
     margin: Annotated[
         Estimate,
-        _figure(
-            _mean_a_hand(k.GAME_MARGIN),
-            _negative,
+        figure(
+            mean_a_hand(k.GAME_MARGIN),
+            negative,
             head="margin",
             text=number_with_reach,
             about="Margin: counting tricks a hand.",
@@ -284,9 +130,9 @@ class Pairing:
     """Counting tricks more than the opponent, a hand; fewer in a low contract."""
     points: Annotated[
         Estimate,
-        _figure(
-            _mean_a_hand(k.GAME_POINTS),
-            _negative,
+        figure(
+            mean_a_hand(k.GAME_POINTS),
+            negative,
             head="points",
             text=number_with_reach,
             about="Points: what the rules pay a hand.",
@@ -295,9 +141,9 @@ class Pairing:
     """What a hand pays."""
     as_leader: Annotated[
         float,
-        _figure(
-            _as_leader,
-            _opposite,
+        figure(
+            as_leader_of,
+            opposite,
             head="as leader",
             text=percent,
             about="As leader: hands won as non-dealer.",
@@ -307,13 +153,13 @@ class Pairing:
     """Share of hands won as non-dealer, who leads to the first trick."""
     as_dealer: Annotated[
         float,
-        _figure(_as_dealer, _opposite, head="as dealer", text=percent, swaps="as_leader"),
+        figure(as_dealer_of, opposite, head="as dealer", text=percent, swaps="as_leader"),
     ]
-    ending_margin: Annotated[float | None, _figure(_mean(k.ENDING_MARGIN, k.ENDINGS), _negative)]
+    ending_margin: Annotated[float | None, figure(mean(k.ENDING_MARGIN, k.ENDINGS), negative)]
     """The margin that perfect play from the endgame's beginning gives: what the foreplay won."""
     stages: tuple[Stages, Stages]
     course: Course
-    exact_endings: Annotated[bool, _figure(lambda tally: tally.exact)]
+    exact_endings: Annotated[bool, figure(lambda tally: tally.exact)]
     """Endings were not played: their exact value took their place."""
     forfeits: tuple[Forfeit, ...]
 
@@ -371,6 +217,16 @@ class Ladder:
         """The players with their ratings, the strongest first."""
         both = zip(self.players, self.ratings.elo, strict=True)
         return sorted(both, key=lambda each: -each[1].value)
+
+    def notes(self) -> Iterator[str]:
+        """What a reader has to know beside the ratings."""
+        if self.ratings.padded:
+            yield (
+                "A player won or lost everything that ties it to the others: ratings were found "
+                "with half a tie added to every pairing."
+            )
+        if any(math.isinf(elo.half_width) for elo in self.ratings.elo):
+            yield "Where Elo has no interval (–), these results tell none: more hands may."
 
 
 @dataclass(frozen=True)
@@ -552,7 +408,7 @@ def _full(told: Any) -> Any:
 
 
 def pairing_of(
-    names: tuple[str, str], perfect: tuple[bool, bool], setting: Setting, tally: Tally
+    names: tuple[str, str], perfect: tuple[bool, bool], config: MatchConfig, tally: Tally
 ) -> Pairing:
     """The figures of two players out of what was counted."""
     one, two = (
@@ -567,7 +423,7 @@ def pairing_of(
         pairs=tally.pairs,
         hands=int(tally.sums[k.HANDS]),
         stages=(one, two),
-        course=Course(**_counted(Course, tally, setting.rules.tricks)),
+        course=Course(**_counted(Course, tally, config.rules.tricks)),
         forfeits=tuple(
             Forfeit(names[fault.player], fault.kind, fault.hands, fault.example, fault.trace)
             for fault in tally.faults

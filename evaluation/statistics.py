@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,12 +44,23 @@ class Estimate:
         return Estimate(self.value * factor + shift, *ends)
 
 
-def ratio(count: int, x: float, h: float, xx: float, xh: float, hh: float) -> tuple[float, float]:
-    """The ratio of two totals over `count` observations, and its standard error.
+class Moments(NamedTuple):
+    """Sums over `n` observations of two quantities x and h, and of their products."""
 
-    Given are the sums of x and h and of their products. With every h the same this is the mean
-    of x / h.
+    n: int
+    x: float
+    h: float
+    xx: float
+    xh: float
+    hh: float
+
+
+def ratio(moments: Moments) -> tuple[float, float]:
+    """The ratio of two totals, and its standard error.
+
+    With every h the same this is the mean of x / h.
     """
+    count, x, h, xx, xh, hh = moments
     value = x / h
     if count < 2:
         return value, math.inf
@@ -76,7 +88,7 @@ def mean_of(values: ArrayLike) -> Estimate:
 
 
 def share_estimate(share: float, error: float, count: int) -> Estimate:
-    """A share between 0 and 1 with Wilson's interval, for as many independent trials as fit.
+    """A share between 0 and 1 with its score interval (Wilson 1927).
 
     The standard error over pairs says how many independent trials they are worth; where no
     pair was lost, or none won, each pair counts as one.
@@ -114,7 +126,7 @@ def fit_ratings(
     games: Array, scores: Array, residuals: Array | None = None, anchor: int | None = None,
     base: float = 1000.0,
 ) -> Ratings:  # fmt: skip
-    """Bradley–Terry ratings by maximum likelihood; ties count as half a win.
+    """Elo ratings by maximum likelihood (Bradley and Terry 1952); a tie counts as half a win.
 
     `games[i, j]` is how many games i and j played, `scores[i, j]` what i scored in them.
     `residuals[i, d]` is what deal d added to the total score of i beyond the mean

@@ -7,8 +7,9 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..figures import figures_of
 from ..formats import duration, in_columns, milliseconds, percent, reach, signed
-from ..results import Ladder, Pairing, Result, figures_of
+from ..results import Ladder, Pairing, Result
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from german_whist.evaluation import Arena, Result
 from german_whist.evaluation import evaluate as evaluate_in_secret
 from german_whist.evaluation import kernels as k
 from german_whist.evaluation import ladder as ladder_in_secret
-from german_whist.evaluation.match import Chunk, Setting, Tally, play_chunk
+from german_whist.evaluation.chunks import Chunk, MatchConfig, Tally, Task
+from german_whist.evaluation.match import MatchPlayer, play_chunk
 from german_whist.evaluation.tournament import ArenaOptions
-from german_whist.evaluation.workers import Bench, Task
 from support import KEY
 
 PLAYERS = "arena_players:"
@@ -40,10 +40,11 @@ ladder = partial(ladder_in_secret, key=KEY)
 def tally_of(
     players: tuple[str, str], rules: Rules, pairs: int = 60, *, trial: bool = False, **options: Any
 ) -> Tally:
-    setting = Setting(rules, None, options.pop("seed", 5), bytes.fromhex(KEY), **options)
+    config = MatchConfig(rules, None, options.pop("seed", 5), bytes.fromhex(KEY), **options)
     one, two = (make_agent(each, rules) for each in players)
-    believed = one.perfect_endgame, two.perfect_endgame
-    return play_chunk(((one, two), (one, two)), setting, 0, pairs, believed, trial).tally
+    trusted = one.perfect_endgame, two.perfect_endgame
+    task = Task(pairs=pairs, trusted_exact=trusted, audited=trial)
+    return play_chunk(((one, two), (one, two)), config, task).tally
 
 
 def told(result: Result) -> dict[str, Any]:
@@ -225,11 +226,11 @@ def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
 def test_chunks_of_any_size_add_up_to_the_same() -> None:
     rules = load_rules("classic")
     agents = (make_agent("random", rules), make_agent("threshold", rules))
-    setting = Setting(rules, seed=9)
-    whole = play_chunk((agents, agents), setting, 0, 50).tally
+    config = MatchConfig(rules, seed=9)
+    whole = play_chunk((agents, agents), config, Task(pairs=50)).tally
     parts = Tally()
     for start in range(0, 50, 10):
-        parts.add(play_chunk((agents, agents), setting, start, 10).tally)
+        parts.add(play_chunk((agents, agents), config, Task(start=start, pairs=10)).tally)
     assert parts.pairs == whole.pairs
     for name in ("sums", "course", "moments", "totals"):
         assert np.array_equal(getattr(parts, name), getattr(whole, name))
@@ -307,7 +308,7 @@ def test_who_remembers_is_told_of_every_new_hand() -> None:
 def test_one_who_remembers_can_not_sit_on_both_sides() -> None:
     agent = arena_players.Counter()
     with pytest.raises(ValueError, match="make a second one"):
-        play_chunk(((agent, agent),) * 2, Setting(load_rules("classic")), 0, 1)
+        play_chunk(((agent, agent),) * 2, MatchConfig(load_rules("classic")), Task())
 
 
 # -- records
@@ -458,15 +459,15 @@ def test_a_command_says_which_signal_stopped_it(
     """Also where the first was swallowed, as compilers do."""
     seen: list[int] = []
 
-    def signalled(self: Bench, task: Task) -> Chunk:
+    def signalled(self: MatchPlayer, task: Task) -> Chunk:
         seen.append(task.chunk)
         with suppress(KeyboardInterrupt):
             if len(seen) == 3:
                 os.kill(os.getpid(), number)
         return play(self, task)
 
-    play = Bench.play
-    monkeypatch.setattr(Bench, "play", signalled)
+    play = MatchPlayer.play
+    monkeypatch.setattr(MatchPlayer, "play", signalled)
     words = ["threshold", "random"] if command == "ladder" else ["threshold", "--against", "random"]
     assert main([command, *words, "--hands", "20000"]) == 128 + number
     assert len(seen) == 3
@@ -483,7 +484,7 @@ def test_ctrl_c_before_anything_is_played_gives_an_empty_result(
             os.kill(os.getpid(), signal.SIGINT)
         raise SystemError("a compiler that swallowed what a signal raised")
 
-    monkeypatch.setattr("german_whist.evaluation.workers.warm_up_arena", compiling)
+    monkeypatch.setattr("german_whist.evaluation.match.warm_up_match", compiling)
     for found in (evaluate("threshold", "random"), ladder(["threshold", "random"])):
         assert not found.complete
         assert found.pairings == ()

@@ -11,6 +11,7 @@ from german_whist.engine.records import GameRecord
 from german_whist.evaluation import Result, evaluate, ladder
 from german_whist.evaluation.statistics import (
     ELO_SCALE,
+    Moments,
     fit_ratings,
     mean_estimate,
     quantile,
@@ -29,7 +30,7 @@ def test_the_quantile_is_students(count: int) -> None:
 
 def estimates(x: np.ndarray, h: np.ndarray | None = None) -> tuple[float, float]:
     h = np.full(len(x), 4) if h is None else h
-    return ratio(len(x), x.sum(), h.sum(), (x * x).sum(), (x * h).sum(), (h * h).sum())
+    return ratio(Moments(len(x), x.sum(), h.sum(), (x * x).sum(), (x * h).sum(), (h * h).sum()))
 
 
 @pytest.mark.parametrize(("chance", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])

@@ -51,19 +51,18 @@ def test_the_command_that_is_told_parses_to_the_same(given_options: dict[str, st
 
 
 def test_what_was_not_given_is_left_to_the_run() -> None:
-    assert run_options(parsed([]), None) == {"workers": 1, "on": "local", "records": None}
+    assert run_options(parsed([])) == {"workers": 1, "on": "local"}
     arguments = parsed(["--hands", "7", "--seed", "0", "--match", "5", "--until", "1%"])
-    assert run_options(arguments, print) == {
+    assert run_options(arguments) == {
         "hands": 7,
         "seed": 0,
         "match": Match(target=5),
         "until": 0.01,
         "workers": 1,
         "on": "local",
-        "records": print,
     }
-    assert run_options(parsed(["--workers", "0"]), None)["workers"] == os.cpu_count()
-    assert run_options(parsed(["--workers", "3"]), None)["workers"] == 3
+    assert run_options(parsed(["--workers", "0"]))["workers"] == os.cpu_count()
+    assert run_options(parsed(["--workers", "3"]))["workers"] == 3
 
 
 @pytest.mark.parametrize(

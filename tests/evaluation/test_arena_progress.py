@@ -10,7 +10,7 @@ import pytest
 from german_whist import Match
 from german_whist.common.progress import Progress
 from german_whist.evaluation import Arena, evaluate, ladder
-from german_whist.evaluation.progress import fraction_done, shown_by, status_of
+from german_whist.evaluation.tournament import show_on
 from support import KEY
 
 
@@ -18,14 +18,14 @@ def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> Non
     shares: list[float] = []
 
     def look(arena: Arena) -> None:
-        shares.append(fraction_done(arena))
-        share = sum(each.tally.pairs for each in arena.courses) / (2 * arena.pairs)
+        shares.append(arena.schedule.fraction_done())
+        share = sum(each.tally.pairs for each in arena.schedule.pairings) / (2 * arena.limits.pairs)
         assert shares[-1] == pytest.approx(share)
-        told = status_of(arena)
+        told = arena.status()
         assert told.endswith(f"{arena.hands:,} hands")
         # Of several pairings in play the one whose result is least sure.
-        playing = [place for place, each in enumerate(arena.courses) if not each.done]
-        if playing and all(arena.courses[place].tally.pairs for place in playing):
+        playing = [place for place, each in enumerate(arena.schedule.pairings) if not each.done]
+        if playing and all(arena.schedule.pairings[place].tally.pairs for place in playing):
             shown = max(map(arena.pairing, playing), key=lambda each: each.win_rate.half_width)
             assert told.startswith(f"threshold – {shown.opponent} ")
 
@@ -39,7 +39,7 @@ def test_a_precision_that_is_reached_is_all_of_a_run() -> None:
     shares: list[float] = []
     ladder(
         ["threshold", "random-exact"], "2x5-h3", until=0.03, key=KEY,
-        progress=lambda arena: shares.append(fraction_done(arena)),
+        progress=lambda arena: shares.append(arena.schedule.fraction_done()),
     )  # fmt: skip
     assert shares[-1] == 1
     assert 0 < shares[0] < 1
@@ -50,7 +50,7 @@ def test_a_run_is_shown_when_it_is_time(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     out = io.StringIO()
     with Progress("playing", out=out) as progress:
-        tell = shown_by(progress)
+        tell = show_on(progress)
 
         def later(arena: Arena) -> None:
             tell(arena)

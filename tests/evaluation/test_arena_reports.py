@@ -23,10 +23,11 @@ from german_whist.commands.evaluation_options import forfeited_all
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import Arena, Result, evaluate, ladder
 from german_whist.evaluation.config import LADDERS, load_ladder
+from german_whist.evaluation.figures import figures_of
 from german_whist.evaluation.reports.html import as_html
 from german_whist.evaluation.reports.plots import figures, parts_of_margin
 from german_whist.evaluation.reports.text import as_markdown, as_text, pairings_table
-from german_whist.evaluation.results import Forfeit, Pairing, Stages, figures_of
+from german_whist.evaluation.results import Forfeit, Pairing, Stages
 from german_whist.evaluation.statistics import Estimate
 from support import KEY
 

@@ -12,8 +12,8 @@ import pytest
 
 from german_whist.cli import main
 from german_whist.evaluation import Result, ladder
-from german_whist.evaluation.match import Chunk
-from german_whist.evaluation.workers import Bench, Task
+from german_whist.evaluation.chunks import Chunk, Task
+from german_whist.evaluation.match import MatchPlayer
 from support import KEY
 
 PLAYERS = ["threshold", "random-exact", "arena_players:Boaster"]
@@ -35,16 +35,16 @@ class Stopping:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.played = 0
         self.before: int | None = None
-        play = Bench.play
+        play = MatchPlayer.play
 
-        def counted(bench: Bench, task: Task) -> Chunk:
+        def counted(player: MatchPlayer, task: Task) -> Chunk:
             if self.played == self.before:
                 self.before = None
                 os.kill(os.getpid(), signal.SIGINT)
             self.played += 1
-            return play(bench, task)
+            return play(player, task)
 
-        monkeypatch.setattr(Bench, "play", counted)
+        monkeypatch.setattr(MatchPlayer, "play", counted)
 
 
 @pytest.fixture

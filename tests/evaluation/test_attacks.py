@@ -19,6 +19,7 @@ from german_whist.engine.dtypes import GAME, VIEW
 from german_whist.engine.rules import load_rules
 from german_whist.envs import GermanWhistVecEnv, GermanWhistVectorEnv
 from german_whist.evaluation import evaluate, kernels
+from german_whist.evaluation.kernels import new_decisions
 from support import KEY, with_other_hidden_cards
 
 SEED, PAIRS = 3, 20
@@ -122,14 +123,10 @@ def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> 
         seat = game.turn or 0
         games = np.concatenate([game.record, with_other_hidden_cards(game, seat, chance).record])
         assert games.dtype == GAME
-        views, rng, legal = np.zeros(2, VIEW), np.zeros(2, np.uint64), np.zeros(2, np.uint64)
-        count = kernels.collect(
-            record, games, np.zeros(2, np.uint8), seat, True, key, np.zeros(2, np.int64), views,
-            rng, legal,
-        )  # fmt: skip
-        assert count == 2
-        assert views[0] == views[1]
-        assert (rng[0], legal[0]) == (rng[1], legal[1])
+        batch, decisions = kernels.new_games(record, 2)._replace(games=games), new_decisions(2)
+        assert kernels.collect(batch, seat, True, key, decisions) == 2
+        for told in decisions[1:]:
+            assert told[0] == told[1]
         game.play(game.legal()[-1])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from itertools import permutations, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,8 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation import aivat as of_luck
 from german_whist.evaluation import evaluate, ladder
 from german_whist.evaluation import kernels as k
-from german_whist.evaluation.match import Setting, play_chunk
+from german_whist.evaluation.chunks import MatchConfig, Task
+from german_whist.evaluation.match import play_chunk
 from german_whist.evaluation.statistics import ELO_SCALE
 from support import KEY
 
@@ -35,19 +35,20 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
     network, deal_half = of_luck.network_for, k.deal_half
     monkeypatch.setattr(of_luck, "network_for", lambda _rules: network(classic))
 
-    def every_order(rules: Any, games: Any, seed: Any, key: Any, start: Any, *others: Any) -> None:
-        deal_half(rules, games, seed, key, start, *others)
-        games[:] = games[:1]  # whatever else is drawn is the same in all of them
-        others[-1][:] = others[-1][:1]
-        orders = [*permutations(games["deal"][0, 5:10].copy())]
-        games["deal"][:, 5:10] = orders
+    def every_order(batch: k.Games, deals: k.Deals, half: int) -> None:
+        deal_half(batch, deals, half)
+        batch.games[:] = batch.games[:1]  # whatever else is drawn is the same in all of them
+        batch.seats[:] = batch.seats[:1]
+        orders = [*permutations(batch.games["deal"][0, 5:10].copy())]
+        batch.games["deal"][:, 5:10] = orders
 
     monkeypatch.setattr(k, "deal_half", every_order)
     seen = 0
     for start in range(4):
         one, two = make_agent(player, small), make_agent("counting", small)
-        setting = Setting(small, None, 3, bytes.fromhex(KEY), without_luck=True)
-        tally = play_chunk(((one, two), (one, two)), setting, start, 120, (True, True)).tally
+        config = MatchConfig(small, None, 3, bytes.fromhex(KEY), without_luck=True)
+        task = Task(start=start, pairs=120, trusted_exact=(True, True))
+        tally = play_chunk(((one, two), (one, two)), config, task).tally
         luck = tally.totals[k.SCORE_LUCK :] / of_luck.PARTS
         # A game's luck is rounded to parts, of which 240 add up here.
         assert np.abs(luck).max() < 240 / of_luck.PARTS
@@ -72,7 +73,8 @@ def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -
         each["hand"][loser] ^= np.uint64((1 << int(unseen[0])) ^ (1 << int(unseen[drawn])))
     luck, count = np.zeros((len(ways), of_luck.FIGURES)), np.arange(len(ways))
     judge = of_luck.new_judge(game.rules, tables(True, False), new_scratch())
-    of_luck.add_luck(game.rules.record(), games, np.zeros_like(count), count, judge, luck)
+    batch = k.new_games(game.rules.record(), len(ways))._replace(games=games)
+    of_luck.add_luck(batch, count, judge, luck)
     assert np.abs(luck.sum(axis=0)).max() < 1e-9 * len(ways)
     assert (luck.std(axis=0) > 0).all()
 
@@ -125,8 +127,9 @@ def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
         for _ in range(2 * tricks):
             game.play(game.legal()[0])
         games, lucks = np.repeat(game.record, 2), np.zeros((2, of_luck.FIGURES))
-        places, seats = np.arange(2), np.array([0, 1])
-        of_luck.add_luck(game.rules.record(), games, seats, places, judge, lucks)
+        batch = k.new_games(game.rules.record(), 2)._replace(games=games)
+        batch.seats[1] = 1
+        of_luck.add_luck(batch, np.arange(2), judge, lucks)
         assert lucks[0] == pytest.approx(-lucks[1], abs=1e-12)
         assert lucks[0].any()
         seen.add((tricks > 9, int(game.record["leader"][0])))

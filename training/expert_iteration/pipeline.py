@@ -28,14 +28,13 @@ from ...agents.checkpoints.schema import Origin
 from ...agents.networks.auxiliary import judges
 from ...agents.networks.value import check_judged
 from ...agents.search.base import MOST_SAMPLES
-from ...common.executors import LOCAL, Executor, WorkersLost, check_place
+from ...common.executors import LOCAL, Executor, InProcess, WorkersLost, check_place
 from ...common.files import written_whole
 from ...common.signals import Stopped
 from ...common.typed_settings import SettingsError, check_same
 from ...common.typing import Array
 from ...engine.rules import Rules
 from ...evaluation.packing import packed
-from ...evaluation.workers import played_here
 from ..checkpoint import revision
 from ..runs.api import train_or_go_on
 from ..runs.presets import PRESETS, load_settings
@@ -192,7 +191,7 @@ class Parts:
         self, hands: Hands, next_file: Callable[[], HandsFile | None]
     ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
         if self.workers == 1 and self.on == LOCAL:
-            yield played_here(cast_by(hands).play, next_file)
+            yield InProcess(cast_by(hands).play).results(next_file)
             return
         names, files = packed(named(hands.course, *hands.judges), self.on)
         try:

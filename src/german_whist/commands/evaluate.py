@@ -10,11 +10,11 @@ number of workers, except for players with a time limit.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from ..agents.common_rules import common_rules
-from ..evaluation import evaluate
-from .evaluation_options import add_run_options, command_line, play_and_tell
+from ..common.progress import Progress
+from ..evaluation.tournament import evaluate, show_on
+from .evaluation_options import Report, add_run_options, command_line, records_into, run_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,4 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     player, against = arguments.player, arguments.against
     rules = common_rules([player, *against], arguments.rules)
     command = command_line("evaluate", arguments, [player, "--against", *against])
-    return play_and_tell(partial(evaluate, player, against), rules, arguments, command)
+    report = Report(arguments, command)
+    with records_into(arguments.records) as records:
+        options = run_options(arguments)
+        with Progress("playing") as progress:
+            result = evaluate(
+                player, against, rules, records=records, progress=show_on(progress), **options
+            )
+        return report.finish(result, rules)

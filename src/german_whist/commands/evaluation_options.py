@@ -1,4 +1,4 @@
-"""What the commands `evaluate` and `ladder` share: options, the run itself, and its files."""
+"""Options and output of the commands `evaluate` and `ladder`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +17,7 @@ from ..common.executors import LOCAL
 from ..common.executors.cluster import package_version
 from ..common.executors.options import add_place_options, place_of
 from ..common.files import check_writable, written_whole
-from ..common.progress import Progress
 from ..engine.rules import Match, Rules, RulesError
-from ..evaluation.progress import shown_by
 from ..evaluation.provenance import machine_text
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
@@ -103,18 +101,13 @@ def precision_of(text: str) -> float:
     return value
 
 
-def run_options(arguments: argparse.Namespace, records: Records | None) -> dict[str, Any]:
-    """The options as `Arena` takes them; what was not given is left out."""
-    given = {
-        name: getattr(arguments, name)
-        for name in ("hands", "until", "match", "seed", "key")
-        if getattr(arguments, name) is not None
-    }
-    if arguments.without_luck:
-        given["without_luck"] = True
-    if arguments.resume is not None:
-        given["resume"] = arguments.resume
-    return {**given, **place_of(arguments), "records": records}
+def run_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options as `Arena` takes them; those that were not given are left out."""
+    names = ("hands", "until", "match", "seed", "key", "resume")
+    options = {name: getattr(arguments, name) for name in names}
+    options["without_luck"] = arguments.without_luck or None
+    given = {name: value for name, value in options.items() if value is not None}
+    return {**given, **place_of(arguments)}
 
 
 def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:
@@ -189,68 +182,58 @@ def _show_traces(result: Result) -> None:
                 print(f"\n{forfeit.player}:\n{forfeit.trace}", file=sys.stderr, end="")
 
 
-def play_and_tell(
-    play: Callable[..., Result], rules: Rules, arguments: argparse.Namespace, command: str,
-    heading: str = "", about: str = "",
-) -> int:  # fmt: skip
-    """Call `evaluate` or `ladder`, write its files and print its report; the exit status."""
-    check_files(arguments)
-    here = Path.cwd()
-    with records_into(arguments.records) as records:
-        with Progress("playing") as progress:
-            options = run_options(arguments, records)
-            result = play(rules=rules, progress=shown_by(progress), **options)
-        command += f" --key {result.key}"
+class Report:
+    """Output of a command: files, which are checked before anything is played, and a text."""
+
+    def __init__(
+        self, arguments: argparse.Namespace, command: str, heading: str = "", about: str = ""
+    ) -> None:
+        check_files(arguments)
+        self._arguments = arguments
+        self._command = command
+        self._heading, self._about = heading, about
+        # Paths start where the command did: a player may change the folder.
+        self._folder = Path.cwd()
+
+    def finish(self, result: Result, rules: Rules) -> int:
+        """Write the files and print the report; the exit status."""
+        command = f"{self._command} --key {result.key}"
         result = replace(result, command=command, machine=machine_text(), version=package_version())
-        heading = heading or f"{result.players[0]} in the arena"
-        return _told(result, rules, arguments, here, heading, about)
+        # As shells tell of what a signal ended.
+        status = 0 if result.complete else 128 + result.signal if result.signal else 1
+        if not result.pairings:
+            print("\n".join(result.notes), file=sys.stderr)
+            return status
+        if status == 0 and forfeited_all(result):
+            status = 1
+        # Files first: whoever reads the report may go away.
+        messages, written = [], True
+        for name in ("json", "csv", "html", "markdown"):
+            path: Path | None = getattr(self._arguments, name)
+            if path is not None:
+                try:
+                    self._write(path, self._text(name, result, rules))
+                    messages.append(f"wrote {path}")
+                except OSError as error:
+                    messages.append(f"german-whist: {error}")
+                    written = False
+        print(as_text(result))
+        if debugging():
+            _show_traces(result)
+        for message in messages:
+            print(message, file=sys.stderr)
+        return status if written else status or 1
 
+    def _text(self, name: str, result: Result, rules: Rules) -> str:
+        if name == "json":
+            return result.text()
+        if name == "csv":
+            return as_csv(result)
+        if name == "html":
+            return as_html(result, rules)
+        heading = self._heading or f"{result.players[0]} in the arena"
+        return as_markdown(result, heading, self._about)
 
-def _told(
-    result: Result,
-    rules: Rules,
-    arguments: argparse.Namespace,
-    here: Path,
-    heading: str,
-    about: str,
-) -> int:
-    # As shells tell of what a signal ended.
-    status = 0 if result.complete else 128 + result.signal if result.signal else 1
-    if not result.pairings:
-        print("\n".join(result.notes), file=sys.stderr)
-        return status
-    if status == 0 and forfeited_all(result):
-        status = 1
-    texts: dict[str, Callable[[], str]] = {
-        "json": result.text,
-        "csv": lambda: as_csv(result),
-        "html": lambda: as_html(result, rules),
-        "markdown": lambda: as_markdown(result, heading, about),
-    }
-    # Files first: whoever reads what is told may go away.
-    told = [
-        _written(path, text(), here)
-        for name, text in texts.items()
-        if (path := getattr(arguments, name)) is not None
-    ]
-    print(as_text(result))
-    if debugging():
-        _show_traces(result)
-    for line, _ in told:
-        print(line, file=sys.stderr)
-    if status == 0 and not all(written for _, written in told):
-        status = 1
-    return status
-
-
-def _written(path: Path, text: str, here: Path) -> tuple[str, bool]:
-    """Write a file of results; tells so, or what kept it from being written.
-
-    A path starts where the command did: a player may have gone elsewhere.
-    """
-    try:
-        with written_whole(here / path, "w") as file:
+    def _write(self, path: Path, text: str) -> None:
+        with written_whole(self._folder / path, "w") as file:
             file.write(text)
-    except OSError as error:
-        return f"german-whist: {error}", False
-    return f"wrote {path}", True
