@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
@@ -68,26 +68,31 @@ class Threads:
         self._asked: SimpleQueue[_Part | None] = SimpleQueue()
         self._made_in = 0
 
-    def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
+    def run(
+        self, size: int, kernel: Callable[..., int], owned: Sequence[Any], *arguments: Any,
+        each: int = STEP,
+    ) -> int:  # fmt: skip
         """Run a kernel over `size` games in even parts; returns the sum of what it returns.
 
-        After `arguments` it gets the part's number, and where that begins and ends. `each` is
-        about how many nanoseconds it takes for a game: little work stays on the calling thread.
+        It gets one of `owned`, of which there is one for each thread, then `arguments`, and where
+        its part begins and ends. `each` is about how many nanoseconds it takes for a game: little
+        work stays on the calling thread.
         """
         parts = min(self.count, size, size * each // LEAST)
         # While the interpreter ends, other threads wait for it and come to nothing any more.
         if parts <= 1 or sys.is_finalizing():
-            return kernel(*arguments, 0, 0, size)
+            return kernel(owned[0], *arguments, 0, size)
         ends = [size * part // parts for part in range(parts + 1)]
         asked = self._others()
         # Its own for each run: one that is interrupted leaves words behind that nobody waits for.
         told: SimpleQueue[int | BaseException] = SimpleQueue()
         for part in range(1, parts):
-            asked.put(_Part(kernel, (*arguments, part, ends[part], ends[part + 1]), told))
+            told_of = owned[part], *arguments, ends[part], ends[part + 1]
+            asked.put(_Part(kernel, told_of, told))
         others: list[int | BaseException] = []
         try:
             # The calling thread takes the first part itself: handing work over costs time.
-            found = kernel(*arguments, 0, 0, ends[1])
+            found = kernel(owned[0], *arguments, 0, ends[1])
         finally:
             # A fault is told when nobody writes to the arrays any more.
             while len(others) < parts - 1:

@@ -182,7 +182,8 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
             AGENTS, partial(dict_space, self.options), self.rules.actions, render_mode, render_view
         )
         self._batch = Batch(self.options, 1)
-        self._arrays = (*self._batch.board[:5], self._batch.board.streams)
+        board = self._batch.board
+        self._arrays = board.plan, board.games, board.orders, board.results, board.workspace
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
@@ -212,8 +213,8 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         """What a seat sees, and the order of suits that it is shown in `orders`."""
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
-        plans, games, _, _, room, _ = self._arrays
-        show_one(plans, games, orders, room, seat, observation, mask)
+        plans, games, _, _, workspaces = self._arrays
+        show_one(plans, games, orders, workspaces, seat, observation, mask)
         return observation, mask
 
     def step(self, action: Any) -> None:

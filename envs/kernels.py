@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..agents.base import decision_stream
@@ -30,7 +32,6 @@ def find_waiting(
     indices: np.ndarray,
     seats: np.ndarray,
     found: np.ndarray,
-    part: int,
     start: int,
     stop: int,
 ) -> int:
@@ -50,9 +51,7 @@ def find_waiting(
 
 
 @jit
-def write_paid(
-    board: Board, seats: np.ndarray, paid: np.ndarray, part: int, start: int, stop: int
-) -> int:
+def write_paid(board: Board, seats: np.ndarray, paid: np.ndarray, start: int, stop: int) -> int:
     """What each game has paid its seat of `seats`."""
     for index in range(start, stop):
         paid[index] = row(board.results, index).paid[seats[index]]
@@ -60,37 +59,40 @@ def write_paid(
 
 
 @jit
-def write_legal(board: Board, masks: np.ndarray, part: int, start: int, stop: int) -> int:
+def write_legal(board: Board, masks: np.ndarray, start: int, stop: int) -> int:
     """The actions open in each game, as they were last shown, as ones and zeros."""
     for index in range(start, stop):
         write_mask(masks[index], board.legal[index])
     return 0
 
 
+class Waiting(NamedTuple):
+    """Decisions that wait for an agent's answer, a row for each."""
+
+    indices: np.ndarray
+    """The numbers of the games."""
+    views: np.ndarray
+    """`VIEW` records of whoever is to move."""
+    rng: np.ndarray
+    """The random stream of each decision."""
+
+
 @jit
 def write_waiting(
-    board: Board,
-    key: np.ndarray,
-    indices: np.ndarray,
-    whole: bool,
-    views: np.ndarray,
-    rng: np.ndarray,
-    part: int,
-    start: int,
-    stop: int,
+    board: Board, key: np.ndarray, whole: bool, waiting: Waiting, start: int, stop: int
 ) -> int:
-    """The views and random streams of whoever is to move in these games, in order.
+    """The views and random streams of whoever is to move in the games that wait.
 
     Without `whole` the views leave out the tricks that are over.
     """
     rules = row(board.plan, 0).rules
     for place in range(start, stop):
-        game, view = row(board.games, indices[place]), row(views, place)
+        game, view = row(board.games, waiting.indices[place]), row(waiting.views, place)
         if whole:
             write_view(rules, game, np.int64(game.turn), view)
         else:
             write_position(rules, game, np.int64(game.turn), view)
-        rng[place] = decision_stream(key, game.number, view)
+        waiting.rng[place] = decision_stream(key, game.number, view)
     return 0
 
 

@@ -118,12 +118,9 @@ class MixedSelfPlayEnv:
 
     def _put_beside(self, now: StepResult, each: StepResult, span: slice) -> None:
         """Write what some games show to their places among all."""
-        flat, narrow = (
-            one.observations.reshape(len(one.seats), math.prod(one.observations.shape[1:]))
-            for one in (now, each)
-        )
+        target = StepResult(*(array[span] for array in now))
         self._parts[0].batch.place.rows(
-            span.stop - span.start, put_rows, span.start, narrow, *each[1:], flat, *now[1:]
+            span.stop - span.start, put_rows, _flattened(each), _flattened(target)
         )
 
     def state(self) -> dict[str, Array]:
@@ -148,34 +145,25 @@ class MixedSelfPlayEnv:
         )
 
 
+def _flattened(result: StepResult) -> StepResult:
+    """The same with one dimension of columns in its observations."""
+    shape = result.observations.shape
+    flat = result.observations.reshape(shape[0], math.prod(shape[1:]))
+    return result._replace(observations=flat)
+
+
 @jit
-def put_rows(
-    first: int,
-    observations: np.ndarray,
-    masks: np.ndarray,
-    seats: np.ndarray,
-    rewards: np.ndarray,
-    ended: np.ndarray,
-    all_observations: np.ndarray,
-    all_masks: np.ndarray,
-    all_seats: np.ndarray,
-    all_rewards: np.ndarray,
-    all_ended: np.ndarray,
-    room: Room,
-    start: int,
-    stop: int,
-) -> None:
-    """Write some rows of a `StepResult` to a wider one, from its row `first` on."""
+def put_rows(source: StepResult, target: StepResult, room: Room, start: int, stop: int) -> None:
+    """Copy some rows of a `StepResult` to one that may have more columns."""
     for index in range(start, stop):
-        place = first + index
-        for column in range(observations.shape[1]):
-            all_observations[place, column] = observations[index, column]
-        for column in range(masks.shape[1]):
-            all_masks[place, column] = masks[index, column]
+        for column in range(source.observations.shape[1]):
+            target.observations[index, column] = source.observations[index, column]
+        for column in range(source.masks.shape[1]):
+            target.masks[index, column] = source.masks[index, column]
         for seat in range(2):
-            all_rewards[place, seat] = rewards[index, seat]
-        all_seats[place] = seats[index]
-        all_ended[place] = ended[index]
+            target.rewards[index, seat] = source.rewards[index, seat]
+        target.seats[index] = source.seats[index]
+        target.ended[index] = source.ended[index]
 
 
 def _following(seed: int, k: int) -> int:

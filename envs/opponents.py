@@ -9,23 +9,23 @@ from ..agents.calls import PlayerFault, answer_of
 from ..engine.batch.batch import Batch
 from ..engine.batch.kernels import Board
 from ..engine.cards import action_text
-from .kernels import first_illegal_answer
+from .kernels import Waiting, first_illegal_answer
 
 # About how many nanoseconds an answer takes, by the cheaper of those that are asked in parts.
 _ANSWER = 100
 
 
-def legal_answer(batch: Batch, agent: Agent, views: Array, rng: Array, where: Array) -> Array:
-    """What an agent plays in the games of `where`, whose views these are."""
-    actions = np.empty(len(where), np.int64)
-    asked = agent, views, rng, where, actions
+def legal_answer(batch: Batch, agent: Agent, waiting: Waiting) -> Array:
+    """The actions that an agent chooses in the games that wait for it."""
+    count = len(waiting.indices)
+    actions = np.empty(count, np.int64)
     if agent.many_at_once:
-        wrong = batch.run(len(where), _ask, *asked, each=_ANSWER)
+        wrong = batch.run(count, _ask, agent, waiting, actions, each=_ANSWER)
     else:
-        wrong = _ask(batch.board, *asked, 0, 0, len(where))
+        wrong = _ask(batch.board, agent, waiting, actions, 0, count)
     if wrong:
-        wrong = first_illegal_answer(batch.board, where, actions)
-        index = int(where[wrong])
+        wrong = first_illegal_answer(batch.board, waiting.indices, actions)
+        index = int(waiting.indices[wrong])
         view = batch.view(index, int(batch.records["turn"][index]))
         allowed = ", ".join(action_text(each) for each in view.legal())
         raise PlayerFault(
@@ -36,17 +36,10 @@ def legal_answer(batch: Batch, agent: Agent, views: Array, rng: Array, where: Ar
 
 
 def _ask(
-    board: Board,
-    agent: Agent,
-    views: Array,
-    rng: Array,
-    where: Array,
-    actions: Array,
-    part: int,
-    start: int,
-    stop: int,
+    board: Board, agent: Agent, waiting: Waiting, actions: Array, start: int, stop: int
 ) -> int:
-    """Let an agent answer in a part of the games; returns 1 if it may not do so anywhere."""
-    some = slice(start, stop)
-    actions[some] = answer_of(agent, views[some], rng[some], where[some])
-    return int(first_illegal_answer(board, where[some], actions[some]) >= 0)
+    """Let an agent answer in a part of the games; returns 1 if an answer is not legal."""
+    rows = slice(start, stop)
+    indices = waiting.indices[rows]
+    actions[rows] = answer_of(agent, waiting.views[rows], waiting.rng[rows], indices)
+    return int(first_illegal_answer(board, indices, actions[rows]) >= 0)

@@ -139,7 +139,7 @@ class SelfPlayEnv:
                 )
             where, now = batch.checked_indices(indices), self.look()
         chosen = batch.checked_actions(actions, None if indices is None else where)
-        batch.step(where, chosen, *now)
+        batch.step(where, chosen, now)
         self._reset = None
         return now
 

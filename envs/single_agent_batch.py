@@ -34,7 +34,7 @@ from ..engine.dtypes import NO_CARD, OVER, VIEW
 from ..engine.game import IllegalAction
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count, checked_seat
-from .kernels import draw_seats, find_waiting, write_legal, write_paid, write_waiting
+from .kernels import Waiting, draw_seats, find_waiting, write_legal, write_paid, write_waiting
 from .opponents import legal_answer
 from .render.modes import OPEN, SEAT, Painter, painter_for
 from .spaces import action_space, observation_space
@@ -248,17 +248,9 @@ class Against:
             # What one thread has found stands in front; what several have, in front of each part.
             one = found[count - 1] >= 0 and found[:count].min() >= 0
             where = found[:count].copy() if one else found[found >= 0]
-            batch.run(
-                count,
-                write_waiting,
-                self._key,
-                where,
-                self.opponent.reads_tricks,
-                self._opponent_views,
-                self._rng,
-            )
-            views, rng = self._opponent_views[:count], self._rng[:count]
-            actions = legal_answer(batch, self.opponent, views, rng, where)
+            waiting = Waiting(where, self._opponent_views[:count], self._rng[:count])
+            batch.run(count, write_waiting, self._key, self.opponent.reads_tricks, waiting)
+            actions = legal_answer(batch, self.opponent, waiting)
             self._tell(batch.play(where, actions, shown=False))
 
 

@@ -8,7 +8,7 @@ lies in arrays of NumPy, which only kernels may work with.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,14 +101,18 @@ class Device:
             array.copy_to_device(fresh)
 
     def run(
-        self, size: int, kernel: Callable[..., int], board: Any, *arguments: Any, each: int = STEP
-    ) -> int:
-        """Start a thread for each game, and do not wait; `size` stands for what is not known."""
+        self, size: int, kernel: Callable[..., int], boards: Sequence[Any], *arguments: Any,
+        each: int = STEP,
+    ) -> int:  # fmt: skip
+        """Start a thread for each game, and do not wait; `size` stands for what is not known.
+
+        There is one board: a thread of the device has its workspace in its own memory.
+        """
         from .cuda_kernels import one_thread_each
 
         if size:
             blocks, arrays = self._launched(size, arguments)
-            one_thread_each(kernel)[blocks](size, board, arrays)
+            one_thread_each(kernel)[blocks](size, boards[0], arrays)
         return size
 
     def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
@@ -123,10 +127,14 @@ class Device:
         self, size: int, arguments: tuple[Any, ...]
     ) -> tuple[tuple[int, int], tuple[Any, ...]]:
         """How many blocks of how many threads are launched, and what they are given."""
-        arrays = tuple(
-            self.taken(each) if getattr(each, "shape", ()) else each for each in arguments
-        )
-        return (-(-size // _BLOCK), min(size, _BLOCK)), arrays
+        return (-(-size // _BLOCK), min(size, _BLOCK)), tuple(map(self._argument, arguments))
+
+    def _argument(self, argument: Any) -> Any:
+        """What a kernel is given for an array, a record of arrays, or a number."""
+        make = getattr(argument, "_make", None)
+        if make is not None:
+            return make(map(self._argument, argument))
+        return self.taken(argument) if getattr(argument, "shape", ()) else argument
 
     # -- what is done here without waiting
 
@@ -136,22 +144,22 @@ class Device:
         if self.knows_all:
             self._tables = [_placed_tables(each) for each in known]
 
-    def best(self, board: Any, indices: Array) -> Any:
+    def best(self, boards: Sequence[Any], indices: Array) -> Any:
         """The tricks of the leaders of those games that stand before an ending."""
         from .cuda_kernels import look_up_all
 
-        best = self._kept_room("best", len(board.games), np.int64)
+        best = self._kept_room("best", len(boards[0].games), np.int64)
         for tables in self._tables:
-            self.run(len(indices), look_up_all, board, indices, tables, best)
+            self.run(len(indices), look_up_all, boards, indices, tables, best)
         return best
 
-    def allowed(self, board: Any, actions: Any) -> Any:
+    def allowed(self, boards: Sequence[Any], actions: Any) -> Any:
         """Actions that can be played; where one of these can not, that comes to light later."""
         from .cuda_kernels import refuse_all
 
-        n = len(board.games)
+        n = len(boards[0].games)
         taken = self._kept_room("taken", n, np.int64)
-        self.run(n, refuse_all, board, actions, taken, self._kept_room("refused", n, np.uint8))
+        self.run(n, refuse_all, boards, actions, taken, self._kept_room("refused", n, np.uint8))
         return taken
 
     def first_refused(self) -> int:

@@ -15,7 +15,7 @@ from numba import float64, from_dtype, int8, uint64
 
 from ...common.jit.bitset import lowest, nth_lowest, popcount
 from ...common.jit.compiler import jit
-from ..dtypes import GAME, VIEW
+from ..dtypes import GAME
 from ..endgame import Tables
 from ..endgame.index import pattern_of
 from ..endgame.search import stored
@@ -24,31 +24,30 @@ from ..play import deal_numbered, pay, row
 from ..random_play import play_out_randomly
 from ..rng import below, keyed
 from .cpu_backend import MOST_NUMBERS, Room
-from .kernels import ENDING, Board, is_legal
+from .kernels import ENDING, WORKSPACE, Board, is_legal
 
 cuda: Any = numba_cuda
 kernel: Any = cuda.jit
-_VIEW, _GAME = from_dtype(VIEW), from_dtype(GAME)
+_WORKSPACE, _GAME = from_dtype(WORKSPACE), from_dtype(GAME)
 
 
 @functools.cache
 def one_thread_each(function: Any) -> Any:
     """A kernel that goes over a batch as this function does, each thread over one game alone.
 
-    What threads of a processor keep in the board for themselves, a thread here has of its own.
+    A processor has a board for each of its few threads; here only the workspace is a thread's own.
     """
 
     @kernel
     def each(size: int, board: Any, arguments: Any) -> None:
         index = cuda.grid(1)
         if index < size:
-            views = cuda.local.array(2, _VIEW)
-            streams = cuda.local.array((1, 1), uint64)
-            mine = Board(
-                board.plan, board.games, board.orders, board.results, views, board.legal,
-                board.led_to, streams,
+            # Written out, since numba has no `_replace`.
+            own = Board(
+                board.plan, board.games, board.orders, board.results, board.legal, board.led_to,
+                cuda.local.array(1, _WORKSPACE),
             )  # fmt: skip
-            function(mine, *arguments, 0, index, index + 1)
+            function(own, *arguments, index, index + 1)
 
     return each
 
@@ -76,7 +75,7 @@ def one_row_each(function: Any) -> Any:
 @jit
 def refuse_all(
     board: Board, actions: np.ndarray, taken: np.ndarray, refused: np.ndarray,
-    part: int, start: int, stop: int,
+    start: int, stop: int,
 ) -> int:  # fmt: skip
     """The actions that can be played, as they were shown: for one that can not, the lowest."""
     for index in range(start, stop):
@@ -90,9 +89,8 @@ def refuse_all(
 
 @jit
 def look_up_all(
-    board: Board, indices: np.ndarray, tables: Tables, best: np.ndarray,
-    part: int, start: int, stop: int,
-) -> int:  # fmt: skip
+    board: Board, indices: np.ndarray, tables: Tables, best: np.ndarray, start: int, stop: int
+) -> int:
     """The tricks of the leader of each ending, read from tables that hold them all."""
     hand = np.int64(row(board.plan, 0).rules.hand)
     for place in range(start, stop):
@@ -127,10 +125,10 @@ def random_hands_kernel(arrays: Any, seed: np.uint64, first: int) -> None:
 
 @jit
 def random_actions_of_all(
-    board: Board, seed: np.uint64, actions: np.ndarray, part: int, start: int, stop: int
+    board: Board, seed: np.uint64, actions: np.ndarray, start: int, stop: int
 ) -> int:
     """Draw one of the actions that were last shown as legal in each game."""
-    stream = board.streams[part]
+    stream = row(board.workspace, 0).stream
     for index in range(start, stop):
         stream[0] = keyed(seed, np.uint64(index))
         allowed = board.legal[index]

@@ -14,7 +14,7 @@ import numpy as np
 from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import called, jit
 from ..cards import ACTIONS_IN_ALL, CARDS_IN_ALL
-from ..dtypes import LEAD, OVER
+from ..dtypes import LEAD, OVER, VIEW
 from ..observation.history import HISTORY_COLUMNS, history_suits, write_history
 from ..observation.layout import encode_view, real_action, relabelled, write_mask
 from ..play import (
@@ -31,13 +31,26 @@ from ..play import (
 )
 from ..view import legal_in_view, write_position, write_view
 from .config import FOREPLAY, MATCH, TRICKS, WIN
+from .results import StepResult
 
 # What playing an action led to.
 GOES_ON, NEXT_HAND, ENDED, ENDING = 0, 1, 2, 3
 
 
+WORKSPACE = np.dtype(
+    [
+        ("player_view", VIEW),  # `view` is a method of every record of NumPy
+        ("scratch_view", VIEW),
+        # One word is used. Two threads that write to one cache line wait for each other, and the
+        # next record is another thread's.
+        ("stream", "u8", (8,)),
+    ]
+)
+"""What a thread writes for itself alone while it goes over games."""
+
+
 class Board(NamedTuple):
-    """All that compiled code reads and writes of a batch; one row per game, but for three."""
+    """All that a thread reads and writes of a batch; one row per game, but for two."""
 
     plan: np.ndarray
     """One `PLAN` record: what is played, paid and shown."""
@@ -47,14 +60,24 @@ class Board(NamedTuple):
     """The order of suits in which each game was last shown."""
     results: np.ndarray
     """`RESULT` records: what each game has just paid, and how its last episode ended."""
-    room: np.ndarray
-    """`VIEW` records to write in: two for each thread."""
     legal: np.ndarray
     """The actions open in each game, as they were last shown."""
     led_to: np.ndarray
     """What the last action in each game led to."""
-    streams: np.ndarray
-    """A row for each thread, in which it keeps the stream that it draws from."""
+    workspace: np.ndarray
+    """One `WORKSPACE` record, of the thread that this board is given to."""
+
+
+class Shown(NamedTuple):
+    """What `show_all` writes."""
+
+    orders: np.ndarray
+    """The order of suits of each game, all of them."""
+    legal: np.ndarray
+    """The legal actions of each game, all of them."""
+    observations: np.ndarray
+    """A row for each game that is shown."""
+    masks: np.ndarray
 
 
 # -- one game
@@ -135,16 +158,15 @@ def _write_history(
     plan: Record,
     game: Record,
     seat: int,
-    view: Record,
-    scratch: Record,
+    workspace: Record,
     order: np.ndarray,
     observation: np.ndarray,
 ) -> None:
     """All that a seat has seen, in rows; kept a call, so that what else is shown stays quick."""
-    rules = plan.rules
+    rules, view = plan.rules, workspace.player_view
     write_view(rules, game, seat, view)
     rows = observation.reshape((len(observation) // HISTORY_COLUMNS, HISTORY_COLUMNS))
-    history_suits(rules, view, plan.trumps_first == 1, scratch, order, rows)
+    history_suits(rules, view, plan.trumps_first == 1, workspace.scratch_view, order, rows)
     write_history(rules, view, order, plan.horizon == MATCH, rows)
 
 
@@ -153,8 +175,7 @@ def show(
     plan: Record,
     game: Record,
     seat: int,
-    view: Record,
-    scratch: Record,
+    workspace: Record,
     order: np.ndarray,
     observation: np.ndarray,
     mask: np.ndarray,
@@ -163,9 +184,9 @@ def show(
 
     `order` becomes the order of suits in which it sees them.
     """
-    rules = plan.rules
+    rules, view = plan.rules, workspace.player_view
     if plan.history == 1:
-        _write_history(plan, game, seat, view, scratch, order, observation)
+        _write_history(plan, game, seat, workspace, order, observation)
         shown = relabelled(legal_in_view(rules, view), order)
     else:
         write_position(rules, game, seat, view)
@@ -192,19 +213,20 @@ def step_one(
     games: np.ndarray,
     orders: np.ndarray,
     results: np.ndarray,
-    room: np.ndarray,
-    streams: np.ndarray,
+    workspaces: np.ndarray,
     action: int,
     observation: np.ndarray,
     mask: np.ndarray,
 ) -> int:
     """Play an action, as it was shown, in a batch of one, and show it to the next to move.
 
-    The arrays are those of a board, one by one: a record of them takes Python longer to hand
-    over than the step itself takes. Returns what it led to, plus 8 for seat 1 to move and 16 if
-    anything was paid; -1 if the action is not legal.
+    The arrays are those of a board, one by one: this is called for every action of a single game,
+    and Python takes a third of a microsecond longer to hand over a tuple of arrays.
+    Returns what the action led to, plus 8 for seat 1 to move and 16 if anything was paid; -1 if
+    the action is not legal.
     """
     plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), orders[0]
+    workspace = row(workspaces, 0)
     real = real_action(action, order) if 0 <= action < CARDS_IN_ALL else action
     if not is_legal(legal(plan.rules, game), real):
         return -1
@@ -212,10 +234,10 @@ def step_one(
     result.paid[1] = 0.0
     led_to = advance(plan, game, real, result)
     if led_to == NEXT_HAND:
-        deal_on(plan, game, 1, streams[0])
+        deal_on(plan, game, 1, workspace.stream)
     seat = np.int64(game.turn)
     if led_to < ENDED:
-        show(plan, game, seat, row(room, 0), row(room, 1), order, observation, mask)
+        show(plan, game, seat, workspace, order, observation, mask)
     return led_to + 8 * seat + (16 if result.paid[0] != 0.0 else 0)
 
 
@@ -224,17 +246,16 @@ def show_one(
     plans: np.ndarray,
     games: np.ndarray,
     orders: np.ndarray,
-    room: np.ndarray,
+    workspaces: np.ndarray,
     seat: int,
     observation: np.ndarray,
     mask: np.ndarray,
 ) -> None:
     """Show a batch of one to a seat; the arrays are those of `step_one`."""
-    view, scratch = row(room, 0), row(room, 1)
-    show(row(plans, 0), row(games, 0), seat, view, scratch, orders[0], observation, mask)
+    show(row(plans, 0), row(games, 0), seat, row(workspaces, 0), orders[0], observation, mask)
 
 
-# -- many games, a part of them on each thread: the last arguments say which part
+# -- many games: each thread gets a board with its own workspace, and where its games begin and end
 
 
 @jit
@@ -247,7 +268,7 @@ def _rest(board: Board, index: int) -> None:
 
 
 @jit
-def rest_all(board: Board, part: int, start: int, stop: int) -> int:
+def rest_all(board: Board, start: int, stop: int) -> int:
     """Let nothing have just been paid in any game, or have come of anything."""
     for index in range(start, stop):
         _rest(board, index)
@@ -255,11 +276,9 @@ def rest_all(board: Board, part: int, start: int, stop: int) -> int:
 
 
 @jit
-def begin_all(
-    board: Board, indices: np.ndarray, numbers: np.ndarray, part: int, start: int, stop: int
-) -> int:
+def begin_all(board: Board, indices: np.ndarray, numbers: np.ndarray, start: int, stop: int) -> int:
     """Begin an episode in each game of `indices`, with the deal of its number."""
-    plan, stream = row(board.plan, 0), board.streams[part]
+    plan, stream = row(board.plan, 0), row(board.workspace, 0).stream
     for index in indices[start:stop]:
         game = row(board.games, index)
         new_match(game)
@@ -269,9 +288,9 @@ def begin_all(
 
 
 @jit
-def deal_all(board: Board, indices: np.ndarray, part: int, start: int, stop: int) -> int:
+def deal_all(board: Board, indices: np.ndarray, start: int, stop: int) -> int:
     """The next deal of each game of `indices`, whose hand is over."""
-    plan, stream = row(board.plan, 0), board.streams[part]
+    plan, stream = row(board.plan, 0), row(board.workspace, 0).stream
     for index in indices[start:stop]:
         deal_on(plan, row(board.games, index), len(board.games), stream)
     return 0
@@ -292,7 +311,6 @@ def play_all(
     indices: np.ndarray,
     actions: np.ndarray,
     shown: bool,
-    part: int,
     start: int,
     stop: int,
 ) -> int:
@@ -301,7 +319,7 @@ def play_all(
     The next hand of a match is dealt. With `shown` the actions are as they were shown, and what
     was paid before is forgotten.
     """
-    plan, stream = row(board.plan, 0), board.streams[part]
+    plan, stream = row(board.plan, 0), row(board.workspace, 0).stream
     events = 0
     for place in range(start, stop):
         index = indices[place]
@@ -326,12 +344,7 @@ def step_all(
     indices: np.ndarray,
     actions: np.ndarray,
     closing: bool,
-    observations: np.ndarray,
-    masks: np.ndarray,
-    seats: np.ndarray,
-    rewards: np.ndarray,
-    ended: np.ndarray,
-    part: int,
+    step: StepResult,
     start: int,
     stop: int,
 ) -> int:
@@ -341,8 +354,7 @@ def step_all(
     followed by the next. Returns how many have come to an ending that is to be closed: by this
     function once more, `closing`, with the leader's tricks in place of actions.
     """
-    plan, stream = row(board.plan, 0), board.streams[part]
-    view, scratch = row(board.room, 2 * part), row(board.room, 2 * part + 1)
+    plan, workspace = row(board.plan, 0), row(board.workspace, 0)
     endings = 0
     for place in range(start, stop):
         index = indices[place]
@@ -361,30 +373,21 @@ def step_all(
             if led_to == ENDING:
                 endings += 1
                 continue
-        rewards[index, 0] = result.paid[0]
-        rewards[index, 1] = result.paid[1]
-        ended[index] = led_to >= ENDED
+        step.rewards[index, 0] = result.paid[0]
+        step.rewards[index, 1] = result.paid[1]
+        step.ended[index] = led_to >= ENDED
         if led_to != GOES_ON:
-            deal_on(plan, game, len(board.games), stream)
+            deal_on(plan, game, len(board.games), workspace.stream)
         seat = np.int64(game.turn)
-        seats[index] = seat
+        step.seats[index] = seat
         board.legal[index] = show(
-            plan,
-            game,
-            seat,
-            view,
-            scratch,
-            order,
-            observations[index],
-            masks[index],
+            plan, game, seat, workspace, order, step.observations[index], step.masks[index]
         )
     return endings
 
 
 @jit
-def close_all(
-    board: Board, indices: np.ndarray, best: np.ndarray, part: int, start: int, stop: int
-) -> int:
+def close_all(board: Board, indices: np.ndarray, best: np.ndarray, start: int, stop: int) -> int:
     """Close the endings of these games, in each of which the player to lead takes `best` tricks."""
     plan = row(board.plan, 0)
     for place in range(start, stop):
@@ -398,28 +401,22 @@ def show_all(
     board: Board,
     indices: np.ndarray,
     seats: np.ndarray,
-    orders: np.ndarray,
-    actions: np.ndarray,
-    observations: np.ndarray,
-    masks: np.ndarray,
-    part: int,
+    shown: Shown,
     start: int,
     stop: int,
 ) -> int:
-    """Show each game of `indices` to a seat, row by row; but for the rows all is of all games."""
-    plan = row(board.plan, 0)
-    view, scratch = row(board.room, 2 * part), row(board.room, 2 * part + 1)
+    """Show each game of `indices` to a seat; `seats` has one for every game of the batch."""
+    plan, workspace = row(board.plan, 0), row(board.workspace, 0)
     for place in range(start, stop):
         index = indices[place]
-        actions[index] = show(
+        shown.legal[index] = show(
             plan,
             row(board.games, index),
             np.int64(seats[index]),
-            view,
-            scratch,
-            orders[index],
-            observations[place],
-            masks[place],
+            workspace,
+            shown.orders[index],
+            shown.observations[place],
+            shown.masks[place],
         )
     return 0
 
@@ -428,7 +425,7 @@ def show_all(
 
 
 @jit
-def turns_of_all(board: Board, seats: np.ndarray, part: int, start: int, stop: int) -> int:
+def turns_of_all(board: Board, seats: np.ndarray, start: int, stop: int) -> int:
     """The seat to move in each game."""
     for index in range(start, stop):
         seats[index] = row(board.games, index).turn

@@ -17,9 +17,11 @@ import pytest
 from german_whist.common.threads import Threads
 
 MUCH = 10**9
+# What each thread gets of its own: here its number.
+PARTS = range(5)
 
 
-def count(seen: np.ndarray, part: int, start: int, stop: int) -> int:
+def count(part: int, seen: np.ndarray, start: int, stop: int) -> int:
     seen[start:stop] += 1
     return stop - start
 
@@ -29,7 +31,7 @@ def test_every_game_is_gone_over_once(threads: int, size: int) -> None:
     seen = np.zeros(size, np.int64)
     pool = Threads(threads)
     for times in (1, 2, 3):
-        assert pool.run(size, count, seen, each=MUCH) == size
+        assert pool.run(size, count, PARTS, seen, each=MUCH) == size
         assert (seen == times).all()
 
 
@@ -40,7 +42,7 @@ def test_parts_are_at_once_where_there_is_enough_to_do() -> None:
         meeting.wait()
         return 1
 
-    assert Threads(3).run(3, meet, each=MUCH) == 3
+    assert Threads(3).run(3, meet, PARTS, each=MUCH) == 3
 
 
 @pytest.mark.parametrize("faulty", [0, 1, 2])
@@ -54,8 +56,8 @@ def test_a_fault_of_any_part_is_raised_and_the_next_run_is_whole(faulty: int) ->
 
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):
-            pool.run(9, fail, each=MUCH)
-        assert pool.run(9, count, seen, each=MUCH) == 9
+            pool.run(9, fail, PARTS, each=MUCH)
+        assert pool.run(9, count, PARTS, seen, each=MUCH) == 9
 
 
 def test_a_fault_is_told_when_nobody_works_any_more() -> None:
@@ -69,7 +71,7 @@ def test_a_fault_is_told_when_nobody_works_any_more() -> None:
         return 0
 
     with pytest.raises(ZeroDivisionError):
-        pool.run(2, fail, each=MUCH)
+        pool.run(2, fail, PARTS, each=MUCH)
     assert ended.is_set()
 
 
@@ -82,8 +84,8 @@ def test_threads_that_could_not_start_are_asked_for_again(monkeypatch: pytest.Mo
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", none)
         with pytest.raises(RuntimeError, match="can't start"):
-            pool.run(4, count, seen, each=MUCH)
-    assert pool.run(4, count, seen, each=MUCH) == 4
+            pool.run(4, count, PARTS, seen, each=MUCH)
+    assert pool.run(4, count, PARTS, seen, each=MUCH) == 4
 
 
 AT_THE_END = """
@@ -92,7 +94,7 @@ def count(part, start, stop):
     return stop - start
 class Last:
     def step(self, write=os.write, count=count):
-        write(1, b"%d " % self.pool.run(4, count, each=10**9))
+        write(1, b"%d " % self.pool.run(4, count, range(2), each=10**9))
     __del__ = step
 last = Last()
 atexit.register(last.step)
@@ -119,7 +121,8 @@ class Last:
     def __init__(self, pool):
         self.pool = pool
     def __del__(self, write=os.write):
-        write(1, b"%d" % self.pool.run(4, lambda part, start, stop: stop - start, each=10**9))
+        count = lambda part, start, stop: stop - start
+        write(1, b"%d" % self.pool.run(4, count, range(2), each=10**9))
 last = Last(Threads(2))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
@@ -132,30 +135,30 @@ def test_nothing_is_held_after_a_run() -> None:
     for _ in range(50):
         seen = np.zeros(4, np.int64)
         held = weakref.ref(seen)
-        pool.run(4, count, seen, each=MUCH)
+        pool.run(4, count, PARTS, seen, each=MUCH)
         del seen
         assert held() is None
 
 
 def test_a_forked_child_makes_its_own() -> None:
     pool, seen = Threads(2), np.zeros(4, np.int64)
-    pool.run(4, count, seen, each=MUCH)
+    pool.run(4, count, PARTS, seen, each=MUCH)
     child = os.fork()
     if child == 0:
-        os._exit(0 if pool.run(4, count, seen, each=MUCH) == 4 else 1)
+        os._exit(0 if pool.run(4, count, PARTS, seen, each=MUCH) == 4 else 1)
     deadline = time.monotonic() + 30
     while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
         time.sleep(0.01)
     if ended == (0, 0):
         os.kill(child, 9)
     assert ended == (child, 0)
-    assert pool.run(4, count, seen, each=MUCH) == 4
+    assert pool.run(4, count, PARTS, seen, each=MUCH) == 4
 
 
 def test_threads_end_with_what_owned_them() -> None:
     before = set(threading.enumerate())
     pool, seen = Threads(4), np.zeros(8, np.int64)
-    pool.run(8, count, seen, each=MUCH)
+    pool.run(8, count, PARTS, seen, each=MUCH)
     others = set(threading.enumerate()) - before
     assert len(others) == 3
     del pool
@@ -167,7 +170,7 @@ def test_threads_end_with_what_owned_them() -> None:
 
 def test_they_can_be_pickled_once_they_have_run() -> None:
     pool, seen = Threads(2), np.zeros(4, np.int64)
-    pool.run(4, count, seen, each=MUCH)
+    pool.run(4, count, PARTS, seen, each=MUCH)
     again = pickle.loads(pickle.dumps(pool))
     assert again.count == 2
-    assert again.run(4, count, seen, each=MUCH) == 4
+    assert again.run(4, count, PARTS, seen, each=MUCH) == 4

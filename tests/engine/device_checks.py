@@ -18,6 +18,7 @@ from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cuda_backend import Device
 from german_whist.engine.batch.cuda_kernels import random_actions_of_all, random_hands_kernel
 from german_whist.engine.batch.kernels import ENDED
+from german_whist.engine.batch.results import StepResult
 from german_whist.engine.random_play import random_hands
 from german_whist.engine.rng import below, keyed
 from german_whist.engine.rules import Rules
@@ -28,10 +29,10 @@ fetched = Device().fetched
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 
 
-def shown_of(batch: Batch) -> tuple[Any, ...]:
+def shown_of(batch: Batch) -> StepResult:
     """Room for what a step shows, with the seats to move, and for what it paid and ended."""
     zeros = batch.place.zeros
-    return (*batch.rows(N), batch.turns(), zeros((N, 2), np.float32), zeros(N, np.bool_))
+    return StepResult(*batch.rows(N), batch.turns(), zeros((N, 2), np.float32), zeros(N, np.bool_))
 
 
 def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
@@ -57,8 +58,8 @@ def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
             allowed = np.flatnonzero(shown[1][index])
             stream = np.array([keyed(np.uint64(step), np.uint64(index))])
             assert chosen_here[index] == allowed[below(stream, len(allowed))]
-        here.step(here.all, chosen_here, *shown)
-        there.step(there.all, there.checked_actions(actions), *far_shown)
+        here.step(here.all, chosen_here, shown)
+        there.step(there.all, there.checked_actions(actions), far_shown)
         assert (shown[3] == here.results["paid"]).all(), (rules, step)
         over = shown[4]
         assert (over == (here.led_to >= ENDED)).all(), (rules, step)

@@ -17,9 +17,9 @@ from german_whist.agents.networks.relative_ranks import gather_rows
 from german_whist.engine.batch import cuda_kernels as kernels
 from german_whist.engine.batch import kernels as episodes
 from german_whist.engine.batch.config import PLAN
-from german_whist.engine.batch.kernels import Board
-from german_whist.engine.batch.results import RESULT
-from german_whist.engine.dtypes import GAME, RULES, VIEW
+from german_whist.engine.batch.kernels import WORKSPACE, Board, Shown
+from german_whist.engine.batch.results import RESULT, StepResult
+from german_whist.engine.dtypes import GAME, RULES
 from german_whist.engine.endgame import no_tables
 from german_whist.envs.mixed import put_rows
 from german_whist.training.rollout import kernels as training
@@ -32,20 +32,21 @@ def array(kind: Any, dimensions: int = 1) -> types.Array:
 
 
 BOARD = types.NamedTuple(
-    (array(PLAN), array(GAME), array("u1", 2), array(RESULT), array(VIEW), array("u8"),
-     array("i1"), array("u8", 2)),
+    (array(PLAN), array(GAME), array("u1", 2), array(RESULT), array("u8"), array("i1"),
+     array(WORKSPACE)),
     Board,
 )  # fmt: skip
 NUMBERS, PLACES = array("i8"), array("i8")
-SHOWN = array("i1", 2), array("i1", 2), array("u1")
-TOLD = array("f4", 2), array("?")
+ROWS_SHOWN = array("i1", 2), array("i1", 2)
+STEP = types.NamedTuple((*ROWS_SHOWN, array("u1"), array("f4", 2), array("?")), StepResult)
+SHOWN = types.NamedTuple((array("u1", 2), array("u8"), *ROWS_SHOWN), Shown)
 TAKES = {
     episodes.begin_all: (PLACES, array("u8")),
     episodes.deal_all: (PLACES,),
     episodes.play_all: (PLACES, NUMBERS, types.boolean),
-    episodes.step_all: (PLACES, NUMBERS, types.boolean, *SHOWN, *TOLD),
+    episodes.step_all: (PLACES, NUMBERS, types.boolean, STEP),
     episodes.close_all: (PLACES, NUMBERS),
-    episodes.show_all: (PLACES, array("u1"), array("u1", 2), array("u8"), *SHOWN[:2]),
+    episodes.show_all: (PLACES, array("u1"), SHOWN),
     episodes.rest_all: (),
     episodes.turns_of_all: (array("u1"),),
     kernels.refuse_all: (NUMBERS, NUMBERS, array("u1")),
@@ -56,8 +57,7 @@ BYTES, WORDS, LOGITS, RECORDS = array("i1", 2), array("i8", 2), array("f4", 2), 
 SEATS, ORDERS, CHANCES = array("u1"), array("u1", 2), array("f4")
 ROWS = {
     gather_rows: (BYTES, BYTES, NUMBERS, types.boolean, BYTES, BYTES, WORDS),
-    put_rows: (types.int64, BYTES, BYTES, SEATS, LOGITS, array("?"),
-               BYTES, BYTES, SEATS, LOGITS, array("?")),
+    put_rows: (STEP, STEP),
     training.choose: (LOGITS, BYTES, CHANCES, NUMBERS, CHANCES),
     training.draw_chances: (types.uint64, CHANCES),
     training.advantages: (ORDERS, array("f4", 3), array("?", 2), LOGITS, SEATS, CHANCES,

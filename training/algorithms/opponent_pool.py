@@ -12,6 +12,7 @@ from ...agents.base import Agent, agent_key, decision_streams
 from ...agents.calls import Named
 from ...agents.registry import make_agent
 from ...common.typing import Arrays
+from ...envs.kernels import Waiting
 from ...envs.mixed import MixedSelfPlayEnv
 from ...envs.opponents import legal_answer
 from ...envs.self_play import SelfPlayEnv
@@ -145,6 +146,6 @@ def actions_of(agent: Agent, games: SelfPlayEnv, where: Array) -> Array:
     batch = games.batch.here()
     views = batch.views(batch.turns())[where]
     rng = decision_streams(agent_key(batch.seed), batch.records["number"][where], views)
-    actions = legal_answer(batch, agent, views, rng, where)
+    actions = legal_answer(batch, agent, Waiting(where, views, rng))
     show_actions(actions, batch.orders[where])
     return actions
