@@ -1,37 +1,41 @@
-"""How a thinker decides: which cards are tried, in how many worlds, and which is the best."""
+"""Root selection of the thinker: which cards are tried, in how many worlds, and which is played.
+
+Perfect-information Monte Carlo (Ginsberg 2001) one card deep: all cards meet the same sampled
+worlds, a policy replies, a value network evaluates, and the card with the best mean is played. The
+tree is not searched deeper, because a search that treats each world as open would let later moves
+depend on hidden cards (strategy fusion: Long and others 2010); replies come from a policy that
+is shown only what its seat may know. What such a search plays is what expert iteration
+trains the policy towards (Anthony, Tian and Barber, "Thinking Fast and Slow with Deep Learning
+and Tree Search", 2017).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
-from ...common.jit.compiler import jit, pasted
+from ...common.jit.compiler import inlined, jit, pasted
 from ...engine.dtypes import FOLLOW, NO_CARD
-from ...engine.endgame import Tables
 from ...engine.play import Record, legal, play, row, suit_of
 from ...engine.sampling.determinizations import draw_world, share_ways
 from ...engine.view import legal_in_view
+from ..base import ViewBatch
 from ..networks.policy import ask
 from ..sampling import masked_argmax, masked_softmax
 from .base import PRIOR, UNLIKELY, to_search
 from .leaf_values import paid_at_ending
 from .simulation import (
-    ACTIVE,
-    COUNT,
     DROPS,
     ROUND,
-    THOROUGH,
     TRIES_ALL,
-    WORLDS,
-    Minds,
-    Thoughts,
-    ask_in,
-    guess,
-    imagine,
-    judge,
-    lay_out,
-    play_out,
+    ThinkerSearch,
+    evaluate_leaves,
+    place_cards,
+    play_on,
+    query_policy,
     real_card,
+    sample_world,
+    weigh_hands,
 )
 
 CLEARLY = 2.5
@@ -41,262 +45,263 @@ LIKELY = 0.02
 
 
 @jit
-def thinker_actions(
-    rules: np.ndarray, known: Tables, views: np.ndarray, rng: np.ndarray, worlds: int,
-    go_on: bool, minds: Minds, room: Thoughts, actions: np.ndarray,
-) -> None:  # fmt: skip
+def thinker_actions(search: ThinkerSearch, batch: ViewBatch, worlds: int, go_on: bool) -> None:
     """The search's action for each view of the tables' contract, open endgames left out.
 
     With `go_on` the worlds are added to those of the last call, which had the same one view.
     """
-    first = row(rules, 0)
-    for index in range(len(views)):
-        view = row(views, index)
-        if to_search(first, known, view, index, actions) == NO_CARDS:
+    rules = row(search.rules, 0)
+    for index in range(len(batch.views)):
+        view = row(batch.views, index)
+        if to_search(rules, search.tables, view, index, batch.actions) == NO_CARDS:
             continue
-        stream = rng[index : index + 1]
+        stream = batch.rng[index : index + 1]
         if not go_on:
-            _begin(first, view, minds, room, stream)
+            _begin(search, view, stream)
         if view.stock_left == 2:
-            _every_world(first, known, view, minds, room, worlds)
+            _try_every_world(search, view, worlds)
         else:
-            _search(first, known, view, minds, room, worlds, stream)
-        actions[index] = room.cards[_best(room)]
+            _sample_worlds(search, view, worlds, stream)
+        batch.actions[index] = search.cards[_best(search)]
 
 
 @pasted
-def _begin(rules: Record, view: Record, minds: Minds, room: Thoughts, stream: np.ndarray) -> None:
-    """The cards in question, what the policy thinks of them, and a first world."""
-    ask(rules, view, minds.policy, room.desk)
+def _begin(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
+    """The cards to try, the policy's prior of each, and a first world."""
+    rules = row(search.rules, 0)
+    ask(rules, view, search.networks.policy, search.desk)
     cards = legal_in_view(rules, view)
-    room.totals[:] = 0
-    room.products[:] = 0
-    room.state[COUNT] = 0
-    room.state[WORLDS] = 0
-    room.state[ACTIVE] = 0
-    logits = room.desk.logits
+    search.totals[:] = 0
+    search.products[:] = 0
+    progress = row(search.progress, 0)
+    progress.cards = 0
+    progress.worlds = 0
+    progress.active = 0
+    logits = search.desk.logits
     top = logits[masked_argmax(logits, cards)]
-    log_total = np.log(masked_softmax(logits, cards, room.desk.weights))
+    log_total = np.log(masked_softmax(logits, cards, search.desk.weights))
     while cards:
         card = lowest(cards)
         cards &= cards - ONE
-        at = room.state[COUNT]
-        room.cards[at] = card
+        at = progress.cards
+        search.cards[at] = card
         below_top = np.float64(logits[card] - top)
-        room.priors[at] = below_top - log_total
-        if room.state[THOROUGH] == TRIES_ALL or view.stock_left == 2 or below_top > UNLIKELY:
-            room.state[ACTIVE] |= 1 << at
-        room.state[COUNT] = at + 1
-    guess(rules, view, minds, room)
-    draw_world(rules, view, row(room.plans, 0), stream, row(room.games, 0))
-    if room.state[THOROUGH] == DROPS and view.stock_left > 2:
-        _leave_one_of_equals(view, row(room.games, 0).known[np.int64(view.seat)], room)
+        search.priors[at] = below_top - log_total
+        if progress.pruning == TRIES_ALL or view.stock_left == 2 or below_top > UNLIKELY:
+            progress.active |= 1 << at
+        progress.cards = at + 1
+    weigh_hands(search, view)
+    draw_world(rules, view, row(search.plans, 0), stream, row(search.games, 0))
+    if progress.pruning == DROPS and view.stock_left > 2:
+        _keep_one_of_equals(view, row(search.games, 0).known[np.int64(view.seat)], search)
 
 
 @pasted
-def _leave_one_of_equals(view: Record, known: np.uint64, room: Thoughts) -> None:
+def _keep_one_of_equals(view: Record, known: np.uint64, search: ThinkerSearch) -> None:
     """Of cards that take the same cards, and are as well known, only the likeliest is tried."""
+    progress = row(search.progress, 0)
     others = view.known | view.unseen | view.faced
     if view.led != NO_CARD:
         others |= bit(np.int64(view.led))
     kept = 0
-    for at in range(1, room.state[COUNT]):
-        high, low = room.cards[at], room.cards[kept]
+    for at in range(1, progress.cards):
+        high, low = search.cards[at], search.cards[kept]
         between = bit(high) - bit(low)
         equal = suit_of(high) == suit_of(low) and others & between == NO_CARDS
         if not equal or ((known >> np.uint64(high)) ^ (known >> np.uint64(low))) & ONE:
             kept = at
-        elif room.priors[at] > room.priors[kept]:
-            room.state[ACTIVE] &= ~(1 << kept)
+        elif search.priors[at] > search.priors[kept]:
+            progress.active &= ~(1 << kept)
             kept = at
         else:
-            room.state[ACTIVE] &= ~(1 << at)
+            progress.active &= ~(1 << at)
 
 
 @pasted
-def _search(
-    rules: Record, known: Tables, view: Record, minds: Minds, room: Thoughts, worlds: int,
-    stream: np.ndarray,
-) -> None:  # fmt: skip
-    """Try the cards in question in so many worlds, or until one is left."""
+def _sample_worlds(search: ThinkerSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
+    """Try the active cards in so many worlds, or until one is left."""
+    progress = row(search.progress, 0)
     while worlds > 0:
-        if room.state[WORLDS] and room.state[THOROUGH] == DROPS:
-            _drop(room)
-        if _is_clear(room):
+        if progress.worlds and progress.pruning == DROPS:
+            _drop(search)
+        if progress.active & (progress.active - 1) == 0:
             break
-        _round(rules, known, view, minds, room, min(ROUND, worlds), stream)
+        _sample_round(search, view, min(ROUND, worlds), stream)
         worlds -= ROUND
 
 
-@jit
-def _is_clear(room: Thoughts) -> bool:
-    return room.state[ACTIVE] & (room.state[ACTIVE] - 1) == 0
-
-
 @pasted
-def _round(
-    rules: Record, known: Tables, view: Record, minds: Minds, room: Thoughts, worlds: int,
-    stream: np.ndarray,
-) -> None:  # fmt: skip
-    """Try the cards in question in some more worlds."""
-    seat = np.int64(view.seat)
+def _sample_round(search: ThinkerSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
+    """Try the active cards in some more worlds; the networks are queried once for all of them."""
     leaves = 0
     for _ in range(worlds):
-        imagine(rules, view, minds, room, stream, row(room.games, 0))
-        leaves = _play_cards(rules, room, leaves)
-    play_out(rules, minds, room, leaves)
-    worths = np.empty(leaves)
-    judge(rules, known, minds, room, seat, leaves, worths)
+        sample_world(search, view, stream)
+        leaves = _play_cards(search, leaves)
+    play_on(search, leaves)
+    values = np.empty(leaves)
+    evaluate_leaves(search, np.int64(view.seat), leaves, values)
     each = leaves // worlds
     for world in range(worlds):
-        _note(room, worths[world * each : (world + 1) * each], 1.0)
-    room.state[WORLDS] += worlds
+        _add_values(search, values[world * each : (world + 1) * each], 1.0)
+    row(search.progress, 0).worlds += worlds
 
 
 @pasted
-def _play_cards(rules: Record, room: Thoughts, first: int) -> int:
-    """Play each card in question in the world at hand, in leaves `first` and on."""
+def _play_cards(search: ThinkerSearch, first: int) -> int:
+    """Play each active card in the world at hand, in leaves `first` and on."""
+    rules = row(search.rules, 0)
+    progress = row(search.progress, 0)
     leaf = first
-    for at in range(room.state[COUNT]):
-        if (room.state[ACTIVE] >> at) & 1:
-            room.leaves[leaf] = room.games[0]
-            play(rules, row(room.leaves, leaf), room.cards[at])
+    for at in range(progress.cards):
+        if (progress.active >> at) & 1:
+            search.leaves[leaf] = search.games[0]
+            play(rules, row(search.leaves, leaf), search.cards[at])
             leaf += 1
     return leaf
 
 
 @pasted
-def _note(room: Thoughts, worths: np.ndarray, weight: float) -> None:
-    """Enter what the cards in question came to in one world."""
+def _add_values(search: ThinkerSearch, values: np.ndarray, weight: float) -> None:
+    """Add what the active cards came to in one world."""
+    progress = row(search.progress, 0)
     k = 0
-    for at in range(room.state[COUNT]):
-        if (room.state[ACTIVE] >> at) & 1:
-            room.totals[room.cards[at]] += weight * worths[k]
+    for at in range(progress.cards):
+        if (progress.active >> at) & 1:
+            search.totals[search.cards[at]] += weight * values[k]
             j = 0
             for other in range(at + 1):
-                if (room.state[ACTIVE] >> other) & 1:
-                    room.products[at, other] += worths[k] * worths[j]
+                if (progress.active >> other) & 1:
+                    search.products[at, other] += values[k] * values[j]
                     j += 1
             k += 1
 
 
 @pasted
-def _drop(room: Thoughts) -> None:
-    """Forget the cards that have clearly fallen behind."""
-    best, worlds = _best(room), room.state[WORLDS]
-    for at in range(room.state[COUNT]):
-        if at == best or not (room.state[ACTIVE] >> at) & 1:
+def _drop(search: ThinkerSearch) -> None:
+    """Drop the cards that have clearly fallen behind the best.
+
+    A race (Maron and Moore, "Hoeffding Races", 1994): worlds saved on a bad card go to the good
+    ones. The test is on the differences of two cards, world by world, whose spread is far
+    smaller than that of either card's values, because both met the same deals.
+    """
+    progress = row(search.progress, 0)
+    best, worlds = _best(search), progress.worlds
+    for at in range(progress.cards):
+        if at == best or not (progress.active >> at) & 1:
             continue
-        apart = (room.totals[room.cards[best]] - room.totals[room.cards[at]]) / worlds
-        square = room.products[at, at] + room.products[best, best]
-        square -= 2 * room.products[max(at, best), min(at, best)]
+        apart = (search.totals[search.cards[best]] - search.totals[search.cards[at]]) / worlds
+        square = search.products[at, at] + search.products[best, best]
+        square -= 2 * search.products[max(at, best), min(at, best)]
         spread = np.sqrt(max(square / worlds - apart * apart, 0.0) / worlds)
-        if _score(room, best) - _score(room, at) > CLEARLY * spread + 0.01:
-            room.state[ACTIVE] &= ~(1 << at)
+        if _score(search, best) - _score(search, at) > CLEARLY * spread + 0.01:
+            progress.active &= ~(1 << at)
 
 
 @jit
-def _best(room: Thoughts) -> int:
-    """The place of the best card in question."""
+def _best(search: ThinkerSearch) -> int:
+    """The place of the best active card."""
+    progress = row(search.progress, 0)
     best, most = -1, 0.0
-    for at in range(room.state[COUNT]):
-        if (room.state[ACTIVE] >> at) & 1:
-            score = _score(room, at)
+    for at in range(progress.cards):
+        if (progress.active >> at) & 1:
+            score = _score(search, at)
             if best < 0 or score > most:
                 best, most = at, score
     return best
 
 
-@jit
-def _score(room: Thoughts, at: int) -> float:
-    return room.totals[room.cards[at]] / max(1, room.state[WORLDS]) + PRIOR * room.priors[at]
+@inlined
+def _score(search: ThinkerSearch, at: int) -> float:
+    """A card's mean, and a little for its prior.
+
+    Means of few worlds lie close together; among cards that the search cannot tell apart the
+    policy, which learnt from many more, decides.
+    """
+    worlds = max(1, row(search.progress, 0).worlds)
+    return search.totals[search.cards[at]] / worlds + PRIOR * search.priors[at]
 
 
 @pasted
-def _every_world(
-    rules: Record, known: Tables, view: Record, minds: Minds, room: Thoughts, counted: int
-) -> None:  # fmt: skip
+def _try_every_world(search: ThinkerSearch, view: Record, counted: int) -> None:
     """Before the last trick for the stock: every card that may lie there, every reply.
 
-    What comes out counts as so many worlds.
+    Worlds differ by one card then, so they are enumerated instead of sampled, each weighed by how
+    likely the rest is the opponent's hand. What comes out counts as so many worlds.
     """
-    seat = np.int64(view.seat)
     worlds, leaves, total = 0, 0, 0.0
     left = view.unseen
-    rest = np.zeros(1, np.uint8)
+    stock = np.zeros(1, np.uint8)
     while left:
         card = lowest(left)
         left &= left - ONE
-        weight = _weight(rules, minds, room, view.unseen & ~bit(card))
+        weight = _weight(search, view.unseen & ~bit(card))
         if weight == 0.0:
             continue
-        rest[0] = card
-        lay_out(rules, view, view.unseen & ~bit(card), rest, 1, row(room.games, 0))
-        leaves = _play_cards(rules, room, leaves)
-        room.weights[worlds] = weight
+        stock[0] = card
+        place_cards(search, view, view.unseen & ~bit(card), stock)
+        leaves = _play_cards(search, leaves)
+        search.weights[worlds] = weight
         total += weight
         worlds += 1
     if worlds == 0:
         return
-    worths = np.empty(leaves)
-    _weigh_replies(rules, known, minds, room, seat, leaves, worths)
+    values = np.empty(leaves)
+    _weigh_replies(search, np.int64(view.seat), leaves, values)
     each = leaves // worlds
     for world in range(worlds):
-        share = room.weights[world] / total
-        _note(room, worths[world * each : (world + 1) * each], counted * share)
-    room.state[WORLDS] += counted
+        share = search.weights[world] / total
+        _add_values(search, values[world * each : (world + 1) * each], counted * share)
+    row(search.progress, 0).worlds += counted
 
 
 @pasted
-def _weight(rules: Record, minds: Minds, room: Thoughts, held: np.uint64) -> float:
+def _weight(search: ThinkerSearch, held: np.uint64) -> float:
     """How likely this hidden hand is, against others."""
     weight = 1.0
-    if minds.guesses:
+    if search.networks.uses_belief:
         while held:
-            weight *= room.odds[lowest(held)]
+            weight *= search.odds[lowest(held)]
             held &= held - ONE
         return weight
-    plan = row(room.plans, 0)
+    plan = row(search.plans, 0)
     if plan.weighted == 0:
         return weight
     share = np.zeros(4, np.uint8)
     for suit in range(4):
         share[suit] = popcount(held & suit_set(suit))
-    return share_ways(plan, np.uint64(rules.hand + 1), share)
+    return share_ways(plan, np.uint64(row(search.rules, 0).hand + 1), share)
 
 
 @pasted
-def _weigh_replies(
-    rules: Record, known: Tables, minds: Minds, room: Thoughts, seat: int, leaves: int,
-    worths: np.ndarray,
-) -> None:  # fmt: skip
+def _weigh_replies(search: ThinkerSearch, seat: int, leaves: int, values: np.ndarray) -> None:
     """What `seat` is paid on average over the policy's replies, in leaves of the last trick."""
-    asked = ask_in(rules, minds, room, leaves, FOLLOW)
+    rules, tables, scratch = row(search.rules, 0), search.tables, search.scratch
+    asked = query_policy(search, leaves, FOLLOW)
     waiting = 0
     for leaf in range(leaves):
-        game = row(room.leaves, leaf)
-        if waiting < asked and room.asked[waiting] == leaf:
-            worths[leaf] = _over_replies(rules, known, room, waiting, leaf, seat)
+        game = row(search.leaves, leaf)
+        if waiting < asked and search.asked[waiting] == leaf:
+            values[leaf] = _over_replies(search, waiting, leaf, seat)
             waiting += 1
             continue
         if game.phase == FOLLOW:
             play(rules, game, lowest(legal(rules, game)))
-        worths[leaf] = paid_at_ending(rules, known, room.scratch, game, seat)
+        values[leaf] = paid_at_ending(rules, tables, scratch, game, seat)
 
 
 @pasted
-def _over_replies(
-    rules: Record, known: Tables, room: Thoughts, index: int, leaf: int, seat: int
-) -> float:
-    weights = room.desk.weights
-    masked_softmax(room.replies.out[index], room.legal[index], weights)
+def _over_replies(search: ThinkerSearch, index: int, leaf: int, seat: int) -> float:
+    rules = row(search.rules, 0)
+    weights, tables, scratch = search.desk.weights, search.tables, search.scratch
+    masked_softmax(search.replies.out[index], search.legal[index], weights)
     total, sum_ = 0.0, 0.0
     for place in range(len(weights)):
         if weights[place] < LIKELY:
             continue
-        room.games[1] = room.leaves[leaf]
-        after = row(room.games, 1)
-        play(rules, after, real_card(room, index, place))
+        search.games[1] = search.leaves[leaf]
+        after = row(search.games, 1)
+        play(rules, after, real_card(search, index, place))
+        paid = paid_at_ending(rules, tables, scratch, after, seat)
         total += weights[place]
-        sum_ += weights[place] * paid_at_ending(rules, known, room.scratch, after, seat)
+        sum_ += weights[place] * paid
     return sum_ / total

@@ -1,4 +1,4 @@
-"""What a thinker imagines: worlds drawn by beliefs, played on by a policy, judged by worth."""
+"""Simulation for the thinker: determinizations by beliefs, a policy's replies, leaf values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, lowest
-from ...common.jit.compiler import jit, pasted
+from ...common.jit.compiler import inlined, jit, pasted
 from ...engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ...engine.dtypes import FOLLOW, GAME, LEAD
 from ...engine.endgame import Scratch, Tables
@@ -40,59 +40,82 @@ ROUND = 16
 """Worlds between two looks at which cards have fallen behind."""
 
 
-class Minds(NamedTuple):
-    """The networks that a search asks."""
+class SearchNetworks(NamedTuple):
+    """The networks that a search queries, and how far it looks."""
 
     policy: PolicyNet
-    worth: Layers
-    beliefs: Layers
-    guesses: bool
-    """Whether worlds are drawn by the network of beliefs, or by failures to follow alone."""
+    value: Layers
+    belief: Layers
+    uses_belief: bool
+    """Whether worlds are drawn by the belief network, or by failures to follow alone."""
     pays: np.ndarray
-    """What each number of tricks in the ending pays, for the network of worth."""
+    """What each number of tricks in the ending pays, for the value network."""
     most: float
     """The most that a hand pays."""
     ahead: int
-    """How many further tricks the policy plays out before a leaf is judged."""
+    """How many further tricks the policy plays out before a leaf is evaluated."""
 
 
-def minds_of(
-    rules: Rules, policy: Path, worth: Path | None, beliefs: str | Path, ahead: int
-) -> Minds:  # fmt: skip
+def search_networks(
+    rules: Rules, policy: Path, value: Path | None, belief: str | Path, ahead: int
+) -> SearchNetworks:
     """Networks by their paths, refused where they were not made for these rules."""
     net = policy_net(checkpoint_for(read_checkpoint(policy), rules))
-    guesses = str(beliefs) != VOIDS
-    return Minds(
+    uses_belief = str(belief) != VOIDS
+    return SearchNetworks(
         net,
-        NO_LAYERS if worth is None else read_worth(worth, rules),
-        read_beliefs(beliefs, rules) if guesses else NO_LAYERS,
-        guesses,
+        NO_LAYERS if value is None else read_worth(value, rules),
+        read_beliefs(belief, rules) if uses_belief else NO_LAYERS,
+        uses_belief,
         pays_of(rules),
         float(rules.most_pay),
         ahead,
     )
 
 
-class Thoughts(NamedTuple):
-    """What one thread needs to search in."""
+DROPS, KEEPS, TRIES_ALL = 0, 1, 2
+"""What becomes of cards that do not look good. They are dropped, and so are all but one of equals;
+they are kept, but for those that the policy rules out; all are tried."""
 
+PROGRESS = np.dtype(
+    [
+        ("cards", np.int64),  # how many cards may be played
+        ("worlds", np.int64),  # how many worlds they met so far
+        ("active", np.int64),  # which of them are still tried, as a set of their numbers
+        ("pruning", np.int64),  # DROPS, KEEPS or TRIES_ALL
+    ]
+)
+
+
+class ThinkerSearch(NamedTuple):
+    """A search in games of one contract: rules, exact endings, networks, and a thread's buffers.
+
+    The buffers are fields of their own, since compiled code that takes a named tuple of arrays out
+    of another counts a reference to each of its arrays, every time.
+    """
+
+    rules: np.ndarray
+    tables: Tables
+    networks: SearchNetworks
     scratch: Scratch
     plans: np.ndarray
     desk: Desk
     games: np.ndarray
-    """The world at hand, and room to play on in."""
+    """The world at hand, and three games to try cards in."""
     leaves: np.ndarray
     """What each card has led to in each world of a round."""
     asked: np.ndarray
-    """Which of them wait for an answer of a network."""
+    """Which leaves wait for the output of a network."""
     legal: np.ndarray
     orders: np.ndarray
     shown: np.ndarray
     replies: Rows
-    judged: Rows
-    guessed: Rows
+    """Of the policy network, a row for each leaf that waits."""
+    values: Rows
+    """Of the value network."""
+    beliefs: Rows
     odds: np.ndarray
-    """Of each unseen card to be in the other's hand."""
+    """The odds of each unseen card to be in the opponent's hand."""
     ways: np.ndarray
     """How the hands that can be drawn weigh."""
     totals: np.ndarray
@@ -102,33 +125,31 @@ class Thoughts(NamedTuple):
     cards: np.ndarray
     priors: np.ndarray
     weights: np.ndarray
-    state: np.ndarray
-    """How many cards, worlds so far, which cards are in question, as a set, and `THOROUGH`."""
+    progress: np.ndarray
+    """One `PROGRESS` record."""
 
 
-COUNT, WORLDS, ACTIVE, THOROUGH = 0, 1, 2, 3
-"""What the state holds; the last place says what becomes of cards that do not look good."""
-DROPS, KEEPS, TRIES_ALL = 0, 1, 2
-"""They are dropped, and so are all but one of equals; they are kept, but for those that the policy
-rules out; all are tried."""
-
-
-def new_thoughts(minds: Minds, thorough: int = DROPS) -> Thoughts:
-    """Room to think in."""
+def new_search(
+    rules: np.ndarray, tables: Tables, networks: SearchNetworks, pruning: int = DROPS
+) -> ThinkerSearch:
+    """A search by these networks, with buffers of its own."""
     rows = ROUND * MOST_CARDS
-    return Thoughts(
+    return ThinkerSearch(
+        rules,
+        tables,
+        networks,
         scratch_here(),
         np.zeros(1, PLAN),
-        new_desk(minds.policy),
+        new_desk(networks.policy),
         np.zeros(4, GAME),
         np.zeros(rows, GAME),
         np.zeros(rows, np.int64),
         np.zeros(rows, np.uint64),
         np.zeros((rows, 4), np.uint8),
-        np.zeros((rows, minds.policy.layers.sizes[-1]), np.int64),
-        new_rows(minds.policy.layers, rows, len(minds.policy.inputs)),
-        new_rows(minds.worth, rows, MOST_PLACES),
-        new_rows(minds.beliefs, 1, MOST_KNOWN),
+        np.zeros((rows, networks.policy.layers.sizes[-1]), np.int64),
+        new_rows(networks.policy.layers, rows, len(networks.policy.inputs)),
+        new_rows(networks.value, rows, MOST_PLACES),
+        new_rows(networks.belief, 1, MOST_KNOWN),
         np.zeros(CARDS_IN_ALL),
         np.zeros((ACTIONS_IN_ALL, MOST_HIDDEN + 1)),
         np.zeros(CARDS_IN_ALL),
@@ -136,7 +157,7 @@ def new_thoughts(minds: Minds, thorough: int = DROPS) -> Thoughts:
         np.zeros(MOST_CARDS, np.int64),
         np.zeros(MOST_CARDS),
         np.zeros(ROUND),
-        np.array([0, 0, 0, thorough], np.int64),
+        np.array([(0, 0, 0, pruning)], PROGRESS),
     )
 
 
@@ -144,136 +165,146 @@ def new_thoughts(minds: Minds, thorough: int = DROPS) -> Thoughts:
 
 
 @pasted
-def guess(rules: Record, view: Record, minds: Minds, room: Thoughts) -> None:
-    """Weigh the hands that the other may hold."""
-    plan = row(room.plans, 0)
-    plan_worlds(rules, view, not minds.guesses, plan)
-    if not minds.guesses:
+def weigh_hands(search: ThinkerSearch, view: Record) -> None:
+    """Weigh the hands that the opponent may hold."""
+    rules, networks = row(search.rules, 0), search.networks
+    plan = row(search.plans, 0)
+    plan_worlds(rules, view, not networks.uses_belief, plan)
+    if not networks.uses_belief:
         return
-    desk = room.desk
-    at = np.zeros(4, np.int64)
-    room.guessed.counts[0] = write_known(rules, view, desk.order, at, room.guessed.places[0])
-    pass_rows(minds.beliefs, room.guessed, 1)
-    odds_of(view, at, room.guessed.out[0], room.odds)
-    plan_any_hands(view.unseen, np.int64(plan.hidden), room.odds, room.ways)
+    rows, at = search.beliefs, np.zeros(4, np.int64)
+    rows.counts[0] = write_known(rules, view, search.desk.order, at, rows.places[0])
+    pass_rows(networks.belief, rows, 1)
+    odds_of(view, at, rows.out[0], search.odds)
+    plan_any_hands(view.unseen, np.int64(plan.hidden), search.odds, search.ways)
 
 
 @pasted
-def imagine(
-    rules: Record, view: Record, minds: Minds, room: Thoughts, stream: np.ndarray, game: Record
-) -> None:
+def sample_world(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
     """Give the world at hand another hidden hand and another stock."""
-    plan = row(room.plans, 0)
-    if minds.guesses:
-        held = draw_planned(view.unseen, np.int64(plan.hidden), room.odds, room.ways, stream)
+    plan = row(search.plans, 0)
+    if search.networks.uses_belief:
+        # Whole hands at once: cards drawn one by one from the network's odds would not have the
+        # right number, and rejecting those that do not would bias the rest.
+        hidden = np.int64(plan.hidden)
+        held = draw_planned(view.unseen, hidden, search.odds, search.ways, stream)
     else:
         held = draw_hand(view, plan, stream)
-    rest = np.zeros(CARDS_IN_ALL, np.uint8)
-    count = shuffled(view.unseen & ~held, stream, rest)
-    lay_out(rules, view, held, rest, count, game)
+    stock = np.zeros(CARDS_IN_ALL, np.uint8)
+    count = shuffled(view.unseen & ~held, stream, stock)
+    place_cards(search, view, held, stock[:count])
 
 
-@jit
-def lay_out(
-    rules: Record, view: Record, held: np.uint64, rest: np.ndarray, count: int, game: Record
-) -> None:
+@inlined
+def place_cards(search: ThinkerSearch, view: Record, held: np.uint64, stock: np.ndarray) -> None:
     """Give the world at hand this hidden hand, and these cards for the rest of its stock."""
+    rules, game = row(search.rules, 0), row(search.games, 0)
     game.hand[1 - np.int64(view.seat)] = view.known | held
-    hidden = 2 * np.int64(rules.hand) + np.int64(rules.stock) - count
-    for place in range(count):
-        game.deal[hidden + place] = rest[place]
+    hidden = 2 * np.int64(rules.hand) + np.int64(rules.stock) - len(stock)
+    for place in range(len(stock)):
+        game.deal[hidden + place] = stock[place]
 
 
 # -- replies
 
 
 @jit
-def ask_in(rules: Record, minds: Minds, room: Thoughts, count: int, phase: int) -> int:
-    """Ask the policy in the leaves of a phase that have a choice; returns how many were asked."""
-    net, asked = minds.policy, 0
-    view = row(room.desk.views, 0)
+def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
+    """Query the policy in the leaves of a phase that have a choice; returns in how many.
+
+    All leaves of a round go through the network as one batch, each row's first layer computed
+    from that of the row before: leaves of one world differ in few inputs.
+    """
+    rules, net = row(search.rules, 0), search.networks.policy
+    asked = 0
+    view = row(search.desk.views, 0)
     for leaf in range(count):
-        game = row(room.leaves, leaf)
+        game = row(search.leaves, leaf)
         if game.phase != phase or not _goes_on(rules, game):
             continue
         cards = legal(rules, game)
         if cards & (cards - ONE) == NO_CARDS:
             continue
+        # The policy is shown what its seat may know, not the world: it replies as it would play.
         write_position(rules, game, np.int64(game.turn), view)
-        room.legal[asked] = look(
-            rules, view, net, room.orders[asked], room.shown[asked], room.desk.observation
+        observation = search.desk.observation
+        search.legal[asked] = look(
+            rules, view, net, search.orders[asked], search.shown[asked], observation
         )
-        room.replies.counts[asked] = ones_of(
-            room.desk.observation, net.inputs, room.replies.places[asked]
+        search.replies.counts[asked] = ones_of(
+            observation, net.inputs, search.replies.places[asked]
         )
-        room.asked[asked] = leaf
+        search.asked[asked] = leaf
         asked += 1
-    pass_rows(net.layers, room.replies, asked)
+    pass_rows(net.layers, search.replies, asked)
     return asked
 
 
 @jit
 def _goes_on(rules: Record, game: Record) -> bool:
-    """Whether imagined play goes on here: a trick is ended, but no last one for the stock begun."""
+    """Whether a leaf is played on: a trick is ended, but no last one for the stock begun."""
     return game.phase == FOLLOW or stock_left(rules, game) > 2
 
 
-@jit
-def real_card(room: Thoughts, asked: int, place: int) -> int:
+@inlined
+def real_card(search: ThinkerSearch, asked: int, place: int) -> int:
     """The card that stands in this place of what the policy was shown."""
-    card = room.shown[asked, place]
-    return card + 13 * (np.int64(room.orders[asked, card // 13]) - card // 13)
+    card = search.shown[asked, place]
+    return card + 13 * (np.int64(search.orders[asked, card // 13]) - card // 13)
 
 
 @pasted
-def _play_likeliest(rules: Record, minds: Minds, room: Thoughts, count: int, phase: int) -> None:
+def _play_likeliest(search: ThinkerSearch, count: int, phase: int) -> None:
     """The policy's likeliest card in every leaf of a phase."""
-    asked = ask_in(rules, minds, room, count, phase)
+    rules = row(search.rules, 0)
+    asked = query_policy(search, count, phase)
     for index in range(asked):
-        best = masked_argmax(room.replies.out[index], room.legal[index])
-        play(rules, row(room.leaves, room.asked[index]), real_card(room, index, best))
+        best = masked_argmax(search.replies.out[index], search.legal[index])
+        play(rules, row(search.leaves, search.asked[index]), real_card(search, index, best))
     if phase != FOLLOW:
         return
     for leaf in range(count):
-        game = row(room.leaves, leaf)
+        game = row(search.leaves, leaf)
         if game.phase == FOLLOW:
             play(rules, game, lowest(legal(rules, game)))
 
 
 @jit
-def play_out(rules: Record, minds: Minds, room: Thoughts, count: int) -> None:
+def play_on(search: ThinkerSearch, count: int) -> None:
     """The policy's reply to a card that was led, and what it plays in the tricks after."""
-    for ply in range(1 + 2 * minds.ahead):
-        _play_likeliest(rules, minds, room, count, LEAD if ply % 2 else FOLLOW)
+    for ply in range(1 + 2 * search.networks.ahead):
+        _play_likeliest(search, count, LEAD if ply % 2 else FOLLOW)
 
 
 # -- what leaves are worth
 
 
 @pasted
-def judge(
-    rules: Record, known: Tables, minds: Minds, room: Thoughts, seat: int, count: int,
-    worths: np.ndarray,
-) -> None:  # fmt: skip
+def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.ndarray) -> None:
     """What `seat` is paid for each leaf, which all stand before a trick."""
+    rules, networks = row(search.rules, 0), search.networks
+    tables, scratch = search.tables, search.scratch
     asked = 0
     for leaf in range(count):
-        game = row(room.leaves, leaf)
+        game = row(search.leaves, leaf)
         left = stock_left(rules, game)
         sign = 1.0 if game.leader == seat else -1.0
         if left == 0:
-            worths[leaf] = paid_at_ending(rules, known, room.scratch, game, seat)
+            values[leaf] = paid_at_ending(rules, tables, scratch, game, seat)
         elif left == 2:
-            worths[leaf] = sign * open_last_trick(
-                rules, known, room.scratch, room.leaves[leaf : leaf + 1], room.games[2:4],
-                minds.most,
+            # The last trick for the stock is searched by minimax with open cards, down to exact
+            # endings: these are few positions, and the network was fitted to such values.
+            values[leaf] = sign * open_last_trick(
+                rules, tables, scratch, search.leaves[leaf : leaf + 1], search.games[2:4],
+                networks.most,
             )  # fmt: skip
         else:
-            room.judged.counts[asked] = write_game_places(rules, game, room.judged.places[asked])
-            room.asked[asked] = leaf
+            rows = search.values
+            rows.counts[asked] = write_game_places(rules, game, rows.places[asked])
+            search.asked[asked] = leaf
             asked += 1
-    pass_rows(minds.worth, room.judged, asked)
+    pass_rows(networks.value, search.values, asked)
     for index in range(asked):
-        leaf = room.asked[index]
-        worth = paid_on_average(room.judged.out[index], minds.pays)
-        worths[leaf] = worth if room.leaves[leaf].leader == seat else -worth  # pyright: ignore[reportAttributeAccessIssue]
+        leaf = search.asked[index]
+        value = paid_on_average(search.values.out[index], networks.pays)
+        values[leaf] = value if row(search.leaves, leaf).leader == seat else -value

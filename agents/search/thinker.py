@@ -40,7 +40,15 @@ from ..networks.policy import NetworkAgent
 from ..networks.value import check_judged
 from .base import SearchAgent, tricks_option
 from .root import thinker_actions
-from .simulation import ACTIVE, KEEPS, ROUND, TRIES_ALL, VOIDS, Thoughts, minds_of, new_thoughts
+from .simulation import (
+    KEEPS,
+    ROUND,
+    TRIES_ALL,
+    VOIDS,
+    ThinkerSearch,
+    new_search,
+    search_networks,
+)
 
 
 def check_playable(rules: Rules) -> None:
@@ -106,9 +114,9 @@ class ThinkerAgent(SearchAgent):
         worth = Path(told["worth"]) if self._last > 2 else None
         usual = str(BELIEFS) if judges(BELIEFS, self.rules) else VOIDS
         beliefs = told["beliefs"] or usual
-        self.minds = minds_of(self.rules, policy, worth, beliefs, ahead)
-        networks = [policy, worth, None if beliefs == VOIDS else beliefs]
-        self.checkpoints = tuple(model_file(find_checkpoint(each)) for each in networks if each)
+        self.networks = search_networks(self.rules, policy, worth, beliefs, ahead)
+        paths = [policy, worth, None if beliefs == VOIDS else beliefs]
+        self.checkpoints = tuple(model_file(find_checkpoint(path)) for path in paths if path)
         everything = 2 * self._last >= self.rules.stock_cards
         self._before = None if everything else NetworkAgent(self.rules, policy)
         warm_up("thinker", "agents", self._compile)
@@ -142,28 +150,25 @@ class ThinkerAgent(SearchAgent):
         actions[~late] = self._before.act(views[~late], rng[~late])
         return actions, worths
 
-    def _room(self) -> Thoughts:
-        return new_thoughts(self.minds)
+    def _room(self) -> ThinkerSearch:
+        return new_search(self.record, self._known[0], self.networks)
 
-    def _thorough_room(self) -> Thoughts:
-        return new_thoughts(self.minds, TRIES_ALL)
+    def _thorough_room(self) -> ThinkerSearch:
+        return new_search(self.record, self._known[0], self.networks, TRIES_ALL)
 
-    def _advising_room(self) -> Thoughts:
-        return new_thoughts(self.minds, KEEPS)
+    def _advising_room(self) -> ThinkerSearch:
+        return new_search(self.record, self._known[0], self.networks, KEEPS)
 
-    def _tried(self, room: Thoughts) -> int:
-        return int(room.state[ACTIVE])
+    def _tried(self, room: ThinkerSearch) -> int:
+        return int(room.progress["active"][0])
 
-    def _settled(self, room: Thoughts) -> bool:
+    def _settled(self, room: ThinkerSearch) -> bool:
         """All is known at the last trick for the stock, and where one card is left."""
-        active = int(room.state[ACTIVE])
+        active = int(room.progress["active"][0])
         last = room.games["drawn"][0] + 2 == self.rules.stock_cards
         return bool(last or active & (active - 1) == 0)
 
     def _search(
-        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: Thoughts
+        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: ThinkerSearch
     ) -> None:
-        thinker_actions(
-            self.record, tables, batch.views, batch.rng, samples, go_on, self.minds, room,
-            batch.actions,
-        )  # fmt: skip
+        thinker_actions(room._replace(tables=tables), batch, samples, go_on)

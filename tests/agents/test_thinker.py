@@ -13,7 +13,7 @@ from test_base import play_all
 
 from german_whist import Game
 from german_whist.agents import Player, make_agent
-from german_whist.agents.base import CannotPlay
+from german_whist.agents.base import CannotPlay, ViewBatch
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, champion_for
 from german_whist.agents.networks.belief import (
     INPUTS,
@@ -34,7 +34,7 @@ from german_whist.agents.networks.value import INPUTS as WORTH_INPUTS
 from german_whist.agents.networks.value import MOST_PLACES, write_game_places
 from german_whist.agents.search.leaf_values import open_last_trick
 from german_whist.agents.search.root import LIKELY, thinker_actions
-from german_whist.agents.search.simulation import new_thoughts, play_out
+from german_whist.agents.search.simulation import new_search, play_on
 from german_whist.agents.search.thinker import ThinkerAgent
 from german_whist.engine.dtypes import GAME, NO_TRUMP
 from german_whist.engine.endgame import tables, value
@@ -117,12 +117,12 @@ def test_with_one_world_that_is_the_true_one_it_plays_an_exactly_best_card(
         if max(worths.values()) - min(worths.values()) < 0.3:
             continue
         told += 1
-        minds = agent.minds._replace(beliefs=sure_of(game, view.seat), guesses=True)
+        belief = sure_of(game, view.seat)
+        networks = agent.networks._replace(belief=belief, uses_belief=True)
         known = tables(view.trump is not None, bool(view.record["low"][0]))
-        actions, rng, room = np.zeros(1, np.int64), np.zeros(1, np.uint64), new_thoughts(minds)
-        thinker_actions(
-            agent.record, known, view.record.copy(), rng, 1, False, minds, room, actions
-        )
+        actions, rng = np.zeros(1, np.int64), np.zeros(1, np.uint64)
+        search = new_search(agent.record, known, networks)
+        thinker_actions(search, ViewBatch(view.record.copy(), rng, actions), 1, False)
         # What the policy likes counts for a little.
         assert worths[int(actions[0])] > max(worths.values()) - 0.1
     assert told > 1
@@ -158,13 +158,13 @@ def test_ahead_the_policy_plays_on_to_before_the_last_trick_for_the_stock(ahead:
     for seed, trick in enumerate((1, 4, 9, 10, 11, 12)):
         game = at_trick(trick, seed, follow=False)
         game.play(policy.choose(game.view(game.turn or 0)))
-        room = new_thoughts(agent.minds)
-        room.leaves[0] = game.record[0]
-        play_out(row(game.rules.record(), 0), agent.minds, room, 1)
+        search = new_search(game.rules.record(), tables(), agent.networks)
+        search.leaves[0] = game.record[0]
+        play_on(search, 1)
         # The trick begun is ended, and so many more follow.
         while game.view(0).trick < min(trick + 1 + ahead, max(trick + 1, 12)):
             game.play(policy.choose(game.view(game.turn or 0)))
-        found = room.leaves[0]
+        found = search.leaves[0]
         assert found["trick"] == game.record[0]["trick"]
         np.testing.assert_array_equal(found["hand"], game.record[0]["hand"])
 
