@@ -6,10 +6,10 @@
 import { byId, h } from "./dom.js";
 import { LABELS, say } from "./words.js";
 
-/** A modal dialog with a title; buttons with a value close it. Resolves with that value.
+/** A modal dialog with a title; buttons close it. Resolves with the value of the one that was pressed.
  * @param {string} title
  * @param {Child} body
- * @param {Child} buttons
+ * @param {([value: string, text: string, kind?: string] | null)[]} buttons
  * @returns {Promise<string>}
  */
 export function dialog(title, body, buttons, { className = "" } = {}) {
@@ -19,7 +19,7 @@ export function dialog(title, body, buttons, { className = "" } = {}) {
     // What can only be read is scrolled by keys when it has the focus.
     for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-labelledby", "dialog-title"]]) content.setAttribute(name, value);
   }
-  const form = h("form", { method: "dialog" }, h("header", {}, heading), content, h("footer", {}, buttons));
+  const form = h("form", { method: "dialog" }, h("header", {}, heading), content, h("footer", {}, buttons.map((each) => each && h("button", { value: each[0], class: each[2] }, each[1]))));
   const element = h("dialog", { class: className, "aria-labelledby": "dialog-title" }, form);
   element.addEventListener("click", (event) => event.target === element && element.close());
   document.body.append(element);
@@ -82,5 +82,5 @@ const keyTable = (rows) => h("dl", { class: "keys" }, rows.map(([keys, text]) =>
 export function openKeys() {
   if (dialogOpen()) return;
   dialog(say("site.keys"), [h("h3", {}, say("keys.at_table")), keyTable(/** @type {[string[], string][]} */ (LABELS.keys.table)), h("h3", {}, say("keys.in_replay")), keyTable(/** @type {[string[], string][]} */ (LABELS.keys.replay))],
-    [h("button", { class: "primary", value: "close" }, say("site.close"))]);
+    [["close", say("site.close"), "primary"]]);
 }

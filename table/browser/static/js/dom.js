@@ -38,6 +38,16 @@ export function h(tag, properties = {}, ...children) {
   return fill(document.createElement(tag), properties, children);
 }
 
+/** A button that does something here, where no form is sent.
+ * @type {(onclick: () => unknown, kind: string, ...children: Child[]) => HTMLButtonElement}
+ */
+export const button = (onclick, kind, ...children) => h("button", { type: "button", class: kind, onclick }, children);
+
+/** A paragraph of less weight.
+ * @param {Child[]} children
+ */
+export const faint = (...children) => h("p", { class: "faint" }, children);
+
 /** The same for SVG.
  * @template {keyof SVGElementTagNameMap} T
  * @param {T} tag

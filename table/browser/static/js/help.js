@@ -5,7 +5,7 @@
 
 import { nameOf, rankText, SUIT_NAMES } from "./cards.js";
 import { cardText } from "./chip.js";
-import { h } from "./dom.js";
+import { button, faint, h } from "./dom.js";
 import { suitIcon } from "./suits.js";
 import { valuesTable } from "./values.js";
 import { say } from "./words.js";
@@ -31,7 +31,7 @@ export class HelpPanel {
     this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
     this.root = h("aside", { class: "help", "aria-label": say("help.title"), hidden: true },
       h("header", {}, h("h2", {}, say("help.title")), h("button", { type: "button", class: "quiet small", "aria-label": say("help.close"), onclick: onclose }, "✕")),
-      h("section", {}, h("button", { type: "button", class: "wide-button", onclick: onhint }, say("help.hint")), this.hint), this.body);
+      h("section", {}, button(onhint, "wide-button", say("help.hint")), this.hint), this.body);
   }
 
   /** @type {(help: SeenCards, other: string) => void} */
@@ -43,8 +43,8 @@ export class HelpPanel {
         h("ul", { class: "legend" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
       h("section", {}, h("h3", {}, say("help.holds", { name: other })),
         help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
-        help.hidden ? h("p", { class: "faint" }, say(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,
-        help.voids.length ? h("p", { class: "faint" }, help.voids.map(voidText).join(" ")) : null));
+        help.hidden ? faint(say(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,
+        help.voids.length ? faint(help.voids.map(voidText).join(" ")) : null));
   }
 
   /** @param {Hint} hint */

@@ -5,7 +5,7 @@
 /** @import { Child } from "./dom.js" */
 
 import { get } from "./api.js";
-import { h } from "./dom.js";
+import { button, faint, h } from "./dom.js";
 import { openRules } from "./menu.js";
 import { sitDown } from "./pages.js";
 import { say } from "./words.js";
@@ -19,8 +19,8 @@ export class LearnPage {
     this.own = h("div", { class: "lesson-body" });
     this.root = h("div", { class: "page learn" }, h("h1", { tabindex: "-1" }, say("site.learn")),
       part(say("learn.first"), say("learn.first_about"),
-        h("div", { class: "lesson-buttons" }, h("button", { type: "button", class: "primary", onclick: () => sitDown({ lesson: true }) }, say("learn.begin")),
-          h("button", { type: "button", class: "quiet", onclick: () => openRules("classic") }, say("lobby.read_rules")))),
+        h("div", { class: "lesson-buttons" }, button(() => sitDown({ lesson: true }), "primary", say("learn.begin")),
+          button(() => openRules("classic"), "quiet", say("lobby.read_rules")))),
       part(say("learn.puzzles"), say("learn.puzzles_about"), this.puzzles),
       part(say("learn.mistakes"), say("learn.mistakes_about"), this.own));
   }
@@ -40,7 +40,7 @@ export class LearnPage {
       left.length ? h("ul", { class: "hand-list" }, left.slice(0, 12).map((each) => h("li", {},
         h("a", { href: `#/exercise/${each.id}/${each.hand}/${each.decision}` }, h("b", {}, each.title),
           h("span", {}, say(each.solved === false ? "learn.decision_tried" : "learn.decision", { n: each.decision + 1 })), h("small", {}, new Date(each.finished * 1000).toLocaleDateString())))))
-        : h("p", { class: "faint" }, say("learn.none")));
+        : faint(say("learn.none")));
   }
 
   close() {}

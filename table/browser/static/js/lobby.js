@@ -5,7 +5,7 @@
 
 import { get, remove } from "./api.js";
 import { attempt, dialog } from "./dialogs.js";
-import { h } from "./dom.js";
+import { faint, h } from "./dom.js";
 import { face } from "./draw.js";
 import { icon } from "./icons.js";
 import { isUsual, menu, openRules, orderedAgents, plays } from "./menu.js";
@@ -159,7 +159,7 @@ export class LobbyPage {
     /** @type {(name: string, text: string, most: number) => HTMLElement} */
     const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: say("lobby.any") }));
     return h("details", { class: "deal-choice" }, h("summary", {}, say("lobby.certain_deal")), h("div", { class: "field-row" }, field("seed", say("lobby.seed"), 2 ** 53 - 1), field("number", say("lobby.number"), 1e9)),
-      h("p", { class: "faint" }, say("lobby.certain_about")));
+      faint(say("lobby.certain_about")));
   }
 
   /** @param {string} selector */
@@ -207,7 +207,7 @@ export class LobbyPage {
   /** @param {TableListed} table */
   async forget({ id, title }) {
     const wish = await dialog(say("lobby.give_up_title"), h("p", {}, say("lobby.give_up_about", { title })),
-      [h("button", { value: "keep", class: "primary" }, say("lobby.keep")), h("button", { value: "forget" }, say("lobby.give_it_up"))]);
+      [["keep", say("lobby.keep"), "primary"], ["forget", say("lobby.give_it_up")]]);
     if (wish !== "forget") return;
     await attempt(async () => {
       await remove(`/api/tables/${id}`);

@@ -51,5 +51,5 @@ export const openRules = (name) => attempt(async () => {
   await dialog(rules.title, h("div", { class: "rules-text" },
     h("p", { class: "lead" }, rules.about),
     rules.text.map(([heading, paragraphs]) => [h("h3", {}, heading), paragraphs.map((text) => h("p", {}, text))])),
-  [h("button", { class: "primary", value: "close" }, say("site.close"))], { className: "reading" });
+  [["close", say("site.close"), "primary"]], { className: "reading" });
 });

@@ -5,7 +5,7 @@
 
 import { post } from "./api.js";
 import { dialog, messageOf, toast } from "./dialogs.js";
-import { h } from "./dom.js";
+import { faint, h } from "./dom.js";
 import { say } from "./words.js";
 
 const PATIENCE = 1500;
@@ -39,7 +39,7 @@ export async function sitDown(wish) {
 export function openPages(actions) {
   return dialog(say("site.title"), h("div", { class: "pages-menu" },
     h("nav", { "aria-label": say("site.pages") }, pageLinks()),
-    h("p", { class: "faint" }, say("table.kept")),
+    faint(say("table.kept")),
     h("div", { class: "menu-actions" }, actions.filter((each) => each !== null).map(([value, text]) => h("button", { value }, text)))),
-  [h("button", { class: "primary", value: "close" }, say("table.back"))]);
+  [["close", say("table.back"), "primary"]]);
 }

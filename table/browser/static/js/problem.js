@@ -5,10 +5,10 @@
 /** @import { Answered, ExerciseListed, Line, LineStep, Problem } from "../../messages" */
 
 import { get, post } from "./api.js";
-import { actionSymbol, cardOf, isCard, TAKE_HIDDEN, whyNot } from "./cards.js";
+import { actionSymbol, cardOf, TAKE_HIDDEN, whyNot } from "./cards.js";
 import { cardText } from "./chip.js";
 import { announce, attempt, toast } from "./dialogs.js";
-import { h, pause } from "./dom.js";
+import { button, faint, h, pause } from "./dom.js";
 import { ExchangeBar } from "./exchange.js";
 import { Felt } from "./felt.js";
 import { tool } from "./icons.js";
@@ -72,8 +72,8 @@ export class ProblemPage {
     const parts = [problem.rules_title, problem.rating ? say("problem.rated", { n: Math.round(problem.rating) }) : ""];
     this.title.replaceChildren(this.source.title, h("small", {}, parts.filter(Boolean).join(" · ")));
     this.told.replaceChildren(...[problem.question, ...problem.said.table].map((text) => h("p", {}, text)));
-    this.panel.replaceChildren(h("h2", {}, problem.question), h("p", { class: "faint" }, `${problem.said.stage}. ${problem.said.last}`),
-      h("p", { class: "faint" }, say(problem.open ? "problem.open" : "problem.closed")));
+    this.panel.replaceChildren(h("h2", {}, problem.question), faint(`${problem.said.stage}. ${problem.said.last}`),
+      faint(say(problem.open ? "problem.open" : "problem.closed")));
     await this.show(problem, problem, true);
     this.offer(problem);
     this.felt.root.dataset.move = "asked";
@@ -115,12 +115,12 @@ export class ProblemPage {
     const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: `${(found.change ?? 0) >= 0 ? "+" : ""}${found.change}`, n: found.streak });
     this.panel.replaceChildren(
       h("h2", { class: found.solved ? "good" : "bad", role: "status" }, `${found.solved ? "✓" : "✗"} ${found.verdict}`),
-      h("p", {}, found.why), score ? h("p", { class: "faint" }, score) : "",
+      h("p", {}, found.why), score ? faint(score) : "",
       valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }),
-      problem.open ? h("p", { class: "faint" }, say("problem.play_out")) : "",
+      problem.open ? faint(say("problem.play_out")) : "",
       h("div", { class: "problem-buttons" },
-        h("button", { type: "button", class: "primary", onclick: () => this.next() }, say("problem.next")),
-        found.solved ? "" : h("button", { type: "button", onclick: () => this.load(problem) }, say("site.again"))));
+        button(() => this.next(), "primary", say("problem.next")),
+        found.solved ? "" : button(() => this.load(problem), "", say("site.again"))));
     this.offer(problem, { best: found.best, action });
     this.felt.mark({ chosen: [keyOf(action)], hinted: found.best.map(keyOf) });
     this.felt.root.dataset.move = "answered";
@@ -144,8 +144,8 @@ export class ProblemPage {
         await pause(STEP[settings.motion]);
       }
       this.panel.append(h("p", { role: "status" }, `${text}.`), h("div", { class: "problem-buttons" },
-        h("button", { type: "button", class: "primary", onclick: () => this.next() }, say("problem.next")),
-        h("button", { type: "button", onclick: () => this.back(problem, answered) }, say("problem.back"))));
+        button(() => this.next(), "primary", say("problem.next")),
+        button(() => this.back(problem, answered), "", say("problem.back"))));
     });
     this.playing = false;
   }

@@ -5,7 +5,7 @@
 
 import { get, post } from "./api.js";
 import { attempt, toast } from "./dialogs.js";
-import { h } from "./dom.js";
+import { faint, h } from "./dom.js";
 import { listed, say } from "./words.js";
 
 const LARGEST = 5 * 1024 * 1024;
@@ -57,7 +57,7 @@ export class RecordsPage {
     /** @type {HandListed[]} */
     const records = await get("/api/records");
     this.own.replaceChildren(h("h2", {}, say("records.played")), ...[
-      records.length ? this.filtered(records) : h("p", { class: "faint" }, say("records.none"))].flat());
+      records.length ? this.filtered(records) : faint(say("records.none"))].flat());
   }
 
   /** @param {HandListed[]} records */
@@ -71,7 +71,7 @@ export class RecordsPage {
       place.replaceChildren(left.length ? handList(left.map((each) => ({
         link: `#/replay/${each.replay.id}/${each.replay.hand}`, group: each.replay.id, result: each.result,
         title: say("records.against", { rules: each.rules_title, opponent: each.opponent }), text: each.result.text, note: whenText(each.when),
-      }))) : h("p", { class: "faint" }, say("records.no_match")));
+      }))) : faint(say("records.no_match")));
     };
     /** @type {(name: string, text: string, values: string[]) => HTMLElement} */
     const select = (name, text, values) => h("label", {}, text, h("select", { name, onchange: ({ target }) => { chosen[name] = /** @type {HTMLSelectElement} */ (target).value; show(); } },

@@ -8,7 +8,7 @@
 
 import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from "./cards.js";
 import { cardText } from "./chip.js";
-import { h } from "./dom.js";
+import { faint, h } from "./dom.js";
 import { Felt } from "./felt.js";
 import { icon, tool } from "./icons.js";
 import { Plates } from "./plates.js";
@@ -145,7 +145,7 @@ export class ReplayView {
   /** @param {number} done */
   showProgress(done) {
     this.progress.value = done;
-    this.story.replaceChildren(h("p", { class: "faint" }, say("steps.analysing")), this.progress);
+    this.story.replaceChildren(faint(say("steps.analysing")), this.progress);
   }
 
   /* Each player's totals, the mistakes, and the tricks with a mark on every card that cost something. */
@@ -167,7 +167,7 @@ export class ReplayView {
       mistakes.length
         ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
           h("b", {}, price(each.cost)), h("span", {}, each.text)))))
-        : h("p", { class: "faint" }, say("steps.sure_of_none")));
+        : faint(say("steps.sure_of_none")));
     this.showTricks(new Map(seen.map((each) => [each.n, each])));
   }
 
@@ -261,7 +261,7 @@ export class ReplayView {
   /** @param {Decision} found */
   values(found) {
     const { unit } = found;
-    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [h("p", { class: "faint" }, say("values.no_choice"))];
+    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [faint(say("values.no_choice"))];
     const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
     const dear = Number(cost) > 0 && (found.sure || found.exact);
     const judged = Number(cost) === 0 ? "as_good" : dear ? "costs" : "may_cost";

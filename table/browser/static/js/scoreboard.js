@@ -5,7 +5,7 @@
 
 import { get } from "./api.js";
 import { dialog } from "./dialogs.js";
-import { h, pause } from "./dom.js";
+import { faint, h, pause } from "./dom.js";
 import { trophy } from "./icons.js";
 import { capital, say } from "./words.js";
 
@@ -56,7 +56,7 @@ export function scoreboard(state) {
   const single = state.match.kind === "single";
   const over = state.match.over || single;
   const cup = state.match.over && !single && state.match.winner === 0 && !state.watched;
-  const turning = h("div", { class: "turning", "aria-live": "polite" }, !state.lesson ? h("p", { class: "faint" }, say("score.looking")) : "");
+  const turning = h("div", { class: "turning", "aria-live": "polite" }, !state.lesson ? faint(say("score.looking")) : "");
   const body = [
     cup ? h("div", { class: "trophy-place" }, trophy()) : null,
     h("p", { class: "result-text" }, state.result.text),
@@ -67,13 +67,14 @@ export function scoreboard(state) {
     single ? null : h("p", { class: "match-text" }, say("score.match", state.said)),
   ];
   const own = !state.watched && !state.lesson;
+  /** @type {Parameters<typeof dialog>[2]} */
   const buttons = [
-    h("button", { value: "lobby", class: "quiet" }, say("site.lobby")),
-    h("button", { value: "look", class: "quiet" }, say("score.look")),
-    own ? h("button", { value: "swapped", class: "quiet" }, say("score.swapped")) : null,
-    own ? h("button", { value: "same", class: "quiet" }, say("score.same")) : null,
-    state.lesson ? null : h("button", { value: "replay" }, say("score.replay")),
-    over ? h("button", { value: "again", class: "primary" }, say("score.again")) : h("button", { value: "next", class: "primary" }, say("score.next")),
+    ["lobby", say("site.lobby"), "quiet"],
+    ["look", say("score.look"), "quiet"],
+    own ? ["swapped", say("score.swapped"), "quiet"] : null,
+    own ? ["same", say("score.same"), "quiet"] : null,
+    state.lesson ? null : ["replay", say("score.replay")],
+    over ? ["again", say("score.again"), "primary"] : ["next", say("score.next"), "primary"],
   ];
   const done = dialog(state.result.headline, body, buttons, { className: cup ? "score trophy-won" : "score" });
   if (!state.lesson) turningPoint(state, turning);

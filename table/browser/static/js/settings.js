@@ -103,5 +103,5 @@ export function openSettings() {
   const texts = (name) => Object.fromEntries(CHOICES[name].map((value) => [value, say(`settings.${name}.${value}`)]));
   dialog(say("site.settings"), h("div", { class: "settings" }, Object.keys(CHOICES).map((name) =>
     segmented(`setting-${name}`, say(`settings.${name}.title`), texts(name), settings[name], (value) => change(name, value)))),
-  [h("button", { class: "primary", value: "close" }, say("settings.done"))]);
+  [["close", say("settings.done"), "primary"]]);
 }

@@ -5,7 +5,7 @@
 
 import { get } from "./api.js";
 import { chart } from "./chart.js";
-import { h } from "./dom.js";
+import { faint, h } from "./dom.js";
 import { LABELS, say } from "./words.js";
 
 /** @param {number} value */
@@ -20,7 +20,7 @@ function tile(text, value, note) {
 
 export class StatisticsPage {
   constructor() {
-    this.body = h("div", {}, h("p", { class: "faint" }, say("statistics.counting")));
+    this.body = h("div", {}, faint(say("statistics.counting")));
     this.root = h("div", { class: "page statistics" }, h("h1", { tabindex: "-1" }, say("site.statistics")), this.body);
   }
 

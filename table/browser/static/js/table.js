@@ -21,12 +21,7 @@ export class TablePage {
     this.input = null;
     /** @type {TableActions | null} */
     this.actions = null;
-    /** @type {(name: "hint" | "toggleHelp" | "takeBack" | "scores" | "openMenu" | "rules") => () => void} */
-    const act = (name) => () => void this.actions?.[name]();
-    this.view = new TableView({
-      hint: act("hint"), toggleHelp: act("toggleHelp"), takeBack: act("takeBack"),
-      scores: act("scores"), openMenu: act("openMenu"), rules: act("rules"),
-    }, (wish) => this.input?.send("speed", wish));
+    this.view = new TableView((action) => () => void this.actions?.[action](), (wish) => this.input?.send("speed", wish));
     this.root = this.view.root;
   }
 
@@ -35,12 +30,12 @@ export class TablePage {
     const { state } = await get(this.path);
     if (this.closed) return;
     const feed = new TableFeed(this.path, this.view, state, {
-      onsettled: (settled) => {
-        input.update(settled);
+      settled: (shown) => {
+        input.update(shown);
         actions.refreshHelp();
       },
-      onrest: (resting) => input.playForced(resting),
-      onended: () => actions.scores(),
+      resting: (shown) => input.playForced(shown),
+      ended: () => actions.scores(),
     });
     const input = new TableInput(feed);
     const actions = new TableActions(feed, input);

@@ -84,14 +84,14 @@ export class TableActions {
     const wish = await dialog(say("table.claim"),
       [h("p", {}, say("table.claim_about")),
         h("div", { class: "field" }, h("label", { for: "claimed" }, say("table.claim_field", { n: left })), number)],
-      [h("button", { value: "no", class: "quiet" }, say("table.play_on")), h("button", { value: "claim", class: "primary" }, say("table.claim_it"))]);
+      [["no", say("table.play_on"), "quiet"], ["claim", say("table.claim_it"), "primary"]]);
     if (wish === "claim") await this.input.send("claim", { tricks: Number(number.value), move: this.state.move });
   }
 
   async resign() {
     const what = this.state.match.kind === "single" ? "table.give_up_hand" : "table.give_up_match";
     const wish = await dialog(say(what), h("p", {}, say("table.give_up_about")),
-      [h("button", { value: "stay", class: "primary" }, say("table.play_on")), h("button", { value: "resign" }, say("table.give_up"))]);
+      [["stay", say("table.play_on"), "primary"], ["resign", say("table.give_up")]]);
     if (wish !== "resign") return;
     await this.input.send("leave");
     location.hash = "#/";

@@ -24,15 +24,13 @@ export class TableFeed {
    * @param {string} path
    * @param {TableView} view
    * @param {TableState} state
-   * @param {Record<"onsettled" | "onrest" | "onended", (state: TableState) => unknown>} handlers
+   * @param {Record<"settled" | "resting" | "ended", (state: TableState) => unknown>} on
    */
-  constructor(path, view, state, { onsettled, onrest, onended }) {
+  constructor(path, view, state, on) {
     this.path = path;
     this.view = view;
     this.state = state;
-    this.onsettled = onsettled;
-    this.onrest = onrest;
-    this.onended = onended;
+    this.on = on;
     this.scene = EMPTY;
     /** @type {string | null} The card that the person drew last. */
     this.fresh = null;
@@ -87,7 +85,7 @@ export class TableFeed {
     this.scene = sceneOf(state, settings.known === "hidden");
     this.view.render(state);
     await felt.show(this.scene, { still: still || this.queue.hurried, stagger: dealt && !still ? 14 : 0 });
-    if (!this.closed && this.state === state) this.onsettled(state);
+    if (!this.closed && this.state === state) this.on.settled(state);
   }
 
   /* Once nothing moves any more, and the hand that played has let go, the decision is asked for. */
@@ -98,7 +96,7 @@ export class TableFeed {
     await pause(queue.ready);
     if (queue.move !== state.move || this.state !== state || this.closed) return;
     this.view.felt.root.dataset.move = String(state.move);
-    this.onrest(state);
+    this.on.resting(state);
   }
 
   /** Shows an answer, unless another way has brought it before: what is posted is told by the stream too.
@@ -153,6 +151,6 @@ export class TableFeed {
   async ended(state) {
     sound(state.match.over && state.match.kind !== "single" ? "match" : "hand");
     await pause(REST[settings.motion] * 1.5);
-    if (!this.closed && this.state === state && !state.lesson) this.onended(state);
+    if (!this.closed && this.state === state && !state.lesson) this.on.ended(state);
   }
 }

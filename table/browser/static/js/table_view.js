@@ -20,27 +20,27 @@ export const mayTakeBack = ({ watched, phase, left }) => !watched && phase !== "
 
 export class TableView {
   /**
-   * @param {Record<"hint" | "toggleHelp" | "takeBack" | "scores" | "openMenu" | "rules", () => void>} on
+   * @param {(action: "hint" | "toggleHelp" | "takeBack" | "scores" | "openMenu" | "rules") => () => void} on
    * @param {(wish: WantedSpeed) => void} onspeed
    */
   constructor(on, onspeed) {
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
-    this.help = new HelpPanel({ onclose: on.toggleHelp, onhint: on.hint });
+    this.help = new HelpPanel({ onclose: on("toggleHelp"), onhint: on("hint") });
     this.watch = new WatchBar(onspeed);
     this.title = h("h1", { tabindex: "-1" });
     this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
     this.guide = h("aside", { class: "guide", "aria-label": say("table.know"), "aria-live": "polite", hidden: true });
-    this.hintTool = tool("hint", say("table.hint"), on.hint);
-    this.seenTool = tool("seen", say("table.seen"), on.toggleHelp, { "aria-pressed": "false" });
-    this.backTool = tool("undo", say("table.take_back"), on.takeBack);
-    this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: on.scores }, say("table.show_score"));
+    this.hintTool = tool("hint", say("table.hint"), on("hint"));
+    this.seenTool = tool("seen", say("table.seen"), on("toggleHelp"), { "aria-pressed": "false" });
+    this.backTool = tool("undo", say("table.take_back"), on("takeBack"));
+    this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: on("scores") }, say("table.show_score"));
     this.felt.root.append(this.again, this.watch.root);
     this.root = h("div", { class: "table-page" },
       h("header", { class: "table-bar" },
-        tool("menu", say("table.menu"), on.openMenu), this.title,
+        tool("menu", say("table.menu"), on("openMenu")), this.title,
         h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
-          tool("rules", say("site.rules"), on.rules, { "data-menu": true }), tool("settings", say("site.settings_tool"), openSettings, { "data-menu": true }))),
+          tool("rules", say("site.rules"), on("rules"), { "data-menu": true }), tool("settings", say("site.settings_tool"), openSettings, { "data-menu": true }))),
       this.told, this.guide, h("div", { class: "table-main" }, this.felt.root, this.help.root));
   }
 

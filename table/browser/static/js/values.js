@@ -6,7 +6,7 @@
 
 import { actionSymbol, isCard } from "./cards.js";
 import { cardText } from "./chip.js";
-import { h } from "./dom.js";
+import { faint, h } from "./dom.js";
 import { say } from "./words.js";
 
 const FIRST = 5;
@@ -37,7 +37,7 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
  */
 export function valuesTable({ cards, best, action = null, unit, exact, worlds }) {
   const numbers = cards.map((each) => each.value).filter(known);
-  if (!numbers.length) return h("p", { class: "faint" }, say("values.no_choice"));
+  if (!numbers.length) return faint(say("values.no_choice"));
   const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
   const champion = cards.some((each) => known(each.probability));
   const ordered = [...cards].sort((one, two) => (two.value ?? -1e9) - (one.value ?? -1e9));
