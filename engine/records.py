@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, cast
@@ -29,6 +29,9 @@ from .rules import Match, Rules, load_rules, named_rules
 from .validation import score_is_possible
 
 Record = TypeVar("Record")
+_Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+_Pay = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
+_Hands = Annotated[int, Meta(ge=0, le=60_000)]
 
 
 class RecordError(ValueError):
@@ -53,15 +56,33 @@ class TrickRecord(NamedTuple):
         return f"{self.leader}: {' '.join(words)}"
 
 
-@dataclass(frozen=True)
-class MatchScore:
-    """The match that a hand belongs to, and its score before the hand."""
+class MatchScore(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """The match that a hand belongs to, and its score before the hand: as JSON holds it."""
 
-    match: Match
-    points: tuple[int, ...] = (0,) * SEATS
-    hands_won: tuple[int, ...] = (0,) * SEATS
-    hands: int = 0
+    target: int | None = None
+    best_of: int | None = None
+    points: tuple[_Count, _Count]
+    hands_won: tuple[_Hands, _Hands]
+    hands: _Hands
     """Hands of the match that were over, drawn ones included."""
+
+    @property
+    def match(self) -> Match:
+        """How many hands make the match."""
+        return Match(target=self.target, best_of=self.best_of)
+
+    @staticmethod
+    def of(
+        match: Match, points: tuple[int, int], hands_won: tuple[int, int], hands: int
+    ) -> MatchScore:
+        """The score of a match."""
+        return MatchScore(
+            target=match.target,
+            best_of=match.best_of,
+            points=points,
+            hands_won=hands_won,
+            hands=hands,
+        )
 
 
 @dataclass(frozen=True)
@@ -181,10 +202,10 @@ def record_of_finished(
     mine, others = (int(each) for each in game["tricks"])
     pays = [int(pay_for(row(rules.record(), 0), int(game["low"]), mine, others))]
     pays.append(-pays[0])
-    score = match and MatchScore(
+    score = match and MatchScore.of(
         match,
-        tuple(int(now) - max(paid, 0) for now, paid in zip(game["points"], pays, strict=True)),
-        tuple(int(now) - (paid > 0) for now, paid in zip(game["hands_won"], pays, strict=True)),
+        _pair([int(now) - max(paid, 0) for now, paid in zip(game["points"], pays, strict=True)]),
+        _pair([int(now) - (paid > 0) for now, paid in zip(game["hands_won"], pays, strict=True)]),
         int(game["hands"]) - 1,
     )
     return GameRecord(
@@ -218,12 +239,7 @@ def _played_out(game: Game, actions: Iterable[int]) -> list[TrickRecord]:
     return tricks
 
 
-# -- as JSON holds it
-
-_Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-_Pay = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
-_Hands = Annotated[int, Meta(ge=0, le=60_000)]
-
+# -- as JSON holds it: cards and tricks are words, and a named rule set is its name
 
 _Word = Literal["keep", "blind"]
 _ACTIONS: dict[_Word, int] = {"keep": KEEP, "blind": TAKE_BLIND}
@@ -243,18 +259,10 @@ class _Result(Struct, frozen=True, forbid_unknown_fields=True):
         return f"tricks {list(self.tricks)}, pays {list(self.pays)}"
 
 
-class _Score(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    target: int | None = None
-    best_of: int | None = None
-    points: tuple[_Count, _Count]
-    hands_won: tuple[_Hands, _Hands]
-    hands: _Hands
-
-
 class _Told(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     record: Literal[1]
     rules: str | dict[str, Any]
-    match: _Score | None = None
+    match: MatchScore | None = None
     deal: str | None = None
     seed: int | None = None
     number: int | None = None
@@ -266,12 +274,12 @@ class _Told(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_
 
 
 def _told(record: GameRecord) -> _Told:
-    rules, score, by_number = record.rules, record.match, record.seed is not None
+    rules, by_number = record.rules, record.seed is not None
     named = named_rules().get(rules.name) == rules
     return _Told(
         record=1,
         rules=rules.name if named else rules.as_mapping(),
-        match=score and _score_told(score),
+        match=record.match,
         deal=None if by_number else text_of(record.deal),
         seed=record.seed,
         number=record.number if by_number else None,
@@ -283,17 +291,7 @@ def _told(record: GameRecord) -> _Told:
     )
 
 
-def _score_told(score: MatchScore) -> _Score:
-    return _Score(
-        target=score.match.target,
-        best_of=score.match.best_of,
-        points=_pair(score.points),
-        hands_won=_pair(score.hands_won),
-        hands=score.hands,
-    )
-
-
-def _pair(each: tuple[int, ...]) -> tuple[int, int]:
+def _pair(each: Sequence[int]) -> tuple[int, int]:
     first, second = each
     return first, second
 
@@ -329,7 +327,7 @@ def _record(told: object) -> GameRecord:
         seed=found.seed,
         number=found.number or 0,
         deal=() if found.deal is None else tuple(checked_deal(rules, found.deal)),
-        match=found.match and _score(found.match),
+        match=found.match,
         exchange=tuple(_ACTIONS[each] for each in found.exchange),
         meta=found.meta,
     )
@@ -346,11 +344,6 @@ def _trick(told: str) -> TrickRecord:
 
 def _action(word: str) -> int:
     return TAKE_HIDDEN if word == CHOICE_WORDS[TAKE_HIDDEN] else int(card(word))
-
-
-def _score(told: _Score) -> MatchScore:
-    match = Match(target=told.target, best_of=told.best_of)
-    return MatchScore(match, told.points, told.hands_won, told.hands)
 
 
 # -- files of records

@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 from msgspec.structs import replace as changed
 
 from ...agents.base import Agent
@@ -25,7 +24,7 @@ from ...engine.cards import ACTIONS_IN_ALL
 from ...engine.endgame import NotOpenError, best_card_of, value_of
 from ...engine.game import Game, IllegalAction
 from ...engine.records import GameRecord, MatchScore, record_of
-from ...engine.rules import Match, Rules, load_rules, named_rules
+from ...engine.rules import Match, Rules, load_rules
 from ...engine.view import View
 from ..text.labels import say
 from ..text.words import why_not
@@ -38,7 +37,7 @@ LESSON = Rules(name="lesson", about=say("learn.small"), suits=4, ranks=5, hand=5
 LESSON_SEED = 3
 """A deal with a strong upcard first, and a weak one soon."""
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 _SEED_BITS = 63
 Maker = Callable[[str, Rules, "Match | None"], Agent]
 
@@ -77,7 +76,7 @@ class Settings:
     """The deal of the seed that the first hand has."""
     deal: tuple[int, ...] = ()
     """The cards of the only hand, in dealing order, where they come from another hand."""
-    dealer: int = 0
+    dealer: Literal[0, 1] = 0
     """Who deals those cards."""
     again: tuple[str, int] | None = None
     """The hand that is played again, by its session and number."""
@@ -99,68 +98,17 @@ class Settings:
         """What the two are called."""
         return (self.player if self.watched else self.name), self.opponent
 
-    def kept(self) -> SettingsKept:
-        """The settings as they are kept: rule sets with a name by their name."""
-        named = named_rules().get(self.rules.name) == self.rules
-        told: dict[str, Any] = {
-            **vars(self),
-            "rules": self.rules.name if named else self.rules.as_mapping(),
-            "match": MatchKept() if self.match is None else MatchKept(**vars(self.match)),
-        }
-        return SettingsKept(**told)
-
-    @staticmethod
-    def of(kept: SettingsKept) -> Settings:
-        """The settings that were kept."""
-        told: dict[str, Any] = {
-            **asdict(kept),
-            "rules": load_rules(kept.rules),
-            "match": None if kept.match == MatchKept() else Match(**asdict(kept.match)),
-        }
-        return Settings(**told)
-
-
-# -- what is kept
-
-
-class MatchKept(Struct):
-    """A match; neither is there for a single hand."""
-
-    target: int | None = None
-    best_of: int | None = None
-
-
-class SettingsKept(Struct):
-    """Settings as a file holds them; rules by their name, or in full."""
-
-    rules: str | dict[str, Any]
-    opponent: str
-    player: str
-    match: MatchKept
-    seed: int
-    name: str
-    number: int = 0
-    deal: tuple[int, ...] = ()
-    dealer: Literal[0, 1] = 0
-    again: tuple[str, int] | None = None
-    lesson: bool = False
-
-
-class Score(Struct):
-    """A match before a hand."""
-
-    points: tuple[int, int] = (0, 0)
-    hands_won: tuple[int, int] = (0, 0)
-
 
 class State(Struct):
-    """All of a session: its settings, the score before this hand, and what was played."""
+    """All of a session as a file holds it: its settings, the match's score before this hand, and
+    what was played. Rules stand there in full, so a hand goes on under those it was dealt by."""
 
     version: int
-    settings: SettingsKept
+    settings: Settings
     number: int
     dealer: Literal[0, 1]
-    score: Score
+    points: tuple[int, int]
+    hands_won: tuple[int, int]
     results: list[HandResult]
     moves_before: int
     actions: list[int]
@@ -172,7 +120,11 @@ def state_in(told: Mapping[str, Any]) -> State:
     version = told.get("version")
     if version != STATE_VERSION:
         raise SessionError(say("refused.kept", version=repr(version), here=STATE_VERSION))
-    return converted(dict(told), State, say("refused.not_again"), error=SessionError)
+    state = converted(dict(told), State, say("refused.not_again"), error=SessionError)
+    # Defaults are for new sessions: a session that lost a setting would go on as another one.
+    if told["settings"].keys() != vars(state.settings).keys():
+        raise SessionError(say("refused.not_again"))
+    return state
 
 
 def ahead(pays: Sequence[int]) -> int | None:
@@ -369,33 +321,35 @@ class Session:
         return msgspec.json.decode(msgspec.json.encode(self._state()))
 
     def _state(self) -> State:
-        game = self.game
+        game, (points, hands_won) = self.game, self._score_before()
         return State(
             version=STATE_VERSION,
-            settings=self.settings.kept(),
+            settings=self.settings,
             number=game.number,
             dealer=1 if game.dealer else 0,
-            score=self._score_before(),
+            points=points,
+            hands_won=hands_won,
             results=self.results[: game.number],
             moves_before=self._moves_before,
             actions=list(map(int, game.actions)),
             helped=self.helped,
         )
 
-    def _score_before(self) -> Score:
-        if self.settings.match is None:
-            return Score()
+    def _score_before(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Points and hands won before this hand, which has paid already when it is over."""
         game = self.game
+        if self.settings.match is None:
+            return (0, 0), (0, 0)
         pays = game.pays if game.over else (0, 0)
         points = (game.points[0] - max(pays[0], 0), game.points[1] - max(pays[1], 0))
-        return Score(points, (game.hands_won[0] - (pays[0] > 0), game.hands_won[1] - (pays[1] > 0)))
+        return points, (game.hands_won[0] - (pays[0] > 0), game.hands_won[1] - (pays[1] > 0))
 
     @staticmethod
     def from_state(told: Mapping[str, Any], make: Maker = made_agent) -> Session:
         """The session that `state` told; what does not fit together raises `SessionError`."""
         state = state_in(told)
         try:
-            session = Session(Settings.of(state.settings), make)
+            session = Session(state.settings, make)
             session._take_up(state)
         except (LookupError, ValueError) as error:
             raise SessionError(f"{say('refused.not_again')}: {error}") from error
@@ -403,9 +357,9 @@ class Session:
 
     def _take_up(self, state: State) -> None:
         """Deal the hand under way again and play it as far as it was."""
-        settings, score, before = self.settings, state.score, None
+        settings, before = self.settings, None
         if settings.match is not None:
-            before = MatchScore(settings.match, score.points, score.hands_won, state.number)
+            before = MatchScore.of(settings.match, state.points, state.hands_won, state.number)
         begun = GameRecord(
             rules=settings.rules,
             dealer=state.dealer,

@@ -97,7 +97,7 @@ def kept_session(store: Store, settings: Settings, given: Sequence[str]) -> Kept
     """The session played last that is not over and agrees in the settings that were given."""
     for kept in store.sessions(store.owner()):
         try:
-            found = Settings.of(state_in(kept.state).settings)
+            found = state_in(kept.state).settings
         except ValueError:
             continue  # of another version, or of rules that are gone
         agrees = all(getattr(found, name) == getattr(settings, name) for name in given)

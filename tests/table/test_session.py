@@ -160,7 +160,7 @@ def test_a_player_that_remembers_is_shown_the_hand_again() -> None:
         ({"settings": {}}, "taken up again"),
         ({"settings": None}, "taken up again"),
         ({"number": "x"}, "number is 'x': it has to be a whole number"),
-        ({"score": {"points": "many"}}, "score.points is 'many'"),
+        ({"points": "many"}, "points is 'many'"),
         ({"results": [1]}, "results"),
         ({"actions": ["AS"]}, "actions"),
         ({"helped": 1}, "helped is 1: it has to be true or false"),
