@@ -14,7 +14,9 @@ from dataclasses import dataclass, field, replace
 from msgspec import Struct
 
 from ...engine.records import GameRecord, RecordError
-from ..game.store import KeptHand, Store, new_id
+from ..game.database import new_id
+from ..game.hands import KeptHand
+from ..game.store import Store
 from ..review.analysis import Analysis, AnalysisStopped, analyse
 from ..review.replay import Result, names_of, result_of
 from ..text.labels import say, you
@@ -109,7 +111,7 @@ class FinishedHands:
 
     def played(self, person: str) -> list[HandListed]:
         """The hands that a person finished here, the last first."""
-        return [_listed(hand) for hand in self._store.hands(person, _HANDS_LISTED)]
+        return [_listed(hand) for hand in self._store.hands.of(person, _HANDS_LISTED)]
 
     def open(self, person: str, text: str) -> Opened:
         """Read a file of records; every hand is played again, and broken lines are told."""
@@ -158,21 +160,21 @@ class FinishedHands:
             return upload.lines[hand - 1]
         if (kept := self._own(person, name, hand)) is not None:
             return kept.record
-        shared = self._store.shared(name) if hand == 1 else None
+        shared = self._store.hands.shared(name) if hand == 1 else None
         if shared is None:
             raise NoSuchHand(say("refused.no_hand"))
         return _for_others(shared.record)
 
     def _own(self, person: str, name: str, hand: int) -> KeptHand | None:
         """A hand that this person finished here."""
-        kept = self._store.hand(name, hand) if hand <= _MOST_HAND else None
+        kept = self._store.hands.one(name, hand) if hand <= _MOST_HAND else None
         return kept if kept is not None and kept.person == person else None
 
     def share(self, person: str, name: str, hand: int) -> Shared:
         """Let whoever knows the address look at a hand; one that is shared has it already."""
         if self._own(person, name, hand) is not None:
-            return Shared(HandName(self._store.share(name, hand), 1))
-        if self._store.shared(name) is None:
+            return Shared(HandName(self._store.hands.share(name, hand), 1))
+        if self._store.hands.shared(name) is None:
             raise NoSuchHand(say("refused.no_share"))
         return Shared(HandName(name, hand))
 
@@ -200,7 +202,7 @@ class FinishedHands:
 
     def _note(self, job: Job, asker: tuple[str, str, int]) -> None:
         if job.result is not None and asker not in job.noted:
-            self._store.note_analysis(*asker, job.result)
+            self._store.progress.note_analysis(*asker, job.result)
             job.noted.add(asker)
 
     def found(self, person: str, name: str, hand: int) -> Analysis | None:

@@ -102,7 +102,7 @@ class LiveTable:
         session, again = self.session, self.session.settings.again
         if again is None or not session.game.over:
             return ""
-        before = self._room.store.hand(*again)
+        before = self._room.store.hands.one(*again)
         if before is None or before.person != self.person:
             return ""
         swapped = GameRecord.from_line(before.record).dealer != session.game.dealer

@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from weakref import WeakValueDictionary
 
 from ...common.threads import usable_threads
+from ..game.database import new_id
 from ..game.opponents import Opponents
 from ..game.session import Session, Settings
-from ..game.store import PlayedElsewhere, Store, new_id
+from ..game.store import PlayedElsewhere, Store
 from ..text.labels import say
 from .live_table import LiveTable, log
 from .messages import TableListed

@@ -7,8 +7,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from ..game.database import new_id
 from ..game.statistics import as_csv, as_records, statistics_of
-from ..game.store import new_id
 from ..review.replay import replay_of
 from ..text.labels import say
 from .finished_hands import UPLOAD_LIMIT

@@ -136,9 +136,9 @@ class Learning:
         store = self._shared.store
 
         def note(found: Answered) -> None:
-            before = store.rating(person, "puzzles")
+            before = store.progress.rating(person, "puzzles")
             against = Rating(puzzle.rating, _PUZZLE_DEVIATION)
-            after = store.tried(person, puzzle.id, against, found.solved)
+            after = store.progress.tried(person, puzzle.id, against, found.solved)
             found.rating, found.change = round(after.value), round(after.value - before.value)
             found.streak = self._solver(person).streak
 
@@ -157,11 +157,7 @@ class Learning:
         names = you(), names_of(record)[1 - view.seat]
 
         def note(found: Answered) -> None:
-            self._shared.store.write(
-                "UPDATE mistakes SET solved = ? WHERE session = ? AND hand = ? AND decision = ?"
-                " AND person = ?",
-                *(found.solved, *where, person),
-            )
+            self._shared.store.progress.retried(person, where, found.solved)
 
         def values() -> Values:
             return Analyst(view.rules).values(view)
@@ -196,15 +192,12 @@ class Learning:
         kind, person = request.query_params.get("kind", ""), person_of(request)
 
         def chosen() -> Problem:
-            store = self._shared.store
-            known = {
-                each
-                for (each,) in store.rows("SELECT puzzle FROM attempts WHERE person = ?", person)
-            }
+            progress = self._shared.store.progress
+            known = progress.tries(person)
             every = [each for each in self._puzzles().values() if kind in ("", each.kind)]
             if not every:
                 raise NoSuchHand(say("problem.no_puzzle"))
-            rating = store.rating(person, "puzzles").value
+            rating = progress.rating(person, "puzzles").value
             new = [each for each in every if each.id not in known] or every
             new.sort(key=lambda each: (abs(each.rating - rating), each.id))
             return _problem(self._puzzle(random.choice(new[:_NEAR]), person))
@@ -216,12 +209,8 @@ class Learning:
         return told(await run_in_threadpool(self._solver, person_of(request)))
 
     def _solver(self, person: str) -> Solver:
-        rating = self._shared.store.rating(person, "puzzles")
-        tries = self._shared.store.rows(
-            "SELECT solved FROM attempts WHERE person = ? ORDER BY finished DESC, rowid DESC",
-            person,
-        )
-        solved = [bool(each) for (each,) in tries]
+        progress = self._shared.store.progress
+        rating, solved = progress.rating(person, "puzzles"), list(progress.tries(person).values())
         now, best = streaks(solved)
         return Solver(
             round(rating.value), round(rating.deviation), len(self._puzzles()), len(solved),
@@ -232,21 +221,14 @@ class Learning:
         """The person's own mistakes, the last first."""
 
         def listed() -> list[ExerciseListed]:
-            found = self._shared.store.rows(
-                "SELECT m.session, m.hand, m.decision, m.cost, m.solved, h.finished, h.rules,"
-                " h.opponent FROM mistakes m JOIN hands h ON h.session = m.session AND"
-                " h.hand = m.hand WHERE m.person = ? ORDER BY h.finished DESC, m.cost DESC"
-                " LIMIT 300",
-                person_of(request),
-            )
             return [
                 ExerciseListed(
-                    *(session, hand, decision, cost),
-                    solved=None if solved is None else bool(solved),
-                    finished=finished,
-                    title=words.against(rules, opponent),
+                    *(each.session, each.hand, each.decision, each.cost),
+                    solved=None if each.solved is None else bool(each.solved),
+                    finished=each.finished,
+                    title=words.against(each.rules, each.opponent),
                 )
-                for session, hand, decision, cost, solved, finished, rules, opponent in found
+                for each in self._shared.store.progress.mistakes(person_of(request))
             ]
 
         return told(await run_in_threadpool(listed))

@@ -12,8 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from ..game.database import new_id
 from ..game.session import Settings
-from ..game.store import new_id
 from ..review.hints import seen_of
 from ..text.labels import say
 from .live_table import LiveTable, OldMove

@@ -29,9 +29,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ...engine.game import IllegalAction
+from ..game.database import new_id
 from ..game.opponents import Opponents, rules_named, rules_text
 from ..game.session import LESSON
-from ..game.store import PlayedElsewhere, Store, new_id
+from ..game.store import PlayedElsewhere, Store
 from ..review.hints import Advisers
 from ..text.labels import labels, say
 from .finished_hands import FinishedHands, NoSuchHand

@@ -120,7 +120,7 @@ def as_csv(store: Store, person: str) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for hand in reversed(store.hands(person)):
+    for hand in reversed(store.hands.of(person)):
         if hand.player == HUMAN:
             finished = datetime.fromtimestamp(hand.finished, timezone.utc)
             writer.writerow(
@@ -135,4 +135,4 @@ def as_csv(store: Store, person: str) -> str:
 
 def as_records(store: Store, person: str) -> str:
     """The records of a person's finished hands, one JSON line each."""
-    return "".join(f"{hand.record}\n" for hand in reversed(store.hands(person)))
+    return "".join(f"{hand.record}\n" for hand in reversed(store.hands.of(person)))

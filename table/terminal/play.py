@@ -19,8 +19,9 @@ from rich.console import RenderableType
 from ...common.plugins import raised_at, told_error
 from ...engine.game import IllegalAction
 from ...engine.view import View
+from ..game.database import new_id
 from ..game.session import PERSON, Session, SessionError, Settings, state_in, winner_of
-from ..game.store import Kept, Store, new_id
+from ..game.store import Kept, Store
 from ..review.hints import Advisers
 from ..text import words
 from ..text.labels import capital, say

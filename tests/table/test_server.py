@@ -16,8 +16,9 @@ from german_whist.agents import make_agent, register_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
 from german_whist.table.game import opponents
+from german_whist.table.game.database import new_id
 from german_whist.table.game.session import Session, Settings
-from german_whist.table.game.store import Store, new_id
+from german_whist.table.game.store import Store
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])

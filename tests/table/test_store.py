@@ -11,9 +11,10 @@ from msgspec import to_builtins
 from test_session import play_on
 
 from german_whist import Match, load_rules
+from german_whist.table.game.database import FILE, StoreError, new_id
 from german_whist.table.game.session import Session, Settings
 from german_whist.table.game.statistics import as_csv, as_records, statistics_of
-from german_whist.table.game.store import FILE, PlayedElsewhere, Store, StoreError, new_id
+from german_whist.table.game.store import PlayedElsewhere, Store
 from german_whist.table.terminal.play import Keeper
 
 QUICK = load_rules("quick")
@@ -40,12 +41,12 @@ def test_a_sitting_is_kept_and_comes_back(tmp_path: Path) -> None:
             revision,
             {"n": revision - 1},
         )
-    assert len(store.hands("me")) == len(session.records) > 1
+    assert len(store.hands.of("me")) == len(session.records) > 1
     assert [kept.id for kept in store.sessions("me")] == [name]
     assert store.sessions("you") == []
     store.forget(name)
     assert store.kept(name) is None
-    assert len(store.hands("me")) == len(session.records)
+    assert len(store.hands.of("me")) == len(session.records)
 
 
 def test_hands_and_matches_count_once_however_often_they_are_kept(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_fewer_tricks_are_a_better_margin_where_hands_are_played_low(tmp_path: P
         session = Session(Settings(colour, "threshold", seed=seed))
         play_on(session, random.Random(seed))
         store.keep(new_id(), "me", session)
-        hand = store.hands("me")[0]
+        hand = store.hands.of("me")[0]
         assert (hand.margin > 0) == (hand.pay > 0)
         assert abs(hand.margin) == abs(hand.tricks - hand.tricks_other)
 
@@ -157,7 +158,7 @@ def test_where_the_usual_folder_can_not_be_written_play_goes_on_without_it(
     )
     assert not store.keeps
     store.keep(new_id(), store.owner(), finished(1))
-    assert len(store.hands(store.owner())) == 1
+    assert len(store.hands.of(store.owner())) == 1
     assert Store(tmp_path).keeps
 
 

@@ -18,7 +18,7 @@ import pytest
 from serving import Seat, Visitor
 
 from german_whist.cli import main
-from german_whist.table.game.store import FILE
+from german_whist.table.game.database import FILE
 
 MINE = """\
 from german_whist.agents import Agent

@@ -19,7 +19,7 @@ from ..common.files import written_whole
 from ..common.progress import Progress
 from ..engine.endgame.game_values import why_not_exact
 from ..engine.rules import named_rules
-from ..table.game.store import data_folder
+from ..table.game.database import data_folder
 from ..table.review.puzzles import FILE, Puzzle, graded, make_puzzles, read_puzzles
 
 

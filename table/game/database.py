@@ -1,0 +1,196 @@
+# pyright: strict
+"""The SQLite file of what people play: opening it, and reading and changing it safely.
+
+A file that is damaged is moved aside and a new one begun.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+FILE = "table.sqlite3"
+_VERSION = 4
+_IN_MEMORY = ":memory:"
+_BUSY_SECONDS = 5.0
+_ID_BYTES = 18
+
+_SCHEMA = """
+CREATE TABLE persons (name TEXT PRIMARY KEY, person TEXT NOT NULL);
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY, person TEXT NOT NULL, revision INTEGER NOT NULL, updated REAL NOT NULL,
+    over INTEGER NOT NULL, about TEXT NOT NULL, state TEXT NOT NULL, extra TEXT NOT NULL
+);
+CREATE INDEX sessions_of ON sessions (person, updated);
+CREATE TABLE hands (
+    session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
+    rules TEXT NOT NULL, opponent TEXT NOT NULL, player TEXT NOT NULL,
+    tricks INTEGER NOT NULL, tricks_other INTEGER NOT NULL, pay INTEGER NOT NULL,
+    margin INTEGER NOT NULL, record TEXT NOT NULL, given_up INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (session, hand)
+);
+CREATE INDEX hands_of ON hands (person, finished);
+CREATE TABLE matches (
+    session TEXT PRIMARY KEY, person TEXT NOT NULL, finished REAL NOT NULL, rules TEXT NOT NULL,
+    opponent TEXT NOT NULL, player TEXT NOT NULL, kind TEXT NOT NULL, n INTEGER NOT NULL,
+    hands INTEGER NOT NULL, points INTEGER NOT NULL, points_other INTEGER NOT NULL,
+    won INTEGER NOT NULL
+);
+CREATE TABLE ratings (
+    person TEXT NOT NULL, kind TEXT NOT NULL, finished REAL NOT NULL, rating REAL NOT NULL,
+    deviation REAL NOT NULL
+);
+CREATE INDEX ratings_of ON ratings (person, kind, finished);
+CREATE TABLE attempts (
+    person TEXT NOT NULL, puzzle TEXT NOT NULL, solved INTEGER NOT NULL, finished REAL NOT NULL,
+    PRIMARY KEY (person, puzzle)
+);
+CREATE TABLE accuracies (
+    session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
+    mattered INTEGER NOT NULL, mistakes INTEGER NOT NULL, cost REAL NOT NULL,
+    PRIMARY KEY (session, hand)
+);
+CREATE TABLE mistakes (
+    session TEXT NOT NULL, hand INTEGER NOT NULL, decision INTEGER NOT NULL,
+    person TEXT NOT NULL, cost REAL NOT NULL, solved INTEGER, text TEXT NOT NULL,
+    PRIMARY KEY (session, hand, decision)
+);
+CREATE TABLE shares (
+    key TEXT PRIMARY KEY, session TEXT NOT NULL, hand INTEGER NOT NULL, UNIQUE (session, hand)
+)
+"""
+
+
+class StoreError(ValueError):
+    """A file that can not be used for what people play."""
+
+
+def data_folder() -> Path:
+    """The folder that `GERMAN_WHIST_DATA` names, or the user's data folder."""
+    wanted = os.environ.get("GERMAN_WHIST_DATA")
+    return Path(wanted) if wanted else Path(platformdirs.user_data_dir("german-whist"))
+
+
+def new_id() -> str:
+    """A name that nobody can guess."""
+    return secrets.token_urlsafe(_ID_BYTES)
+
+
+class Database:
+    """The file; threads may share it."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder` is the user's data folder unless another is named.
+
+        Where nobody named one and the usual one can not be written, nothing is kept beyond
+        the end of this program.
+        """
+        self.path = (folder or data_folder()) / FILE
+        self.notice: str | None = None
+        """What has to be said about the file, if it was damaged or can not be written."""
+        self._lock = threading.RLock()
+        self._connection = self._opened(named=folder is not None)
+
+    def _opened(self, named: bool) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return self._connected(self.path)
+        except (OSError, sqlite3.OperationalError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            told = f"{self.path} can not be opened ({why})"
+            if named:
+                raise StoreError(f"{told}: name another folder with --data") from error
+            self.notice = (
+                f"{told}, so what you play is not kept: name another folder with --data or "
+                "GERMAN_WHIST_DATA"
+            )
+            return self._connected(_IN_MEMORY)
+        except sqlite3.DatabaseError as error:
+            self.notice = self._moved_aside(error)
+            return self._connected(self.path)
+
+    def _connected(self, place: Path | str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if told != "ok":
+                raise sqlite3.DatabaseError(told)
+            self._set_up(connection)
+        except BaseException:
+            connection.close()
+            raise
+        if place != _IN_MEMORY:
+            self.path.chmod(0o600)
+        return connection
+
+    def _set_up(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={_VERSION}")
+        connection.execute("COMMIT")
+        if version not in (0, _VERSION):
+            raise StoreError(
+                f"{self.path} was written by another version of this program (layout {version}, "
+                f"this one reads {_VERSION}): use that one, or name another folder with --data"
+            )
+
+    def _moved_aside(self, error: Exception) -> str:
+        aside = self.path.with_name(f"{FILE}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+        for ending in ("", "-wal", "-shm"):
+            part = self.path.with_name(FILE + ending)
+            if part.exists():
+                part.replace(aside.with_name(aside.name + ending))
+        return (
+            f"{self.path} is damaged ({error}): it was moved to {aside.name}, and a new one begins"
+        )
+
+    @property
+    def keeps(self) -> bool:
+        """Whether there is a file, so that anything outlasts this program."""
+        return bool(self.rows("PRAGMA database_list")[0][2])
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def changing(self) -> Generator[sqlite3.Connection]:
+        """One transaction: all of it is kept, or nothing."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk may have ended it
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What a query finds."""
+        with self._lock, closing(self._connection.execute(query, values)) as cursor:
+            return cursor.fetchall()
+
+    def owner(self) -> str:
+        """The person whose computer this is: at the terminal, and in the page that it opens."""
+        with self.changing() as connection:
+            connection.execute("INSERT OR IGNORE INTO persons VALUES ('owner', ?)", (new_id(),))
+        ((person,),) = self.rows("SELECT person FROM persons WHERE name = 'owner'")
+        return person
