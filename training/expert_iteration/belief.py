@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -19,17 +21,31 @@ from ...engine.view import write_view
 from .self_play import BF16_ONE, without_advice
 
 
-@jit
-def write_guesses(
-    rules: np.ndarray, hands: np.ndarray, games: np.ndarray, views: np.ndarray, places: np.ndarray,
-    seen: np.ndarray, held: np.ndarray, asked: np.ndarray,
-) -> None:  # fmt: skip
-    """What the player to move knows at each decision, `(hands, decisions, inputs)`.
+class Scratch(NamedTuple):
+    """A game, a view, and the inputs of one decision that are ones."""
 
-    `held` says which cards the other holds, `asked` which of them the player has not seen, both
-    `(hands, decisions, 52)`.
-    """
-    game, view = row(games, 0), row(views, 0)
+    games: np.ndarray
+    views: np.ndarray
+    places: np.ndarray
+
+
+class Guesses(NamedTuple):
+    """Decisions of some hands."""
+
+    inputs: np.ndarray
+    """`(hands, decisions, inputs)`: what the player to move knows."""
+    held: np.ndarray
+    """`(hands, decisions, 52)`: the cards that the other holds."""
+    unseen: np.ndarray
+    """`(hands, decisions, 52)`: the cards that the player has not seen."""
+
+
+@jit
+def write_guesses(rules: np.ndarray, hands: np.ndarray, scratch: Scratch, out: Guesses) -> None:
+    """Write what is known and what is true at each decision of some hands."""
+    seen, held, asked = out
+    places = scratch.places
+    game, view = row(scratch.games, 0), row(scratch.views, 0)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
     for index in range(len(hands)):
         hand = row(hands, index)
@@ -71,8 +87,8 @@ class BeliefStudy:
         shape = len(hands), self.decisions
         seen = np.zeros((*shape, INPUTS), np.int16)
         held, asked = np.zeros((2, *shape, CARDS_IN_ALL), np.float32)
-        room = np.zeros(1, GAME), np.zeros(1, VIEW), self.places
-        write_guesses(self.rules, hands, *room, seen, held, asked)
+        scratch = Scratch(np.zeros(1, GAME), np.zeros(1, VIEW), self.places)
+        write_guesses(self.rules, hands, scratch, Guesses(seen, held, asked))
         held, asked = map(torch.from_numpy, (held, asked))
         return torch.from_numpy(seen).view(torch.bfloat16), held, asked
 

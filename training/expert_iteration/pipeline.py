@@ -211,7 +211,7 @@ class Parts:
             write_network(path, fit, self.rules, self.course)
 
         for name, study, plan, start in self._judging:
-            self._fit(name, study, plan, start, self._hands, write)
+            self._fit(name, study, plan, start=start, hands=self._hands, write=write)
 
     def fit_policies(self) -> None:
         """A policy that has taken the advice, in each round."""
@@ -226,10 +226,10 @@ class Parts:
             def write(fit: Fit, path: Path, before: Checkpoint = cast.checkpoint) -> None:
                 write_policy(path, fit.average, before, course)
 
-            self._fit(hands.policy, study, plan, start, hands, write)
+            self._fit(hands.policy, study, plan, start=start, hands=hands, write=write)
 
     def _fit(
-        self, name: str, study: Study, plan: Plan, start: nn.Module | None, hands: Hands,
+        self, name: str, study: Study, plan: Plan, *, start: nn.Module | None, hands: Hands,
         write: Callable[[Fit, Path], object],
     ) -> None:  # fmt: skip
         """Fit a network, for which hands are played first, unless it is there."""

@@ -9,13 +9,15 @@ the advice: means over many worlds, which scatter less.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.networks.mlp import Layers
-from ...agents.networks.policy import Desk, PolicyNet, new_desk
+from ...agents.networks.policy import PolicyNet, new_desk
 from ...agents.networks.value import INPUTS, MOST_PLACES, pays_of, write_game_places
 from ...agents.search.base import SearchAgent
 from ...agents.search.leaf_values import ending_worth, open_last_trick
@@ -38,22 +40,54 @@ from .self_play import (
     BatchLayers,
     Lockstep,
     Players,
+    Queries,
     Seen,
     likeliest,
     new_seen,
-    sees,
+    write_query,
 )
 
 _LEAST = np.float32(-6.5)
 """A card is tried unless its logit lies so far below the best one's."""
 
 
+class Leaves(NamedTuple):
+    """Games after one card, a row each."""
+
+    games: np.ndarray
+    roots: np.ndarray
+    """The game that each came from."""
+    columns: np.ndarray
+    """The place of the card among the legal ones."""
+    values: np.ndarray
+    """For whoever played the card."""
+
+
+class Endings(NamedTuple):
+    """What endings are solved with."""
+
+    tables: Tables
+    scratch: Scratch
+    trials: np.ndarray
+    most: float
+    """The most that a hand pays."""
+
+
+class Positions(NamedTuple):
+    """Queries of the value network."""
+
+    leaves: np.ndarray
+    """The leaf of each."""
+    inputs: np.ndarray
+    places: np.ndarray
+    """Scratch: the inputs of one position that are ones."""
+
+
 @jit
-def spread(
-    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, seen: Seen, leaves: np.ndarray,
-    owners: np.ndarray, columns: np.ndarray,
-) -> int:  # fmt: skip
-    """Play every card that is worth a thought in every game; returns how many leaves."""
+def expand_all(
+    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, seen: Seen, leaves: Leaves
+) -> int:
+    """Play every card that the policy finds at all likely in every game; returns the leaves."""
     count = 0
     likely = np.empty(CARDS_IN_ALL, np.float32)
     for index in range(len(games)):
@@ -69,10 +103,10 @@ def spread(
             card = lowest(cards)
             cards &= cards - ONE
             if likely[card] >= top + _LEAST:
-                leaves[count] = games[index]
-                play(row(rules, 0), row(leaves, count), card)
-                owners[count] = index
-                columns[count] = column
+                leaves.games[count] = games[index]
+                play(row(rules, 0), row(leaves.games, count), card)
+                leaves.roots[count] = index
+                leaves.columns[count] = column
                 count += 1
             column += 1
         if count == first + 1:
@@ -81,10 +115,9 @@ def spread(
 
 
 @jit
-def show_replies(
-    rules: np.ndarray, leaves: np.ndarray, net: PolicyNet, desk: Desk, seen: Seen,
-    asked: np.ndarray,
-) -> int:  # fmt: skip
+def write_replies(
+    rules: np.ndarray, leaves: np.ndarray, queries: Queries, asked: np.ndarray
+) -> int:
     """What the other sees where it has to reply and has a choice; a card without one is played."""
     count = 0
     for leaf in range(len(leaves)):
@@ -95,7 +128,7 @@ def show_replies(
         if cards & (cards - ONE) == NO_CARDS:
             play(row(rules, 0), game, lowest(cards))
             continue
-        sees(row(rules, 0), game, net, desk, seen, count)
+        write_query(row(rules, 0), game, queries, count)
         asked[count] = leaf
         count += 1
     return count
@@ -113,30 +146,30 @@ def reply_all(
 
 
 @jit
-def judge_exactly(
-    rules: np.ndarray, known: Tables, scratch: Scratch, games: np.ndarray, owners: np.ndarray,
-    leaves: np.ndarray, trials: np.ndarray, most: float, worths: np.ndarray, asked: np.ndarray,
-    seen: np.ndarray, places: np.ndarray,
-) -> int:  # fmt: skip
-    """What each leaf is worth to whoever played; where only a network can tell, what it sees."""
+def evaluate_exactly(
+    rules: np.ndarray, games: np.ndarray, leaves: Leaves, endings: Endings, positions: Positions
+) -> int:
+    """Values of leaves; where only the network can tell, its inputs, and the sign of its answer."""
+    tables, scratch, places = endings.tables, endings.scratch, positions.places
     count = 0
-    for leaf in range(len(leaves)):
-        game = row(leaves, leaf)
-        seat = games[owners[leaf]].turn
+    for leaf in range(len(leaves.games)):
+        game = row(leaves.games, leaf)
+        seat = games[leaves.roots[leaf]].turn
         sign = 1.0 if game.leader == seat else -1.0
         left = stock_left(row(rules, 0), game)
         if left == 0:
-            worths[leaf] = sign * ending_worth(row(rules, 0), known, scratch, game)
+            leaves.values[leaf] = sign * ending_worth(row(rules, 0), tables, scratch, game)
         elif left == 2:
-            worths[leaf] = sign * open_last_trick(
-                row(rules, 0), known, scratch, leaves[leaf : leaf + 1], trials, most
-            )
+            leaves.values[leaf] = sign * open_last_trick(
+                row(rules, 0), tables, scratch, leaves.games[leaf : leaf + 1], endings.trials,
+                endings.most,
+            )  # fmt: skip
         else:
-            worths[leaf] = sign
-            seen[count] = 0
+            leaves.values[leaf] = sign
+            positions.inputs[count] = 0
             for k in range(write_game_places(row(rules, 0), game, places)):
-                seen[count, places[k]] = BF16_ONE
-            asked[count] = leaf
+                positions.inputs[count, places[k]] = BF16_ONE
+            positions.leaves[count] = leaf
             count += 1
     return count
 
@@ -156,42 +189,37 @@ class Trying(Players):
         self.worths = np.zeros((count, MOST_PLAYS, MOST_CARDS), np.float32)
         self.worth = BatchLayers(worth)
         self.pays = torch.from_numpy(pays_of(rules))
-        self.most = float(rules.most_pay)
         rows = count * MOST_CARDS
-        self.leaves = np.zeros(rows, GAME)
-        self.owners, self.columns = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-        self.asked = np.zeros(rows, np.int64)
-        self.replying = new_seen(policy, rows)
-        self.positions = np.zeros((rows, INPUTS), np.int16)
-        self.trials = np.zeros(2, GAME)
-        self.places = np.zeros(MOST_PLACES, np.int16)
+        self.leaves = Leaves(
+            np.zeros(rows, GAME), np.zeros(rows, np.int64), np.zeros(rows, np.int64),
+            np.zeros(rows),
+        )  # fmt: skip
+        self.replies = Queries(policy, self.queries.desk, new_seen(policy, rows))
+        self.endings = Endings(self.known, self.scratch, np.zeros(2, GAME), float(rules.most_pay))
+        self.positions = Positions(
+            np.zeros(rows, np.int64), np.zeros((rows, INPUTS), np.int16),
+            np.zeros(MOST_PLACES, np.int16),
+        )  # fmt: skip
 
     def choose(self, at: int) -> Array:
         """The policy's likeliest cards."""
         cards = super().choose(at)
-        worths = self._tried()
-        count = len(worths)
-        self.worths[self.owners[:count], at, self.columns[:count]] = worths
+        leaves = self._tried()
+        self.worths[leaves.roots, at, leaves.columns] = leaves.values
         return cards
 
-    def _tried(self) -> Array:
-        count = spread(
-            self.rules, self.games, self.logits, self.seen, self.leaves, self.owners, self.columns
-        )
-        leaves, replying = self.leaves[:count], self.replying
-        asked = show_replies(self.rules, leaves, self.net, self.desk, replying, self.asked)
-        if asked:
-            replies = self.policy.answers(replying.ones[:asked]).numpy()
-            reply_all(self.rules, leaves, self.asked, replies, replying)
-        worths = np.zeros(count)
-        asked = judge_exactly(
-            self.rules, self.known, self.scratch, self.games, self.owners, leaves, self.trials,
-            self.most, worths, self.asked, self.positions, self.places,
-        )  # fmt: skip
-        if asked:
-            judged = self.worth.answers(self.positions[:asked]).softmax(-1) @ self.pays
-            worths[self.asked[:asked]] *= judged.numpy()
-        return worths
+    def _tried(self) -> Leaves:
+        """Leaves of all cards that are tried, with their values."""
+        count = expand_all(self.rules, self.games, self.logits, self.queries.seen, self.leaves)
+        leaves = Leaves(*(rows[:count] for rows in self.leaves))
+        asked, seen = self.positions.leaves, self.replies.seen
+        if n_replies := write_replies(self.rules, leaves.games, self.replies, asked):
+            logits = self.policy.answers(seen.ones[:n_replies]).numpy()
+            reply_all(self.rules, leaves.games, asked, logits, seen)
+        if n := evaluate_exactly(self.rules, self.games, leaves, self.endings, self.positions):
+            values = self.worth.answers(self.positions.inputs[:n]).softmax(-1) @ self.pays
+            leaves.values[asked[:n]] *= values.numpy()
+        return leaves
 
 
 class Searching(Lockstep):
@@ -225,14 +253,13 @@ def with_advice(players: Trying | Searching, seed: int, first: int, astray: floa
 
 @jit
 def write_decisions(
-    rules: np.ndarray, advised: np.ndarray, net: PolicyNet, desk: Desk, games: np.ndarray,
-    seen: Seen, worths: np.ndarray,
-) -> int:  # fmt: skip
+    rules: np.ndarray, advised: np.ndarray, queries: Queries, games: np.ndarray, worths: np.ndarray
+) -> int:
     """The decisions of some hands where there was a choice, as the policy sees them.
 
     `worths` are placed as its answers are, nan where no card can be played; returns how many.
     """
-    game = row(games, 0)
+    game, seen = row(games, 0), queries.seen
     count = 0
     for index in range(len(advised)):
         each = row(advised, index)
@@ -243,7 +270,7 @@ def write_decisions(
             for column in range(MOST_CARDS):
                 tried |= not np.isnan(each.worths[at][column])
             if tried:
-                sees(row(rules, 0), game, net, desk, seen, count)
+                write_query(row(rules, 0), game, queries, count)
                 _place_worths(legal(row(rules, 0), game), each.worths[at], seen.orders[count],
                               seen.shown[count], worths[count])  # fmt: skip
                 count += 1
@@ -285,8 +312,8 @@ class PolicyStudy:
         most = len(advised) * int(self.rules["stock"][0])
         seen = new_seen(self.net, most)
         worths = np.zeros((most, self.outputs), np.float32)
-        room = self.net, self.desk, np.zeros(1, GAME)
-        count = write_decisions(self.rules, advised, *room, seen, worths)
+        queries = Queries(self.net, self.desk, seen)
+        count = write_decisions(self.rules, advised, queries, np.zeros(1, GAME), worths)
         return seen.ones[:count], torch.from_numpy(worths[:count])
 
     def loss(self, net: nn.Module, advised: Array) -> Tensor:

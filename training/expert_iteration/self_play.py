@@ -78,14 +78,22 @@ class BatchLayers:
         return functional.linear(x, *self.layers[-1]).float()
 
 
+class Lanes(NamedTuple):
+    """Hands in lockstep, a row each."""
+
+    games: np.ndarray
+    hands: np.ndarray
+    """What is kept of them."""
+    streams: np.ndarray
+    """Random streams."""
+
+
 @jit
-def deal_all(
-    rules: np.ndarray, seed: np.uint64, first: int, games: np.ndarray, hands: np.ndarray,
-    streams: np.ndarray,
-) -> None:  # fmt: skip
-    """Deal the hands `first` and on of a seed, with a stream of chances for each."""
-    for index in range(len(hands)):
-        game, hand = row(games, index), row(hands, index)
+def deal_all(rules: np.ndarray, lanes: Lanes, seed: np.uint64, first: int) -> None:
+    """Deal the hands `first` and on of a seed, with a random stream for each."""
+    streams = lanes.streams
+    for index in range(len(lanes.hands)):
+        game, hand = row(lanes.games, index), row(lanes.hands, index)
         number = np.uint64(first + index)
         deal_numbered(row(rules, 0), game, seed, number, streams[index : index + 1])
         hand.deal[:] = game.deal
@@ -115,9 +123,18 @@ def new_seen(net: PolicyNet, count: int) -> Seen:
     )  # fmt: skip
 
 
+class Queries(NamedTuple):
+    """A policy, the buffers that it works in, and what it is asked."""
+
+    net: PolicyNet
+    desk: Desk
+    seen: Seen
+
+
 @jit
-def sees(rules: Record, game: Record, net: PolicyNet, desk: Desk, seen: Seen, index: int) -> None:
-    """What the policy sees of a game."""
+def write_query(rules: Record, game: Record, queries: Queries, index: int) -> None:
+    """Write what the policy sees of a game."""
+    net, desk, seen = queries.net, queries.desk, queries.seen
     view = row(desk.views, 0)
     write_position(rules, game, np.int64(game.turn), view)
     seen.placed[index] = look(
@@ -128,10 +145,10 @@ def sees(rules: Record, game: Record, net: PolicyNet, desk: Desk, seen: Seen, in
 
 
 @jit
-def show_all(rules: np.ndarray, games: np.ndarray, net: PolicyNet, desk: Desk, seen: Seen) -> None:
-    """What the policy sees in each game."""
+def write_queries(rules: np.ndarray, games: np.ndarray, queries: Queries) -> None:
+    """Write what the policy sees in each game."""
     for index in range(len(games)):
-        sees(row(rules, 0), row(games, index), net, desk, seen, index)
+        write_query(row(rules, 0), row(games, index), queries, index)
 
 
 @jit
@@ -143,14 +160,12 @@ def likeliest(logits: np.ndarray, seen: Seen, cards: np.ndarray) -> None:
 
 
 @jit
-def play_all(
-    rules: np.ndarray, games: np.ndarray, hands: np.ndarray, at: int, cards: np.ndarray,
-    astray: float, streams: np.ndarray,
-) -> None:  # fmt: skip
+def play_all(rules: np.ndarray, lanes: Lanes, at: int, cards: np.ndarray, astray: float) -> None:
     """Play the card that was chosen in each game, or one at random."""
-    for index in range(len(games)):
-        game, card = row(games, index), cards[index]
-        stream = streams[index : index + 1]
+    hands = lanes.hands
+    for index in range(len(hands)):
+        game, card = row(lanes.games, index), cards[index]
+        stream = lanes.streams[index : index + 1]
         there = legal(row(rules, 0), game)
         if there & (there - ONE) and fraction(stream) < astray:
             card = nth_lowest(there, below(stream, popcount(there)))
@@ -160,10 +175,11 @@ def play_all(
 
 
 @jit
-def end_all(known: Tables, scratch: Scratch, games: np.ndarray, hands: np.ndarray) -> None:
-    """How every ending comes out."""
-    for index in range(len(games)):
-        game = row(games, index)
+def end_all(known: Tables, scratch: Scratch, lanes: Lanes) -> None:
+    """Write the value of every ending."""
+    hands = lanes.hands
+    for index in range(len(hands)):
+        game = row(lanes.games, index)
         mine, theirs = game.hand[0], game.hand[1]
         trump = np.int64(game.trump)
         if game.leader == 0:
@@ -183,10 +199,11 @@ class Lockstep(ABC):
     def play(self, seed: int, first: int, astray: float) -> Array:
         """The hands `first` and on of a seed."""
         hands = np.zeros(len(self.games), HAND)
-        deal_all(self.rules, np.uint64(seed), first, self.games, hands, self.streams)
+        lanes = Lanes(self.games, hands, self.streams)
+        deal_all(self.rules, lanes, np.uint64(seed), first)
         for at in range(int(self.rules["stock"][0])):
-            play_all(self.rules, self.games, hands, at, self.choose(at), astray, self.streams)
-        end_all(self.known, self.scratch, self.games, hands)
+            play_all(self.rules, lanes, at, self.choose(at), astray)
+        end_all(self.known, self.scratch, lanes)
         return hands
 
     @abstractmethod
@@ -199,16 +216,15 @@ class Players(Lockstep):
 
     def __init__(self, rules: Rules, policy: PolicyNet, count: int) -> None:
         super().__init__(rules, count)
-        self.net = net = policy
-        self.policy = BatchLayers(net.layers)
-        self.desk = new_desk(net)
+        self.policy = BatchLayers(policy.layers)
+        self.queries = Queries(policy, new_desk(policy), new_seen(policy, count))
         self.cards = np.zeros(count, np.int64)
-        self.seen = new_seen(net, count)
-        self.logits = np.zeros((count, net.layers.sizes[-1]), np.float32)
+        self.logits = np.zeros((count, policy.layers.sizes[-1]), np.float32)
 
     def choose(self, at: int) -> Array:
         """The policy's likeliest cards."""
-        show_all(self.rules, self.games, self.net, self.desk, self.seen)
-        self.logits = self.policy.answers(self.seen.ones).numpy()
-        likeliest(self.logits, self.seen, self.cards)
+        seen = self.queries.seen
+        write_queries(self.rules, self.games, self.queries)
+        self.logits = self.policy.answers(seen.ones).numpy()
+        likeliest(self.logits, seen, self.cards)
         return self.cards

@@ -7,6 +7,8 @@ random ends the way there: what lies behind it says nothing of what lay before.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -21,12 +23,21 @@ from ...engine.rules import Rules
 from .self_play import BF16_ONE, without_advice
 
 
+class Positions(NamedTuple):
+    """Positions before each trick of the foreplay."""
+
+    inputs: np.ndarray
+    """`(hands, tricks, inputs)`."""
+    leaders: np.ndarray
+    """`(hands, tricks + 1)`."""
+
+
 @jit
 def write_positions(
-    rules: np.ndarray, hands: np.ndarray, games: np.ndarray, places: np.ndarray, seen: np.ndarray,
-    leaders: np.ndarray,
-) -> None:  # fmt: skip
-    """The positions before each trick of the foreplay, `(hands, tricks, inputs)`, and who leads."""
+    rules: np.ndarray, hands: np.ndarray, games: np.ndarray, places: np.ndarray, out: Positions
+) -> None:
+    """Write the positions of some hands; `games` and `places` are scratch."""
+    seen, leaders = out
     game = row(games, 0)
     seen[:] = 0
     for index in range(len(hands)):
@@ -87,7 +98,8 @@ class WorthStudy:
         if len(self._room) != len(hands):
             self._room = np.zeros((len(hands), self.tricks, INPUTS), np.int16)
         leaders = np.zeros((len(hands), self.tricks + 1), np.int64)
-        write_positions(self.rules, hands, self.games, self.places, self._room, leaders)
+        out = Positions(self._room, leaders)
+        write_positions(self.rules, hands, self.games, self.places, out)
         return (
             torch.from_numpy(self._room).view(torch.bfloat16),
             torch.from_numpy(leaders),
