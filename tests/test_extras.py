@@ -33,7 +33,7 @@ WAYS = {
     "training": ("train", "from german_whist import train\ntrain('tiny', folder='here')"),
     "a sweep": (
         "sweep",
-        "from german_whist.training.experiments.sweep import optuna_here\noptuna_here()",
+        "from german_whist.training.experiments.optuna_study import optuna_here\noptuna_here()",
     ),
     "the table": ("table", "from german_whist.cli import main\nsys.exit(main(['table']))"),
 }

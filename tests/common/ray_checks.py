@@ -21,8 +21,9 @@ from german_whist.common.settings_files import read_words
 from german_whist.evaluation import ladder
 from german_whist.evaluation.results import Result
 from german_whist.training.checkpoint import load_state
+from german_whist.training.experiments.search_space import Sweep
 from german_whist.training.experiments.seeds import train_seeds, train_seeds_on
-from german_whist.training.experiments.sweep import Sweep, run_sweep
+from german_whist.training.experiments.sweep import run_sweep
 from german_whist.training.expert_iteration import pipeline as parts
 from german_whist.training.expert_iteration.recipe import load_course
 from german_whist.training.rollout.tensor_state import digest_of

@@ -16,7 +16,7 @@ from german_whist.evaluation.config import LadderConfig
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.experiments.benchmark import Benchmark
-from german_whist.training.experiments.sweep import Between, Sweep
+from german_whist.training.experiments.search_space import Between, Sweep
 from german_whist.training.expert_iteration.recipe import Course
 from german_whist.training.runs.presets import (
     PRESETS,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -24,16 +24,9 @@ from german_whist.evaluation.formats import percent_with_reach
 from german_whist.training.callbacks.base import Callback
 from german_whist.training.callbacks.evaluation import MEASURING_SEED, measure
 from german_whist.training.checkpoint import Measured, RunState, load_state, save_state
-from german_whist.training.experiments.separate_runs import known_beside
-from german_whist.training.experiments.sweep import (
-    JOURNAL,
-    Between,
-    Pruning,
-    Sweep,
-    load_sweep,
-    mean_win_rate,
-    run_sweep,
-)
+from german_whist.training.experiments.optuna_study import Pruning, mean_win_rate
+from german_whist.training.experiments.search_space import Between, Sweep, load_sweep
+from german_whist.training.experiments.sweep import JOURNAL, run_sweep
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.settings import Settings
 
@@ -248,8 +241,8 @@ def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
     path, folder = written(tmp_path, trials=4, finalists=1), tmp_path / "sweep"
     code = (
         "import sys; from pathlib import Path\n"
-        "from german_whist.training.experiments import sweep\n"
-        "sweep.run_sweep(sweep.load_sweep(sys.argv[1]), Path(sys.argv[2]))"
+        "from german_whist.training.experiments import search_space, sweep\n"
+        "sweep.run_sweep(search_space.load_sweep(sys.argv[1]), Path(sys.argv[2]))"
     )
     running = [
         subprocess.Popen(
@@ -307,21 +300,17 @@ def test_a_trial_in_another_process_is_pruned_by_what_the_storage_holds(
         one = study.ask()
         one.report(0.5 + k / 100, 100)
         study.tell(one, 0.5)
-    told = {
-        "storage": str(tmp_path / JOURNAL), "study": tmp_path.name, "pruner": "Median",
-        "trial": study.ask()._trial_id,
-    }  # fmt: skip
-    known_beside(tmp_path / "6").write_text(json.dumps(told))
+    told = tmp_path.name, "Median", study.ask()._trial_id
     run = Told(tmp_path / "6")
-    pruning = Pruning()
+    # As it is sent there.
+    pruning = pickle.loads(pickle.dumps(Pruning(str(tmp_path / JOURNAL), *told)))
     pruning.on_start(run)
     for decisions, rate in zip((100, 200), rates, strict=True):
         run.measure(pruning, decisions, rate)
     assert run.stopped == (rates[0] < 0.5)
     # A machine that does not reach the storage says so.
-    known_beside(tmp_path / "6").write_text(json.dumps({**told, "storage": str(tmp_path / "no")}))
     with pytest.raises(ValueError, match="does not hold the sweep here: give a --storage"):
-        Pruning().on_start(run)
+        Pruning(str(tmp_path / "no"), *told).on_start(run)
 
 
 class Told:

@@ -22,6 +22,7 @@ from ...common.settings_files import words_of
 from ...common.signals import Stopped
 from ...common.threads import usable_threads
 from ...evaluation.packing import Luggage, files_below, packed
+from ..callbacks.base import Callback
 from ..runs.api import train, train_on
 from ..runs.presets import changed_settings, settings_from
 from ..runs.store import SETTINGS, begun, settings_of
@@ -44,18 +45,13 @@ class Training:
     """Of a run that begins."""
     words: Sequence[str] = ()
     """Settings that are changed where it goes on."""
-    known: bytes = b""
-    """What lies beside the folder while it trains, as `known_beside` says."""
+    callbacks: Sequence[Callback] = ()
+    """Beside those that the settings name; they are sent to the worker."""
     files: Luggage = field(default_factory=Luggage)
     """What it needs on a cluster, by relative paths."""
 
     def __str__(self) -> str:
         return f"the training of {self.name}"
-
-
-def known_beside(folder: Path) -> Path:
-    """Where callbacks of a run find what they have to know."""
-    return folder.with_name(f"{folder.name}.json")
 
 
 def threads_each(runs: int, on: str) -> int:
@@ -108,15 +104,12 @@ def _trained_there(_: None) -> Callable[[Training], tuple[int, Luggage]]:
 
 def _trained(training: Training) -> int:
     """Train, or go on from what was saved; the exit status, as of the command."""
-    folder, beside = training.folder, known_beside(training.folder)
-    if training.known:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(training.known)
+    folder, callbacks = training.folder, training.callbacks
     try:
         if begun(folder):
-            trained = train_on(folder, training.words)
+            trained = train_on(folder, training.words, callbacks=callbacks)
         else:
-            trained = train(training.settings, folder=folder)
+            trained = train(training.settings, folder=folder, callbacks=callbacks)
         print(trained.text())
     except Stopped as stopped:  # which was told where it was shown
         return stopped.status
@@ -124,9 +117,6 @@ def _trained(training: Training) -> int:
         show_traceback()
         print(f"{type(error).__name__}: {error}")
         return 2
-    finally:
-        if training.known:
-            beside.unlink()
     return 0
 
 

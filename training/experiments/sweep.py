@@ -1,9 +1,8 @@
 """Searching for settings: a sweep trains again and again, and keeps what plays best.
 
-A sweep is a YAML file: a preset or settings to begin with, a space of settings to try, and players
-to be measured against. Optuna chooses and prunes; its storage keeps the trials, so that a sweep
-goes on, and so that processes and machines that share a storage share the work. At its end the best
-few are measured again on fresh deals, and the best of these becomes a preset.
+Optuna chooses and prunes; its storage keeps the trials, so that a sweep goes on, and so that
+processes and machines that share a storage share the work. At its end the best few are measured
+again on fresh deals, and the best of these becomes a preset.
 """
 
 from __future__ import annotations
@@ -12,98 +11,44 @@ import math
 import os
 import socket
 from collections.abc import Sequence
-from inspect import signature
+from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-import yaml
 from msgspec import Struct
 
 from ...agents.checkpoints.checkpoint import find_checkpoint
 from ...common.executors import LOCAL, check_place
 from ...common.executors.executor import MOST_DEATHS
 from ...common.executors.processes import is_alive
-from ...common.files import read_yaml_mapping, written_whole
+from ...common.files import written_whole
 from ...common.serialization import Told
-from ...common.settings_files import made, words_of
+from ...common.settings_files import words_of
 from ...common.signals import UNSTABLE, Stopped
-from ...common.suggestions import meant
-from ...common.typed_settings import (
-    AboveNothing,
-    Checked,
-    Count,
-    Hands,
-    Names,
-    Seed,
-    SettingsError,
-    says,
-    written,
-)
-from ...engine.rng import secret_of_seed
 from ...evaluation.formats import percent_with_reach
 from ...evaluation.statistics import Estimate
-from ..callbacks.base import Callback, Watched
 from ..callbacks.evaluation import MEASURING_SEED, measure
-from ..checkpoint import Measured, load_state
+from ..checkpoint import load_state
 from ..runs.api import train_or_go_on
-from ..runs.presets import PRESETS, settings_from
+from ..runs.presets import settings_from
 from ..runs.store import STATE
 from ..settings import Settings
-from .separate_runs import Say, Training, known_beside, threads_each, train_apart
+from .optuna_study import (
+    Pruning,
+    mean_win_rate,
+    numbered_sampler,
+    optuna_here,
+    pruner_named,
+    study_at,
+    trial_state,
+    trials_in,
+)
+from .search_space import Sweep, base_settings, chosen_settings, distribution
+from .separate_runs import Say, Training, threads_each, train_apart
 
 BEST, TRIALS, JOURNAL = "best.yaml", "trials", "optuna.log"
 _FRESH_SEED = MEASURING_SEED + 1
 """Of the deals that finalists are measured on; the best of them is once more, on the next."""
-
-
-class Between(Checked, frozen=True, kw_only=True):
-    """A number to be chosen between two others."""
-
-    low: Annotated[float, says("The least there may be.")]
-    high: Annotated[float, says("The most.")]
-    log: Annotated[bool, says("Whether orders of magnitude are equally likely.")] = False
-    step: Annotated[AboveNothing | None, says("What lies between two choices.")] = None
-
-
-class Sweep(Checked, frozen=True, kw_only=True):
-    """What is tried, and how what came of it is measured."""
-
-    preset: Annotated[
-        str, says("What the settings begin with: a preset, or the path of a file.")
-    ] = "quick"
-    settings: Annotated[dict[str, Any], says("Settings over it, the same in every trial.")] = (
-        msgspec.field(default_factory=dict[str, Any])
-    )
-    space: Annotated[
-        dict[str, Between | list[Any]],
-        says("Settings to be chosen: between `low` and `high`, or out of a list.", min_length=1),
-    ]
-    against: Annotated[Names, says("Whom the mean win rate is measured against.", min_length=1)] = (
-        "threshold",
-    )
-    trials: Annotated[
-        Count, says("In all, those of other machines and of earlier sessions included.")
-    ] = 20
-    finalists: Annotated[
-        Count,
-        says("How many of the best are measured again, on fresh deals, to choose among them."),
-    ] = 4
-    hands: Annotated[
-        Hands, says("Against each opponent, when the finalists are measured again.")
-    ] = 10_000
-    sampler: Annotated[str, says("Optuna's, by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")] = (
-        "TPE"
-    )
-    pruner: Annotated[
-        str,
-        says("Optuna's, by name: `Median`, `Nop`, `Hyperband`, `SuccessiveHalving`, `Percentile`."),
-    ] = "Median"
-    seed: Annotated[Seed, says("Of what the sampler draws.")] = 0
-    storage: Annotated[
-        str, says("A database's URL or a journal's path; by default a journal in the folder.")
-    ] = ""
 
 
 class Finalist(Struct, frozen=True):
@@ -154,78 +99,6 @@ class Swept(Told, frozen=True, kw_only=True):
         return self.study.trials_dataframe()
 
 
-def load_sweep(path: str | Path) -> Sweep:
-    """A sweep from a YAML file, everything in it checked."""
-    values = read_yaml_mapping(Path(path))
-    if isinstance(space := values.get("space"), dict):
-        values["space"] = {
-            name: _choice(each, f"{path}: space: {name}") for name, each in space.items()
-        }
-    found = made(Sweep, values, str(path), "a part of a sweep")
-    base = _base(found, Path(path).parent)
-    known = base.__struct_fields__
-    for name, wanted in found.space.items():
-        if name not in known:
-            raise SettingsError(
-                f"{path}: space: {name!r} is not a setting of {base.trainer}{meant(name, known)}"
-            )
-        try:
-            _distribution(base, name, wanted)
-        except ValueError as error:
-            raise SettingsError(f"{path}: space: {name}: {error}") from None
-        whole = isinstance(wanted, Between) and _whole(base, name)
-        for choice in wanted if isinstance(wanted, list) else [wanted.low, wanted.high]:
-            value = int(choice) if whole else choice
-            settings_from({**base.as_mapping(), name: value}, f"{path}: space")
-    return found
-
-
-def _choice(value: Any, source: str) -> Any:
-    if isinstance(value, dict):
-        return made(Between, value, source, "a part of a range")
-    if not isinstance(value, list):
-        raise SettingsError(f"{source} is {value!r}: give `low` and `high`, or a list")
-    return value
-
-
-def _base(sweep: Sweep, folder: Path) -> Settings:
-    preset = sweep.preset
-    if not Path(preset).is_absolute() and (folder / preset).is_file():
-        preset = str(folder / preset)
-    measured = {
-        "yardsticks": list(sweep.against), "final_yardsticks": [], "about": "a trial of a sweep",
-        "measuring": "here",
-    }  # fmt: skip
-    values, source = PRESETS.values(preset)
-    return settings_from({**values, **measured, **sweep.settings}, source)
-
-
-def _whole(base: Settings, name: str) -> bool:
-    value = getattr(base, name)
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _distribution(base: Settings, name: str, wanted: Between | list[Any]) -> Any:
-    """Optuna's distribution of a setting; it keeps plain values alone, so the rest as YAML."""
-    distributions = optuna_here().distributions
-    if isinstance(wanted, list):
-        return distributions.CategoricalDistribution([*map(written, wanted)])
-    if not _whole(base, name):
-        return distributions.FloatDistribution(wanted.low, wanted.high, wanted.log, wanted.step)
-    return distributions.IntDistribution(
-        int(wanted.low), int(wanted.high), wanted.log, int(wanted.step or 1)
-    )
-
-
-def _chosen(trial: Any) -> dict[str, Any]:
-    """The settings that a trial draws."""
-    params: dict[str, Any] = trial.params
-    return {
-        name: yaml.safe_load(value) if isinstance(value, str) else value
-        for name, value in params.items()
-    }
-
-
 def run_sweep(
     sweep: Sweep,
     folder: Path,
@@ -245,65 +118,67 @@ def run_sweep(
             f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
         )
     here = workers == 1 and check_place(on) == LOCAL
-    base = _base(sweep, beside or Path())
-    space = {name: _distribution(base, name, wanted) for name, wanted in sweep.space.items()}
+    base = base_settings(sweep, beside or Path())
+    space = {name: distribution(base, name, wanted) for name, wanted in sweep.space.items()}
     storage = sweep.storage or str((folder / JOURNAL).resolve())
-    sampler, pruner = _sampler(sweep), _made("pruner", sweep.pruner)()
+    sampler, pruner = numbered_sampler(sweep.sampler, sweep.seed), pruner_named(sweep.pruner)
     folder.mkdir(parents=True, exist_ok=True)
-    study = optuna_here().create_study(
-        storage=_storage(storage), study_name=folder.name, direction="maximize",
-        load_if_exists=True, sampler=sampler, pruner=pruner,
-    )  # fmt: skip
-    while (left := sweep.trials - len(_of_states(study, "COMPLETE", "PRUNED"))) > 0:
+    study = study_at(storage, folder.name, sampler=sampler, pruner=pruner)
+    while (left := sweep.trials - len(trials_in(study, "COMPLETE", "PRUNED"))) > 0:
         count = min(workers, left)
-        trials = _broken_off(study, say)[:count]
+        trials = _interrupted(study, say)[:count]
         trials += [study.ask(space) for _ in range(count - len(trials))]
-        wanted = [settings_from({**base.as_mapping(), **_chosen(each)}) for each in trials]
-        places = [folder / TRIALS / str(each.number) for each in trials]
-        for trial, place in zip(trials, places, strict=True):
+        trainings: list[Training] = []
+        for trial in trials:
+            place = folder / TRIALS / str(trial.number)
+            settings = settings_from({**base.as_mapping(), **chosen_settings(trial)})
+            pruning = Pruning(storage, folder.name, sweep.pruner, trial._trial_id)
+            name = f"trial {trial.number}"
+            trainings.append(Training(name, place, settings.as_mapping(), callbacks=(pruning,)))
             times = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
             trial.set_user_attr("process", (socket.gethostname(), os.getpid(), times))
-            say(f"trial {trial.number} begins: {place}")
+            say(f"{name} begins: {place}")
         try:
-            if here:
-                codes = [_trained(trials[0], wanted[0], places[0], say)]
-            else:
-                known = [
-                    _Known(storage, folder.name, sweep.pruner, each._trial_id) for each in trials
-                ]
-                codes = _trained_apart(known, wanted, places, on, say)
-            for trial, settings, place, code in zip(trials, wanted, places, codes, strict=True):
-                _tell(study, trial, settings, place, code, say)
+            # One at a time needs no process of its own, which would have to start.
+            codes = [_train_here(trainings[0], say)] if here else _train(trainings, on, say)
+            for trial, training, code in zip(trials, trainings, codes, strict=True):
+                _report(study, trial, training, code, say)
             if failed := [code for code in codes if code not in (0, UNSTABLE)]:
                 raise Stopped("not all trials came to their ends", max(failed))
         except Exception as error:
             # What a signal ended is still under way: the next command goes on with it.
             if getattr(error, "status", 1) < 128:
                 for trial in trials:
-                    study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
+                    study.tell(trial, state=trial_state("FAIL"), skip_if_finished=True)
             raise
     return _result(study, sweep, base, folder, say)
 
 
-def _broken_off(study: Any, say: Say) -> list[Any]:
-    """Trials of processes of this machine that are gone; one that was often broken off fails."""
-    found: list[Any] = []
-    for each in _of_states(study, "RUNNING"):
-        host, pid, times = each.user_attrs.get("process", ("", 0, 0))
+def _interrupted(study: Any, say: Say) -> list[Any]:
+    """Trials of processes of this machine that are gone; one that was often broken off fails.
+
+    Optuna's heartbeat would tell this in a database only, and would begin such a trial anew.
+    """
+    trials: list[Any] = []
+    for frozen in trials_in(study, "RUNNING"):
+        host, pid, times = frozen.user_attrs.get("process", ("", 0, 0))
         if host != socket.gethostname() or (pid != os.getpid() and is_alive(pid)):
             continue
         if times < MOST_DEATHS:
-            found.append(optuna_here().trial.Trial(study, each._trial_id))
+            trials.append(optuna_here().trial.Trial(study, frozen._trial_id))
         else:
-            study.tell(each.number, state=_state("FAIL"))
-            say(f"trial {each.number} is given up, since it was broken off {times} times")
-    return found
+            study.tell(frozen.number, state=trial_state("FAIL"))
+            say(f"trial {frozen.number} is given up, since it was broken off {times} times")
+    return trials
 
 
-def _trained(trial: Any, settings: Settings, place: Path, say: Say) -> int:
+def _train_here(training: Training, say: Say) -> int:
     """Train in this process; the exit status."""
     try:
-        train_or_go_on(settings, place, quiet=True, callbacks=[Pruning(trial)])
+        train_or_go_on(
+            settings_from(training.settings), training.folder, quiet=True,
+            callbacks=training.callbacks,
+        )  # fmt: skip
     except Stopped as stopped:
         if stopped.status != UNSTABLE:
             raise
@@ -312,55 +187,33 @@ def _trained(trial: Any, settings: Settings, place: Path, say: Say) -> int:
     return 0
 
 
-def _trained_apart(
-    known: Sequence[_Known], wanted: Sequence[Settings], places: Sequence[Path], on: str, say: Say
-) -> list[int]:
+def _train(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
     """Train side by side in other processes; the exit statuses."""
-    threads, trainings = threads_each(len(wanted), on), list[Training]()
-    for told, settings, place in zip(known, wanted, places, strict=True):
-        changed = {
-            "threads": settings.threads or threads,
-            "callbacks": [*settings.callbacks, f"{__name__}:Pruning"],
-        }
-        trainings.append(
-            Training(
-                f"trial {place.name}", place, {**settings.as_mapping(), **changed},
-                words_of(changed), msgspec.json.encode(told),
-            )
-        )  # fmt: skip
-    return train_apart(trainings, on, say)
+    usual = threads_each(len(trainings), on)
+    shared = []
+    for training in trainings:
+        threads = training.settings["threads"] or usual
+        settings = {**training.settings, "threads": threads}
+        shared.append(replace(training, settings=settings, words=words_of({"threads": threads})))
+    return train_apart(shared, on, say)
 
 
-def _tell(study: Any, trial: Any, settings: Settings, place: Path, code: int, say: Say) -> None:
-    """Tell Optuna what a trial that is over came to."""
+def _report(study: Any, trial: Any, training: Training, code: int, say: Say) -> None:
+    """Tell Optuna the result of a trial that is over; one that failed has none."""
     if code not in (0, UNSTABLE):
         return
     if code or "pruned" in study.get_trials(deepcopy=False)[trial.number].user_attrs:
-        study.tell(trial, state=_state("PRUNED"))
-        value = "was ended early"
+        study.tell(trial, state=trial_state("PRUNED"))
+        result = "was ended early"
     else:
-        _, state = load_state(place / STATE)
+        _, state = load_state(training.folder / STATE)
         last = max(each.decisions for each in state.measured)
-        found = [each for each in state.measured if each.decisions == last]
-        rate = mean_win_rate(found, settings.yardsticks)
+        matches = [each for each in state.measured if each.decisions == last]
+        rate = mean_win_rate(matches, training.settings["yardsticks"])
         trial.set_user_attr("half_width", rate.half_width)
         study.tell(trial, rate.value)
-        value = f"won {percent_with_reach(rate)}"
-    say(f"trial {trial.number} {value}: {' '.join(words_of(_chosen(trial)))}")
-
-
-def mean_win_rate(found: Sequence[Measured], against: Sequence[str]) -> Estimate:
-    """The mean win rate against the opponents, with a 95 % interval that may be too wide.
-
-    All of them are met on the same deals, so that their results are correlated. However strongly
-    they are, the mean of the half widths is enough.
-    """
-    matches = [each for each in found if each.opponent in against]
-    if len(matches) < len(set(against)):
-        raise SettingsError(f"not all of {', '.join(against)} could be played")
-    value = fmean(each.win_rate for each in matches)
-    half_width = fmean(each.half_width for each in matches)
-    return Estimate(value, value - half_width, value + half_width)
+        result = f"won {percent_with_reach(rate)}"
+    say(f"{training.name} {result}: {' '.join(words_of(chosen_settings(trial)))}")
 
 
 def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) -> Swept:
@@ -371,14 +224,14 @@ def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) ->
         found = measure(path, sweep.against, sweep.hands, seed=seed, with_past=False)
         return mean_win_rate(found.measured, sweep.against)
 
-    done = sorted(_of_states(study, "COMPLETE"), key=lambda each: -each.value)
+    done = sorted(trials_in(study, "COMPLETE"), key=lambda each: -each.value)
     finalists: list[Finalist] = []
     for each in done[: sweep.finalists]:
         if not (folder / TRIALS / str(each.number)).exists():
             say(f"trial {each.number} was trained elsewhere: it is not measured again")
             continue
         rate = fresh(each.number, _FRESH_SEED)
-        finalists.append(Finalist(each.number, rate.value, rate.half_width, _chosen(each)))
+        finalists.append(Finalist(each.number, rate.value, rate.half_width, chosen_settings(each)))
         say(f"trial {each.number} on fresh deals: {finalists[-1]}")
     if not done:
         raise ValueError(
@@ -402,117 +255,3 @@ def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) ->
     with written_whole(folder / BEST, "w") as file:
         file.write(preset.as_yaml())
     return found
-
-
-# -- Optuna
-
-
-class _Known(Struct):
-    """Where a training in another process finds its trial."""
-
-    storage: str
-    study: str
-    pruner: str
-    trial: int
-
-
-class Pruning(Callback):
-    """Reports every measurement to Optuna, and ends the run when the pruner says so."""
-
-    def __init__(self, trial: Any = None) -> None:
-        """Without a trial it is the one that a file beside the run's folder names."""
-        self._trial = trial
-
-    def on_start(self, run: Watched) -> None:
-        """Find the trial."""
-        path = known_beside(run.folder)
-        if self._trial is not None or not path.exists():
-            return
-        known = msgspec.json.decode(path.read_bytes(), type=_Known)
-        optuna = optuna_here()
-        try:
-            study = optuna.load_study(
-                study_name=known.study, storage=_storage(known.storage),
-                pruner=_made("pruner", known.pruner)(),
-            )  # fmt: skip
-        except (KeyError, OSError):
-            raise ValueError(
-                f"{known.storage} does not hold the sweep here: give a --storage that every "
-                "machine of the cluster reaches"
-            ) from None
-        self._trial = optuna.trial.Trial(study, known.trial)
-
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        """Report the mean of the win rates."""
-        trial, decisions = self._trial, run.trainer.decisions
-        if trial is None or decisions >= run.settings.decisions:
-            return
-        trial.report(mean_win_rate(found, run.settings.yardsticks).value, decisions)
-        if trial.should_prune():
-            self._trial = None
-            trial.set_user_attr("pruned", True)
-            run.stop("the sweep expects nothing of it")
-
-
-def optuna_here() -> Any:
-    """Optuna, if it is installed."""
-    try:
-        import optuna
-    except ImportError:
-        raise ValueError("sweeps need optuna, which is not installed: pip install "
-                         "'german-whist[sweep]'") from None  # fmt: skip
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna
-
-
-def _storage(place: str) -> Any:
-    if "://" in place:
-        return place
-    journal = optuna_here().storages.journal
-    lock = journal.JournalFileOpenLock(place)
-    return journal.JournalStorage(journal.JournalFileBackend(place, lock))
-
-
-def _state(name: str) -> Any:
-    return optuna_here().trial.TrialState[name]
-
-
-def _of_states(study: Any, *names: str) -> list[Any]:
-    return study.get_trials(deepcopy=False, states=[*map(_state, names)])
-
-
-def _made(what: str, name: str) -> Any:
-    """The class of a `sampler` or `pruner` of Optuna's by name."""
-    module, kind = getattr(optuna_here(), f"{what}s"), what.capitalize()
-    known = {
-        each.removesuffix(kind): getattr(module, each)
-        for each in dir(module) if each.endswith(kind) and each != f"Base{kind}"
-    }  # fmt: skip
-    short = {each.lower(): each for each in known}.get(name.lower().removesuffix(what))
-    if short is None:
-        raise SettingsError(f"{what} is {name!r}, which is none of Optuna's{meant(name, known)}")
-    needed = [
-        each.name for each in signature(known[short]).parameters.values()
-        if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
-    ]  # fmt: skip
-    if needed:
-        raise SettingsError(f"{what} is {name!r}, which needs more than a name: {needed[0]}")
-    return known[short]
-
-
-def _sampler(sweep: Sweep) -> Any:
-    """The sampler, seeded anew for each trial by its number.
-
-    So no trial is drawn twice by a sweep that goes on, or by processes that share it.
-    """
-    kind = _made("sampler", sweep.sampler)
-    seeded = "seed" in signature(kind).parameters
-
-    class Numbered(kind):
-        def before_trial(self, study: Any, trial: Any) -> None:
-            if seeded:
-                secret = secret_of_seed(sweep.seed, f"trial {trial.number}")
-                kind.__init__(self, seed=int.from_bytes(secret[:4], "little"))
-            super().before_trial(study, trial)
-
-    return Numbered()

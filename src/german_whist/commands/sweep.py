@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     from ..common.settings_files import words_of
     from ..common.signals import Stopped
     from ..evaluation.formats import percent_with_reach
-    from ..training.experiments.sweep import BEST, load_sweep, run_sweep
+    from ..training.experiments.search_space import load_sweep
+    from ..training.experiments.sweep import BEST, run_sweep
 
     space: Path = arguments.space
     sweep = load_sweep(space)
