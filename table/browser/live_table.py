@@ -10,9 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ...engine.game import IllegalAction
@@ -23,12 +21,12 @@ from ..game.session import PERSON, Session
 from ..game.store import Kept, Store
 from ..text import words
 from ..text.labels import say
-from .messages import Answer, Around, Event, Speed, dealt, glance, names_at, played, state_of
+from .event_log import EventLog
+from .messages import Answer, Around, Event, dealt, glance, names_at, played, state_of
+from .pace import Pace
 
 log = logging.getLogger("german_whist.table")
 
-_EVENTS_KEPT = 400
-_DELAY, _LEAST_DELAY, _MOST_DELAY = 1000, 50, 60_000
 _PAUSE_AFTER_HAND = 4
 """Delays between the last card of a watched hand and the next deal."""
 
@@ -49,8 +47,8 @@ class Room(Protocol):
 
 
 class LiveTable:
-    """One session, its events, and whoever waits for them. Every public method may be called
-    from any thread."""
+    """One session, its `events`, and its `pace` where agents are watched. Every public method may
+    be called from any thread."""
 
     def __init__(
         self, name: str, person: str, session: Session, room: Room, kept: Kept | None = None
@@ -64,36 +62,32 @@ class LiveTable:
         extra: Mapping[str, Any] = {} if kept is None else kept.extra
         self.revision = 0 if kept is None else kept.revision
         self.left = bool(extra.get("left", False))
-        self._n: int = extra.get("n", 0)
-        self._events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
-        self._ringing: set[Callable[[], None]] = set()
+        self.events = EventLog(extra.get("n", 0))
+        self.pace = Pace(**{name: extra[name] for name in ("delay_ms", "paused") if name in extra})
         self.busy = False
         """Whether an agent thinks, or moves, in some thread."""
         self._trouble: str | None = None
         self._notice: str | None = None
-        self._kept_n: int = self._n if kept is not None else -1
-        self._delay: int = extra.get("delay_ms", _DELAY)
-        self._paused = bool(extra.get("paused", False))
-        self._due = time.monotonic() + self._delay / 1000
+        self._kept_n: int = -1 if kept is None else self.events.last
 
     # -- looking
 
     def message(self, after: int | None) -> Answer:
         """The state, and the events after number `after`; without one none of them."""
         with self._lock:
-            events = [each for each in self._events if after is not None and each.n > after]
+            events = [] if after is None else self.events.after(after)
             return Answer(state_of(self.session, self._around()), events)
 
     def _around(self) -> Around:
         watched = self.session.settings.watched
         return Around(
             id=self.id,
-            n=self._n,
+            n=self.events.last,
             thinking=self.busy and not watched,
             trouble=self._trouble,
             notice=self._notice,
             left=self.left,
-            speed=Speed(self._delay, self._paused) if watched else None,
+            speed=self.pace.speed if watched else None,
             compared=self._compared(),
         )
 
@@ -114,31 +108,6 @@ class LiveTable:
         with self._lock:
             return self._room.store.revision(self.id) == self.revision
 
-    def has_news(self, after: int) -> bool:
-        """Whether the last event is another one than number `after`."""
-        with self._lock:
-            return self._n != after
-
-    @property
-    def last_event(self) -> int:
-        """The number of the last event."""
-        return self._n
-
-    def add_bell(self, ring: Callable[[], None]) -> None:
-        """Call `ring` whenever something happens."""
-        with self._lock:
-            self._ringing.add(ring)
-
-    def remove_bell(self, ring: Callable[[], None]) -> None:
-        """Do not call it any more."""
-        with self._lock:
-            self._ringing.discard(ring)
-
-    @property
-    def bells(self) -> int:
-        """How many wait for something to happen."""
-        return len(self._ringing)
-
     def person_view(self) -> View:
         """What the person sees, for help."""
         with self._lock:
@@ -150,41 +119,39 @@ class LiveTable:
         """Tell the deal and let agents that are to move do so: the table is new, or back again."""
         with self._lock:
             if not self.revision:
-                self._happened(dealt(self.session))
+                self.events.add(dealt(self.session))
             self._go_on()
 
     def play(self, action: int, move: int) -> None:
         """The person's action, and the answer of a quick opponent."""
         with self._lock:
-            self._check_here()
-            self._check_move(move)
+            self._check(move)
             if self.session.agent_to_move and not self.session.settings.watched:
                 raise OldMove(say("refused.not_your_turn", name=self.session.settings.opponent))
             before = glance(self.session)
             self.session.play(action)
-            self._happened(played(self.session, before, action))
+            self.events.add(played(self.session, before, action))
             self._go_on()
 
     def take_back(self) -> None:
         """Back to the person's last decision; the hand is then not rated."""
         with self._lock:
-            self._check_here()
+            self._check()
             if self.busy:
                 raise OldMove(say("refused.busy"))
             self.session.take_back()
-            self._happened([Event("taken_back", PERSON, say("event.took_back"))])
+            self.events.add([Event("taken_back", PERSON, say("event.took_back"))])
             self._go_on()
 
     def claim(self, tricks: int, move: int) -> None:
         """Claim tricks of an open endgame; what is claimed rightly is played out at once."""
         with self._lock:
-            self._check_here()
-            self._check_move(move)
+            self._check(move)
             if not self.session.claim(tricks):
                 raise IllegalAction(say("refused.nothing_to_claim"))
             last = self.session.results[-1]
             text = words.result(last.tricks, last.pays, names_at(self.session), last.low)
-            self._happened([Event("claimed", PERSON, text)])
+            self.events.add([Event("claimed", PERSON, text)])
             self._go_on()
 
     def note_hint(self) -> None:
@@ -192,17 +159,15 @@ class LiveTable:
         with self._lock:
             if not self.session.helped:
                 self.session.helped = True
-                self._happened([Event("helped", PERSON, "")])
+                self.events.add([Event("helped", PERSON, "")])
                 self._keep()
 
     def next_hand(self, move: int | None = None) -> None:
         """Deal the next hand of the match."""
         with self._lock:
-            self._check_here()
-            if move is not None:
-                self._check_move(move)
+            self._check(move)
             self.session.next_hand()
-            self._happened(dealt(self.session))
+            self.events.add(dealt(self.session))
             self._go_on()
 
     def leave(self) -> None:
@@ -210,15 +175,14 @@ class LiveTable:
         with self._lock:
             if not self.session.over and not self.left:
                 self.left = True
-                self._happened([Event("left", PERSON, say("event.left"))])
+                self.events.add([Event("left", PERSON, say("event.left"))])
                 self._keep()
 
-    def _check_here(self) -> None:
+    def _check(self, move: int | None = None) -> None:
+        """Refuse what comes after the end, or was meant as another decision."""
         if self.left:
             raise OldMove(say("refused.left"))
-
-    def _check_move(self, move: int) -> None:
-        if move != self.session.moves:
+        if move not in (None, self.session.moves):
             raise OldMove(say("refused.old_move", move=move, next=self.session.moves))
 
     def _go_on(self) -> None:
@@ -242,17 +206,14 @@ class LiveTable:
             return
         with self._lock:
             if not self.left:
-                self._play_decided(action)
-
-    def _play_decided(self, action: int) -> None:
-        before = glance(self.session)
-        self.session.play_decided(action)
-        self._happened(played(self.session, before, action))
+                before = glance(self.session)
+                self.session.play_decided(action)
+                self.events.add(played(self.session, before, action))
 
     def _think_apart(self) -> None:
         self.busy = True
         name = self.session.settings.opponent
-        self._happened([Event("thinking", 1, say("hand.thinking", name=name))])
+        self.events.add([Event("thinking", 1, say("hand.thinking", name=name))])
         self._room.apart(self._think)
 
     def _think(self) -> None:
@@ -262,14 +223,14 @@ class LiveTable:
             with self._lock:
                 goes_on = self.session.agent_to_move and not self.left and self._trouble is None
                 if not goes_on:
-                    self._thought_enough()
+                    self._rest()
                 self._keep()
             if not goes_on:
                 return
 
-    def _thought_enough(self) -> None:
+    def _rest(self) -> None:
         self.busy = False
-        self.ring()
+        self.events.ring()
 
     def _failed(self, error: Exception) -> None:
         log.error("table %s: an agent failed", self.id, exc_info=error)
@@ -277,17 +238,17 @@ class LiveTable:
         with self._lock:
             name = self.session.settings.names[turn]
             self._trouble = say("refused.failed", name=name, error=type(error).__name__)
-            self._happened([Event("trouble", turn, self._trouble)])
+            self.events.add([Event("trouble", turn, self._trouble)])
 
     # -- watching
 
     def seconds_to_wait(self) -> float | None:
         """How long until watched agents go on; None where nothing goes on by itself."""
         with self._lock:
-            still = self._paused or self.session.over or self.left or self._trouble is not None
+            still = self.pace.paused or self.session.over or self.left or self._trouble is not None
             if still or self.busy or not self.session.settings.watched:
                 return None
-            return max(0.0, self._due - time.monotonic())
+            return self.pace.seconds_left
 
     def advance(self) -> None:
         """Let watched agents make their next move, if it is due and nobody else lets them."""
@@ -304,12 +265,8 @@ class LiveTable:
         with self._lock:
             if not self.session.settings.watched:
                 raise IllegalAction(say("refused.speed"))
-            if delay_ms is not None:
-                self._delay = min(max(delay_ms, _LEAST_DELAY), _MOST_DELAY)
-            if pause is not None or step:
-                self._paused = step or bool(pause)
-            self._due = time.monotonic() + self._delay / 1000
-            self._happened([Event("speed", None, "")])
+            self.pace.change(delay_ms, True if step else pause)
+            self.events.add([Event("speed", None, "")])
             self._keep()
             steps = step and not (self.busy or self.left or self._trouble or self.session.over)
             if steps:
@@ -323,36 +280,24 @@ class LiveTable:
             if self.session.game.over:
                 with self._lock:
                     self.session.next_hand()
-                    self._happened(dealt(self.session))
+                    self.events.add(dealt(self.session))
             else:
                 self._answer()
         finally:
             with self._lock:
-                self._thought_enough()
-                pause = _PAUSE_AFTER_HAND if self.session.game.over else 1
-                self._due = time.monotonic() + pause * self._delay / 1000
+                self._rest()
+                self.pace.begin(_PAUSE_AFTER_HAND if self.session.game.over else 1)
                 self._keep()
 
-    # -- what happened
-
-    def _happened(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._n += 1
-            event.n = self._n
-            self._events.append(event)
-        self.ring()
-
-    def ring(self) -> None:
-        """Call whoever waits."""
-        for ring in list(self._ringing):
-            ring()
+    # -- keeping
 
     def _keep(self) -> None:
         """Keep what has happened. The lock is held."""
-        if self._n == self._kept_n:
+        if self.events.last == self._kept_n:
             return
         extra = {
-            "n": self._n, "left": self.left, "delay_ms": self._delay, "paused": self._paused,
+            "n": self.events.last, "left": self.left,
+            "delay_ms": self.pace.delay_ms, "paused": self.pace.paused,
         }  # fmt: skip
         try:
             self.revision = self._room.store.keep(
@@ -367,5 +312,5 @@ class LiveTable:
             self._notice = say("refused.not_kept", error=error)
             return
         self._notice = None
-        self._kept_n = self._n
+        self._kept_n = self.events.last
         self.session.records.clear()  # the store has them now

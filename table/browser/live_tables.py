@@ -50,7 +50,7 @@ class LiveTables:
         """Let everybody go: what is under way was kept before it began."""
         self.closing = True
         for table in list(self._alive.values()):
-            table.ring()
+            table.events.ring()
         self._thinkers.shutdown(wait=False, cancel_futures=True)
 
     def apart(self, think: Callable[[], None]) -> None:

@@ -97,7 +97,7 @@ class Tables:
     async def events(self, request: Request) -> Response:
         """The table as it stands, and again whenever something happens: server-sent events."""
         table = await self._table(request)
-        if table.bells >= _MOST_WAITING:
+        if table.events.bells >= _MOST_WAITING:
             raise TooMany(say("refused.many_pages", n=_MOST_WAITING))
         asked = request.headers.get("last-event-id") or request.query_params.get("after", "")
         after = int(asked) if asked.isdecimal() and int(asked) < _MOST_EVENTS else 0
@@ -113,12 +113,12 @@ class Tables:
         def ring() -> None:
             loop.call_soon_threadsafe(bell.set)
 
-        table.add_bell(ring)
+        table.events.add_bell(ring)
         try:
             first = True
             while not self._shared.live.closing:
                 bell.clear()
-                if first or table.has_news(after):
+                if first or table.events.last != after:
                     answer = await run_in_threadpool(table.message, after)
                     first, after = False, answer.state.n
                     yield b"id: %d\ndata: %s\n\n" % (after, msgspec.json.encode(answer))
@@ -133,14 +133,14 @@ class Tables:
                         return  # played on elsewhere: the page asks again, and hears of it
                     yield b": still here\n\n"
         finally:
-            table.remove_bell(ring)
+            table.events.remove_bell(ring)
 
     async def _changed(self, request: Request, act: Callable[[LiveTable], object]) -> Response:
         """Let something happen at a table, and tell what did: all in one go to a thread."""
 
         def done() -> Answer:
             table = self._found(request)
-            before = table.last_event
+            before = table.events.last
             act(table)
             return table.message(before)
 
