@@ -1,4 +1,4 @@
-"""The answer to one fixed player: a search that knows how the other decides.
+"""Best response to one fixed player: a search that knows how the opponent decides.
 
 `responder:256,against=threshold` plays against `threshold`, and against nobody else. What the
 other has played so far tells what it holds: hidden hands are drawn in proportion to how likely
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest
-from ...common.jit.compiler import called, jit, pasted, warm_up
+from ...common.jit.compiler import called, inlined, jit, pasted, warm_up
 from ...engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ...engine.dtypes import GAME, LEAD, MOST_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
 from ...engine.endgame import Scratch, Tables
@@ -58,141 +58,161 @@ NEVER = 99
 """When a card comes into the other's hand that is still in the stock."""
 
 
-class Minds(NamedTuple):
-    """Who plays in imagined worlds, and what they are worth."""
+class ResponderModels(NamedTuple):
+    """Who plays in sampled worlds, and what evaluates them."""
 
     other: Model
     own: Model
-    worth: Layers
-    judges: bool
-    """Whether the network of worth is asked, or worlds are played out."""
+    value: Layers
+    uses_value: bool
+    """Whether the value network evaluates a world, or it is played out."""
     ahead: int
-    """After how many tricks it is asked."""
+    """After how many tricks it does."""
     pays: np.ndarray
     """What each number of tricks in the ending pays, for that network."""
     first_steps: int
     steps: int
 
 
-class Room(NamedTuple):
-    """What one thread needs to search in."""
+PAST = np.dtype(
+    [
+        ("card", np.int64),  # what the opponent played
+        ("trick", np.int64),
+        ("whole", np.uint64),  # its hidden cards then, and those unseen by it
+        ("known", np.uint64),  # cards that it was known to hold
+        ("gone", np.uint64),  # cards that it had played
+        ("held", np.uint64),  # hidden cards that had come to it by then, played ones included
+        ("log_prob", np.float64),  # of its card
+        ("new_log_prob", np.float64),  # the same after a change that is not accepted yet
+    ]
+)
+"""A past decision of the opponent, in the world of the chain."""
 
+HIDDEN = np.dtype(
+    [
+        ("place", np.int64),  # where it lies in the deal
+        ("comes", np.int64),  # before which trick it came to the opponent, or NEVER
+        ("card", np.int64),
+    ]
+)
+"""A card whose place is hidden, in the world of the chain."""
+
+PROGRESS = np.dtype([("past", np.int64), ("hidden", np.int64), ("worlds", np.int64)])
+"""How many past decisions and hidden cards there are, and worlds so far."""
+
+
+class ResponderSearch(NamedTuple):
+    """A search in games of one contract: rules, exact endings, models, and a thread's buffers."""
+
+    rules: np.ndarray
+    tables: Tables
+    models: ResponderModels
     scratch: Scratch
     plans: np.ndarray
     games: np.ndarray
     """The world at hand, and a trial in it."""
     look: np.ndarray
+    """Buffer of one view."""
     desk: Desk
     own_desk: Desk
-    judged: Rows
+    values: Rows
+    """Of the value network."""
     views: np.ndarray
-    """What the other saw at each of its decisions, but for its hand."""
-    cards: np.ndarray
-    """What it played there."""
-    tricks: np.ndarray
-    """In which trick."""
-    sets: np.ndarray
-    """At each decision: its hidden cards and those unseen by it, what it is known to have held,
-    what it had played, and the hidden cards that had come to it by then, played ones included."""
-    logs: np.ndarray
-    """How likely it played so, as logarithms; and room for those of a change."""
-    places: np.ndarray
-    """Where each hidden card lies in the deal, when it came to the other, and which it is."""
+    """What the opponent saw at each of its decisions, but for its hand."""
+    past: np.ndarray
+    hidden: np.ndarray
     totals: np.ndarray
-    state: np.ndarray
-    """Decisions of the past, hidden cards, worlds so far."""
+    progress: np.ndarray
 
 
-WHOLE, KNOWN, GONE, HELD = range(4)
-PLACE, COMES, CARD = range(3)
-PAST, HIDDEN, WORLDS = range(3)
-
-
-def new_room(minds: Minds) -> Room:
-    """Room to search in."""
-    return Room(
+def new_search(rules: np.ndarray, tables: Tables, models: ResponderModels) -> ResponderSearch:
+    """A search by these models, with buffers of its own."""
+    return ResponderSearch(
+        rules, tables, models,
         scratch_here(), np.zeros(1, PLAN), np.zeros(2, GAME), np.zeros(1, VIEW),
-        new_desk(minds.other.net), new_desk(minds.own.net), new_rows(minds.worth, 1, MOST_PLACES),
-        np.zeros(MOST_TRICKS, VIEW), np.zeros(MOST_TRICKS, np.int64),
-        np.zeros(MOST_TRICKS, np.int64), np.zeros((4, MOST_TRICKS), np.uint64),
-        np.zeros((2, MOST_TRICKS)), np.zeros((3, CARDS_IN_ALL), np.int64),
-        np.zeros(ACTIONS_IN_ALL), np.zeros(3, np.int64),
+        new_desk(models.other.net), new_desk(models.own.net),
+        new_rows(models.value, 1, MOST_PLACES), np.zeros(MOST_TRICKS, VIEW),
+        np.zeros(MOST_TRICKS, PAST), np.zeros(CARDS_IN_ALL, HIDDEN),
+        np.zeros(ACTIONS_IN_ALL), np.zeros(1, PROGRESS),
     )  # fmt: skip
 
 
-# -- what the other knew and did
+# -- what the opponent knew and did
 
 
 @jit
-def _note(rules: Record, view: Record, room: Room, game: Record, card: int) -> None:
-    """Keep what the other sees in a game, if it is its turn, and what it plays there."""
+def _note(search: ResponderSearch, view: Record, game: Record, card: int) -> None:
+    """Keep what the opponent sees in a game, if it is its turn, and what it plays there."""
     other = 1 - np.int64(view.seat)
     if game.turn != other:
         return
-    at = room.state[PAST]
-    seen = row(room.views, at)
-    write_position(rules, game, other, seen)
-    room.cards[at] = card
-    room.tricks[at] = game.trick
-    room.sets[WHOLE, at] = seen.hand | seen.unseen
-    room.sets[GONE, at] = seen.played[0]
-    room.sets[KNOWN, at] = game.known[other]
-    room.state[PAST] = at + 1
+    progress = row(search.progress, 0)
+    seen, decision = row(search.views, progress.past), row(search.past, progress.past)
+    write_position(row(search.rules, 0), game, other, seen)
+    decision.card = card
+    decision.trick = game.trick
+    decision.whole = seen.hand | seen.unseen
+    decision.gone = seen.played[0]
+    decision.known = game.known[other]
+    progress.past += 1
 
 
 @called
-def _read_past(rules: Record, view: Record, room: Room) -> None:
+def _read_past(search: ResponderSearch, view: Record) -> None:
     """Go over the hand so far, in the world at hand; its hidden cards matter nowhere here."""
-    seat = np.int64(view.seat)
-    room.games[1] = room.games[0]
-    game = row(room.games, 1)
+    rules, seat = row(search.rules, 0), np.int64(view.seat)
+    search.games[1] = search.games[0]
+    game = row(search.games, 1)
     # A game of the same deal, from its beginning.
     for index in range(len(game.led_cards)):
         game.led_cards[index] = 0
         game.followed_cards[index] = 0
     set_up(rules, game, seat if view.i_deal == 1 else 1 - seat)
-    room.state[PAST] = 0
+    row(search.progress, 0).past = 0
     for trick in range(len(view.led_cards)):
         for card in (np.int64(view.led_cards[trick]), np.int64(view.followed_cards[trick])):
             if card != NO_CARD:
-                _note(rules, view, room, game, card)
+                _note(search, view, game, card)
                 play(rules, game, card)
 
 
 @called
-def _read_places(rules: Record, view: Record, room: Room) -> None:
-    """Where in the deal hidden cards lie, and when they came to the other."""
+def _read_hidden(search: ResponderSearch, view: Record) -> None:
+    """Where in the deal hidden cards lie, and when they came to the opponent."""
+    rules = row(search.rules, 0)
     hand, stock = np.int64(rules.hand), np.int64(rules.stock)
     count = 0
     for place in range(hand):
-        room.places[PLACE, count] = 2 * place + (0 if view.i_deal == 1 else 1)
-        room.places[COMES, count] = 0
+        hidden = row(search.hidden, count)
+        hidden.place = 2 * place + (0 if view.i_deal == 1 else 1)
+        hidden.comes = 0
         count += 1
     for trick in range(stock // 2):
         if view.other_draws[trick] == UNSEEN_CARD:
-            room.places[PLACE, count] = 2 * hand + 2 * trick + 1
-            room.places[COMES, count] = trick + 1
+            hidden = row(search.hidden, count)
+            hidden.place = 2 * hand + 2 * trick + 1
+            hidden.comes = trick + 1
             count += 1
     for place in range(stock - np.int64(view.stock_left) + 1, stock):
-        room.places[PLACE, count] = 2 * hand + place
-        room.places[COMES, count] = NEVER
+        hidden = row(search.hidden, count)
+        hidden.place = 2 * hand + place
+        hidden.comes = NEVER
         count += 1
-    room.state[HIDDEN] = count
+    row(search.progress, 0).hidden = count
 
 
-@jit
-def _log_chance(
-    rules: Record, room: Room, minds: Minds, at: int, held: np.uint64
-) -> float:  # fmt: skip
-    """How likely the other played as it did at a decision, if so many hidden cards had come."""
-    hand = (held & ~room.sets[GONE, at]) | room.sets[KNOWN, at]
-    card = room.cards[at]
+@inlined
+def _log_prob(search: ResponderSearch, at: int, held: np.uint64) -> float:
+    """How likely the opponent played as it did at a decision, if these hidden cards had come."""
+    decision = row(search.past, at)
+    hand = (held & ~decision.gone) | decision.known
+    card = decision.card
     if not (hand >> np.uint64(card)) & ONE:
         return -np.inf
-    view = row(room.views, at)
+    view = row(search.views, at)
     view.hand = hand
-    view.unseen = room.sets[WHOLE, at] & ~hand
-    chance = chance_of(rules, view, minds.other, room.desk, card)
+    view.unseen = decision.whole & ~hand
+    chance = chance_of(row(search.rules, 0), view, search.models.other, search.desk, card)
     return np.log(chance) if chance > 0.0 else -np.inf
 
 
@@ -200,68 +220,88 @@ def _log_chance(
 
 
 @pasted
-def _begin_chain(rules: Record, view: Record, minds: Minds, room: Room, stream: np.ndarray) -> None:
+def _begin_chain(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     """Draw any world that is in keeping with what was seen."""
-    game = row(room.games, 0)
-    draw_world(rules, view, row(room.plans, 0), stream, game)
-    for index in range(room.state[HIDDEN]):
-        room.places[CARD, index] = game.deal[room.places[PLACE, index]]
-    for at in range(room.state[PAST]):
+    game, progress = row(search.games, 0), row(search.progress, 0)
+    draw_world(row(search.rules, 0), view, row(search.plans, 0), stream, game)
+    for index in range(progress.hidden):
+        hidden = row(search.hidden, index)
+        hidden.card = game.deal[hidden.place]
+    for at in range(progress.past):
+        decision = row(search.past, at)
         held = NO_CARDS
-        for index in range(room.state[HIDDEN]):
-            if room.places[COMES, index] <= room.tricks[at]:
-                held |= bit(room.places[CARD, index])
-        room.sets[HELD, at] = held
-        room.logs[0, at] = _log_chance(rules, room, minds, at, held)
+        for index in range(progress.hidden):
+            hidden = row(search.hidden, index)
+            if hidden.comes <= decision.trick:
+                held |= bit(hidden.card)
+        decision.held = held
+        decision.log_prob = _log_prob(search, at, held)
 
 
 @called
-def _change(rules: Record, minds: Minds, room: Room, stream: np.ndarray) -> None:
-    """Let two hidden cards change places, or not."""
-    hidden = room.state[HIDDEN]
-    one, two = below(stream, hidden), below(stream, hidden)
-    if room.places[COMES, one] > room.places[COMES, two]:
+def _walk_chain(search: ResponderSearch, steps: int, stream: np.ndarray) -> None:
+    """So many steps of the chain, in one call: every call hands over all arrays of the search."""
+    for _ in range(steps):
+        _step(search, stream)
+
+
+@inlined
+def _step(search: ResponderSearch, stream: np.ndarray) -> None:
+    """A step of the chain: propose that two hidden cards change places, accept it or not.
+
+    Metropolis and Hastings: proposals are symmetric, so a change is accepted with the ratio of
+    the likelihoods of all that the opponent played. Only decisions between the times at which the
+    two cards came to it see a difference.
+    """
+    progress = row(search.progress, 0)
+    one = row(search.hidden, below(stream, progress.hidden))
+    two = row(search.hidden, below(stream, progress.hidden))
+    if one.comes > two.comes:
         one, two = two, one
-    first, last = room.places[COMES, one], room.places[COMES, two]
+    first, last = one.comes, two.comes
     if first == last:
         return
-    moved = bit(room.places[CARD, one]) | bit(room.places[CARD, two])
+    moved = bit(one.card) | bit(two.card)
     before = 0.0
-    for at in range(room.state[PAST]):
-        if first <= room.tricks[at] < last:
-            before += room.logs[0, at]
+    for at in range(progress.past):
+        decision = row(search.past, at)
+        if first <= decision.trick < last:
+            before += decision.log_prob
     least = before + np.log(max(fraction(stream), 1e-300))
-    for at in range(room.state[PAST]):
-        if first <= room.tricks[at] < last:
-            room.logs[1, at] = _log_chance(rules, room, minds, at, room.sets[HELD, at] ^ moved)
-            least -= room.logs[1, at]
-            # No chance is more than one, so what is left can not make up for it.
+    for at in range(progress.past):
+        decision = row(search.past, at)
+        if first <= decision.trick < last:
+            decision.new_log_prob = _log_prob(search, at, decision.held ^ moved)
+            least -= decision.new_log_prob
+            # No probability is more than one, so what is left can not make up for it.
             if not least <= 0.0:
                 return
-    for at in range(room.state[PAST]):
-        if first <= room.tricks[at] < last:
-            room.sets[HELD, at] ^= moved
-            room.logs[0, at] = room.logs[1, at]
-    card = room.places[CARD, one]
-    room.places[CARD, one] = room.places[CARD, two]
-    room.places[CARD, two] = card
+    for at in range(progress.past):
+        decision = row(search.past, at)
+        if first <= decision.trick < last:
+            decision.held ^= moved
+            decision.log_prob = decision.new_log_prob
+    card = one.card
+    one.card = two.card
+    two.card = card
 
 
 @jit
-def _lay_out(view: Record, room: Room, stream: np.ndarray) -> None:
+def _place_cards(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     """Make the world at hand that of the chain, the stock in any order."""
-    game, other = row(room.games, 0), 1 - np.int64(view.seat)
+    game, other = row(search.games, 0), 1 - np.int64(view.seat)
     held = NO_CARDS
-    hidden = room.state[HIDDEN]
-    for index in range(hidden):
-        if room.places[COMES, index] != NEVER:
-            held |= bit(room.places[CARD, index])
+    count = row(search.progress, 0).hidden
+    for index in range(count):
+        hidden = row(search.hidden, index)
+        if hidden.comes != NEVER:
+            held |= bit(hidden.card)
             continue
-        with_ = index + below(stream, hidden - index)
-        card = room.places[CARD, with_]
-        room.places[CARD, with_] = room.places[CARD, index]
-        room.places[CARD, index] = card
-        game.deal[room.places[PLACE, index]] = card
+        swapped = row(search.hidden, index + below(stream, count - index))
+        card = swapped.card
+        swapped.card = hidden.card
+        hidden.card = card
+        game.deal[hidden.place] = card
     game.hand[other] = (held & ~view.played[1]) | view.known
 
 
@@ -269,112 +309,103 @@ def _lay_out(view: Record, room: Room, stream: np.ndarray) -> None:
 
 
 @called
-def _come_to(
-    rules: Record, known: Tables, minds: Minds, room: Room, seat: int, trick: int,
-    stream: np.ndarray,
-) -> float:  # fmt: skip
+def _come_to(search: ResponderSearch, seat: int, trick: int, stream: np.ndarray) -> float:
     """What `seat` is paid in the trial, which goes on by both policies from a trick on."""
-    game, look = row(room.games, 1), row(room.look, 0)
+    rules, models = row(search.rules, 0), search.models
+    game, look = row(search.games, 1), row(search.look, 0)
     while True:
         if game.phase == LEAD:
             sign = 1.0 if game.leader == seat else -1.0
             left = np.int64(rules.stock) - np.int64(game.drawn)
             if left == 0:
-                return sign * ending_worth(rules, known, room.scratch, game)
-            if minds.judges and left > 2 and np.int64(game.trick) - trick >= minds.ahead:
-                room.judged.counts[0] = write_game_places(rules, game, room.judged.places[0])
-                pass_rows(minds.worth, room.judged, 1)
-                return sign * paid_on_average(room.judged.out[0], minds.pays)
+                return sign * ending_worth(rules, search.tables, search.scratch, game)
+            if models.uses_value and left > 2 and np.int64(game.trick) - trick >= models.ahead:
+                rows = search.values
+                rows.counts[0] = write_game_places(rules, game, rows.places[0])
+                pass_rows(models.value, rows, 1)
+                return sign * paid_on_average(rows.out[0], models.pays)
         turn = np.int64(game.turn)
         write_position(rules, game, turn, look)
         if turn == seat:
-            play(rules, game, played(rules, look, minds.own, room.own_desk, stream))
+            play(rules, game, played(rules, look, models.own, search.own_desk, stream))
         else:
-            play(rules, game, played(rules, look, minds.other, room.desk, stream))
+            play(rules, game, played(rules, look, models.other, search.desk, stream))
 
 
 @called
-def _begin(rules: Record, view: Record, room: Room, stream: np.ndarray) -> None:
+def _begin(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     """What is known of the hand so far, and a first world."""
-    room.totals[:] = 0
-    room.state[WORLDS] = 0
-    plan_worlds(rules, view, True, row(room.plans, 0))
-    draw_world(rules, view, row(room.plans, 0), stream, row(room.games, 0))
-    _read_past(rules, view, room)
-    _read_places(rules, view, room)
+    rules, plan = row(search.rules, 0), row(search.plans, 0)
+    search.totals[:] = 0
+    row(search.progress, 0).worlds = 0
+    plan_worlds(rules, view, True, plan)
+    draw_world(rules, view, plan, stream, row(search.games, 0))
+    _read_past(search, view)
+    _read_hidden(search, view)
 
 
 @called
-def _next_world(
-    rules: Record, view: Record, minds: Minds, room: Room, stream: np.ndarray
-) -> None:  # fmt: skip
+def _next_world(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     """Give the world at hand other hidden cards."""
-    knows, steps = room.state[PAST] > 0, minds.steps
-    if room.state[WORLDS] % CHAIN == 0 or not knows:
-        _begin_chain(rules, view, minds, room, stream)
-        steps = minds.first_steps
-    for _ in range(steps if knows else 0):
-        _change(rules, minds, room, stream)
-    _lay_out(view, room, stream)
-    room.state[WORLDS] += 1
+    progress = row(search.progress, 0)
+    knows, steps = progress.past > 0, search.models.steps
+    if progress.worlds % CHAIN == 0 or not knows:
+        _begin_chain(search, view, stream)
+        steps = search.models.first_steps
+    if knows:
+        _walk_chain(search, steps, stream)
+    _place_cards(search, view, stream)
+    progress.worlds += 1
 
 
 @jit
-def _try_worlds(
-    rules: Record, known: Tables, view: Record, minds: Minds, room: Room, worlds: int,
-    stream: np.ndarray,
-) -> None:  # fmt: skip
+def _try_worlds(search: ResponderSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
     """Try every card in some more worlds."""
-    seat = np.int64(view.seat)
+    rules, seat = row(search.rules, 0), np.int64(view.seat)
     for _ in range(worlds):
-        _next_world(rules, view, minds, room, stream)
+        _next_world(search, view, stream)
         cards = legal_in_view(rules, view)
         while cards:
             card = lowest(cards)
             cards &= cards - ONE
-            room.games[1] = room.games[0]
-            play(rules, row(room.games, 1), card)
-            room.totals[card] += _come_to(
-                rules, known, minds, room, seat, np.int64(view.trick), stream
-            )
+            search.games[1] = search.games[0]
+            play(rules, row(search.games, 1), card)
+            search.totals[card] += _come_to(search, seat, np.int64(view.trick), stream)
 
 
 @jit
-def _score(minds: Minds, room: Room, card: int) -> float:
+def _score(search: ResponderSearch, card: int) -> float:
     """What a card came to on average; to one that its own network likes a little is added."""
-    score = room.totals[card] / room.state[WORLDS]
-    if minds.own.kind >= LIKELIEST:
-        score += PRIOR * room.own_desk.logits[card]
+    score = search.totals[card] / row(search.progress, 0).worlds
+    if search.models.own.kind >= LIKELIEST:
+        score += PRIOR * search.own_desk.logits[card]
     return score
 
 
 @jit
-def responder_actions(
-    rules: np.ndarray, known: Tables, views: np.ndarray, rng: np.ndarray, worlds: int,
-    go_on: bool, minds: Minds, room: Room, actions: np.ndarray,
-) -> None:  # fmt: skip
+def _responder_actions(search: ResponderSearch, batch: ViewBatch, worlds: int, go_on: bool) -> None:
     """The search's action for each view of the tables' contract, open endgames left out.
 
     With `go_on` the worlds are added to those of the last call, which had the same one view.
     """
-    first = row(rules, 0)
-    for index in range(len(views)):
-        view = row(views, index)
-        cards = to_search(first, known, view, index, actions)
+    rules = row(search.rules, 0)
+    for index in range(len(batch.views)):
+        view = row(batch.views, index)
+        cards = to_search(rules, search.tables, view, index, batch.actions)
         if cards == NO_CARDS:
             continue
-        stream = rng[index : index + 1]
+        stream = batch.rng[index : index + 1]
         if not go_on:
-            _begin(first, view, room, stream)
-        _try_worlds(first, known, view, minds, room, worlds, stream)
+            _begin(search, view, stream)
+        _try_worlds(search, view, worlds, stream)
         # Of equals the card that it would play by its own policy, which says what it likes.
-        best = played(first, view, minds.own, room.own_desk, stream)
+        best = played(rules, view, search.models.own, search.own_desk, stream)
         while cards:
             card = lowest(cards)
             cards &= cards - ONE
-            if _score(minds, room, card) > _score(minds, room, best) + 1e-9:
+            if _score(search, card) > _score(search, best) + 1e-9:
                 best = card
-        actions[index] = best
+        batch.actions[index] = best
 
 
 # -- the player
@@ -422,11 +453,11 @@ class ResponderAgent(SearchAgent):
             worth = str(WORTH) if judges(WORTH, self.rules) else "none"
         fewer = NETWORK_STEPS if network else 1
         by = told["by"] or ("champion" if worth != "none" else "counting")
-        models = [weights_of_model(each, self.rules) for each in (told["against"], by)]
-        networks = [*filter(None, models), *([worth] if worth != "none" else [])]
+        weights = [weights_of_model(each, self.rules) for each in (told["against"], by)]
+        networks = [*filter(None, weights), *([worth] if worth != "none" else [])]
         files = (model_file(find_checkpoint(each)) for each in networks)
         self.checkpoints = tuple(dict.fromkeys(files))
-        self.minds = Minds(
+        self.models = ResponderModels(
             other,
             model_of(by, self.rules),
             NO_LAYERS if worth == "none" else read_worth(Path(worth), self.rules),
@@ -438,33 +469,27 @@ class ResponderAgent(SearchAgent):
         )
         warm_up("responder", "agents", self._compile)
 
-    def _room(self) -> Room:
-        return new_room(self.minds)
+    def _room(self) -> ResponderSearch:
+        return new_search(self.record, self._known[0], self.models)
 
     def _search(
-        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: Room
+        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: ResponderSearch
     ) -> None:
-        responder_actions(
-            self.record, tables, batch.views, batch.rng, samples, go_on, self.minds, room,
-            batch.actions,
-        )  # fmt: skip
+        _responder_actions(room._replace(tables=tables), batch, samples, go_on)
+
+    def sampled_worlds(self, view: View, count: int, seed: int = 0) -> Array:
+        """Worlds as the search samples them for a view, as `GAME` records."""
+        games, stream = np.zeros(count, GAME), np.array([seed], np.uint64)
+        _sample_worlds(self._room(), np.array(view.record, VIEW), stream, games)
+        return games
 
 
 @jit
-def _imagine(
-    rules: np.ndarray, view: np.ndarray, minds: Minds, room: Room, stream: np.ndarray,
-    games: np.ndarray,
-) -> None:  # fmt: skip
-    first, seen = row(rules, 0), row(view, 0)
-    _begin(first, seen, room, stream)
+def _sample_worlds(
+    search: ResponderSearch, views: np.ndarray, stream: np.ndarray, games: np.ndarray
+) -> None:
+    view = row(views, 0)
+    _begin(search, view, stream)
     for index in range(len(games)):
-        _next_world(first, seen, minds, room, stream)
-        games[index] = room.games[0]
-
-
-def imagine(agent: ResponderAgent, view: View, count: int, seed: int = 0) -> Array:
-    """Worlds as an agent imagines them for a view, as `GAME` records."""
-    games, stream = np.zeros(count, GAME), np.array([seed], np.uint64)
-    views = np.array(view.record, VIEW)
-    _imagine(agent.record, views, agent.minds, new_room(agent.minds), stream, games)
-    return games
+        _next_world(search, view, stream)
+        games[index] = search.games[0]

@@ -10,7 +10,7 @@ import pytest
 from german_whist import Game, card_set
 from german_whist.agents import Player, agent_names, make_agent
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.search.best_response import ResponderAgent, imagine
+from german_whist.agents.search.best_response import ResponderAgent
 from german_whist.agents.search.opponent_models import MODELS, model_of
 from german_whist.engine.deals import all_deals
 from german_whist.engine.rules import load_rules
@@ -56,7 +56,7 @@ def test_worlds_come_as_often_as_the_play_of_the_other_makes_them_likely(deal: i
     wanted = hands_by_every_deal(game)
     agent = make_agent("responder:16,against=threshold", DECK)
     assert isinstance(agent, ResponderAgent)
-    found = imagine(agent, game.view(0), 4000, seed=1)
+    found = agent.sampled_worlds(game.view(0), 4000, seed=1)
     hands, counts = np.unique(found["hand"][:, 1], return_counts=True)
     shares = dict(zip(hands.tolist(), (counts / len(found)).tolist(), strict=True))
     for hand in {*wanted, *shares}:
