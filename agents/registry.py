@@ -50,7 +50,7 @@ def register_agent(
 
 def _own(
     name: str, module: str, factory: str, about: str, usage: str | None = None,
-    endgame: str = EXACT_SOLVER,
+    *, endgame: str = EXACT_SOLVER,
 ) -> None:  # fmt: skip
     register_agent(name, f"{__package__}.{module}:{factory}", about, usage, endgame)
 

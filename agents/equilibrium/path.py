@@ -141,15 +141,28 @@ def cells_of_view(paths: Any, view: Record, cells: np.ndarray) -> None:
         unseen &= ~led
         suit = deck.suits[lowest(led)]
         actions = answers(unseen, mine, own_cards(deck, mine), suit)
-    _write_cells(paths, view, first, unseen, mine, actions, suit, at, cells)
+    _write_cells(paths, view, PublicDecision(first, unseen, mine, actions, suit, at), cells)
+
+
+class PublicDecision(NamedTuple):
+    """A decision as everybody sees it, in sets of places."""
+
+    first_suit: int
+    """The suit that is named first."""
+    unseen: np.uint64
+    known: np.uint64
+    """Known cards of the player to move."""
+    actions: np.uint64
+    suit: np.uint64
+    """The suit that has to be followed; everything for a lead."""
+    first_cell: int
 
 
 @inlined
-def _write_cells(
-    paths: Any, view: Record, first: int, unseen: np.uint64, known: np.uint64,
-    actions: np.uint64, suit: np.uint64, at: int, cells: np.ndarray,
-) -> None:  # fmt: skip
-    """The cells of one decision, whose first is `at`, for the hand of the view."""
+def _write_cells(paths: Any, view: Record, decision: PublicDecision, cells: np.ndarray) -> None:
+    """The cells of one decision, for the hand of the view."""
+    first, unseen, suit = decision.first_suit, decision.unseen, decision.suit
+    known, actions = decision.known, decision.actions
     choose, own = paths.deck.choose, own_cards(paths.deck, known)
     hand = places_of(paths, view.hand, first)
     void = hand & suit == NO_CARDS
@@ -160,7 +173,7 @@ def _write_cells(
         place = bit(place_of(paths, card, first))
         if not (void or place & suit):
             continue
-        entry = at
+        entry = decision.first_cell
         before = actions & (place - ONE)
         while before:
             entry += cells_of(choose, unseen, own, first_bit(before), suit)

@@ -26,6 +26,8 @@ The endgame is perfect where the cards are known. Other rule sets:
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
@@ -79,22 +81,29 @@ def _below(card: int, cards: np.uint64) -> int:
     return popcount(cards & (bit(card) - bit(13 * suit_of(card))))
 
 
+class Holding(NamedTuple):
+    """A hand, and what its cards are worth by."""
+
+    hand: np.uint64
+    out: np.uint64
+    """The cards still out."""
+    trump: int
+
+
 @inlined
-def card_score(
-    w: np.ndarray, at: int, start: float, card: int, hand: np.uint64, out: np.uint64, trump: int
-) -> float:
-    """What a card means for a hand, by weights from `at` on; `out` are the cards still out."""
-    suit = suit_of(card)
+def card_score(w: np.ndarray, at: int, start: float, card: int, holding: Holding) -> float:
+    """What a card means for a hand, by weights from `at` on."""
+    suit, out = suit_of(card), holding.out
     rank = (card % 13) / 12.0
     above, below = _above(card, out), _below(card, out)
-    if suit == trump:
+    if suit == holding.trump:
         return (
             _blend(w, at, start, 1.0)
             + _blend(w, at + 2, start, rank)
             + _blend(w, at + 4, start, above / 6.0)
             + _blend(w, at + 6, start, below / 6.0)
         )
-    length = popcount(hand & suit_set(suit))
+    length = popcount(holding.hand & suit_set(suit))
     score = (
         _blend(w, at + 8, start, rank)
         + _blend(w, at + 10, start, rank * rank)
@@ -145,7 +154,7 @@ def _stock_score(view: Record, w: np.ndarray, start: float, card: int) -> float:
     """What a stock card would be worth in this hand, compared with another one."""
     trump = np.int64(view.trump)
     out = (view.unseen | view.known | view.faced) & ~bit(card)
-    score = card_score(w, PRIZE, start, card, view.hand, out, trump)
+    score = card_score(w, PRIZE, start, card, Holding(view.hand, out, trump))
     return score + _blend(w, WON + 3, start, _worth(card, trump) / _TRUMP_BONUS)
 
 
@@ -166,7 +175,8 @@ def prize(rules: Record, view: Record, w: np.ndarray, start: float, gain: float)
         score += w[WON + 2] + w[WON + 5] * gain
     elif view.stock_left == 4:
         score += w[WON + 6] + w[WON + 7] * gain
-    score += card_score(w, PRIZE, start, upper, view.hand, out & ~bit(upper), trump)
+    holding = Holding(view.hand, out & ~bit(upper), trump)
+    score += card_score(w, PRIZE, start, upper, holding)
     if trump != NO_TRUMP:
         share = popcount(view.unseen & suit_set(trump)) / max(1, popcount(view.unseen))
         score += _blend(w, MEAN, start, share)
@@ -178,12 +188,12 @@ def _follow(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int
     trump, led = np.int64(view.trump), np.int64(view.led)
     start = view.stock_left / rules.stock
     won = prize(rules, view, w, start, upcard_gain(rules, view))
-    out = view.unseen | view.known | view.faced
+    holding = Holding(view.hand, view.unseen | view.known | view.faced, trump)
     best, most = -1, 0.0
     while cards:
         card = lowest(cards)
         cards &= cards - ONE
-        score = card_score(w, CARD, start, card, view.hand, out, trump)
+        score = card_score(w, CARD, start, card, holding)
         if suit_of(card) == suit_of(led):
             if card > led:
                 score += won
@@ -220,6 +230,7 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
     unseen = popcount(view.unseen)
     hidden = np.int64(view.other_cards) - popcount(view.known)
     out = view.unseen | view.known | view.faced
+    holding, is_last = Holding(view.hand, out, trump), view.stock_left == 2
     ruffs = 0.0
     if trump != NO_TRUMP:
         absent = 1.0 - _share(view, trump, unseen, hidden)
@@ -243,11 +254,16 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
             none_below = 0.0 if _below(card, known) else _power(absent, _below(card, in_suit))
             void = none_above * none_below
             ruffed = void * ruffs if suit != trump else 0.0
-            score = for_suit + card_score(w, CARD, start, card, view.hand, out, trump)
-            score += _chance(w, 0, start, gain, view, 1.0 - none_above + ruffed)
-            score += _chance(w, 1, start, gain, view, none_above * (1.0 - void) + void - ruffed)
-            score += _chance(w, 2, start, gain, view, (1.0 - none_above) * none_below)
-            score += _chance(w, 3, start, gain, view, ruffed)
+            score = for_suit + card_score(w, CARD, start, card, holding)
+            can_win, must_lose = (
+                1.0 - none_above + ruffed,
+                none_above * (1.0 - void) + void - ruffed,
+            )
+            must_win = (1.0 - none_above) * none_below
+            score += _meaning(w, 0, start, gain, is_last) * can_win
+            score += _meaning(w, 1, start, gain, is_last) * must_lose
+            score += _meaning(w, 2, start, gain, is_last) * must_win
+            score += _meaning(w, 3, start, gain, is_last) * ruffed
             rank = (card % 13) / 12.0
             if suit == trump:
                 score += (w[LED + 1] + w[LED + 2] * rank) * gain
@@ -259,16 +275,14 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
 
 
 @inlined
-def _chance(
-    w: np.ndarray, which: int, start: float, gain: float, view: Record, chance: float
-) -> float:
+def _meaning(w: np.ndarray, which: int, start: float, gain: float, is_last: bool) -> float:
     """What it means that the other can win, must lose, must win, or can ruff."""
     at = CHANCES + CHANCE_SIZE * which
     sign = 2 if gain > 0.0 else 4
     score = _blend(w, at, start, 1.0) + _blend(w, at + sign, start, gain)
-    if view.stock_left == 2:
+    if is_last:
         score += w[at + 6] + w[at + 7] * gain
-    return score * chance
+    return score
 
 
 # -- the player

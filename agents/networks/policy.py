@@ -17,7 +17,7 @@ from ...engine.observation.layout import LONGEST_OBSERVATION, encode_view, real_
 from ...engine.play import Record, row
 from ...engine.rng import fraction
 from ...engine.rules import Match
-from ..base import Agent, Array, CannotPlay, no_rng, no_views
+from ..base import Agent, Array, CannotPlay, ViewBatch, no_rng, no_views
 from ..checkpoints.checkpoint import Checkpoint, checkpoint_for, model_file, read_checkpoint
 from ..equilibrium.tabular import TablePolicy
 from ..name_options import endgame_word, read_words
@@ -146,20 +146,19 @@ def chosen(
 
 @jit
 def network_actions(
-    rules: np.ndarray, views: np.ndarray, net: PolicyNet, desk: Desk, draws: bool,
-    skip_open: bool, rng: np.ndarray, actions: np.ndarray,
-) -> None:  # fmt: skip
+    rules: np.ndarray, batch: ViewBatch, net: PolicyNet, desk: Desk, draws: bool, skip_open: bool
+) -> None:
     """What the network plays in each view; open endings may be left to others."""
-    for index in range(len(views)):
-        view = row(views, index)
-        actions[index] = -1
+    for index in range(len(batch.views)):
+        view = row(batch.views, index)
+        batch.actions[index] = -1
         if skip_open and is_open(row(rules, 0), view):
             continue
         legal = _ask_placed(row(rules, 0), view, net, desk)
         if legal != NO_CARDS:
-            stream = rng[index : index + 1]
+            stream = batch.rng[index : index + 1]
             place = chosen(desk.placed, legal, draws, desk.weights, stream)
-            actions[index] = real_action(desk.shown[place], desk.order)
+            batch.actions[index] = real_action(desk.shown[place], desk.order)
 
 
 @jit
@@ -232,10 +231,10 @@ class NetworkAgent(Agent):
         actions, streams = np.empty(len(views), np.int64), rng.copy()
         if isinstance(self.policy, PolicyNet):
             skip = self.perfect_endgame
+            batch = ViewBatch(views, streams, actions)
             network_actions(
-                self.record, views, self.policy, new_desk(self.policy), self.sample, skip, streams,
-                actions,
-            )  # fmt: skip
+                self.record, batch, self.policy, new_desk(self.policy), self.sample, skip
+            )
         else:
             logits_actions(self.policy.logits(self.record, views), self.sample, streams, actions)
         if self._endgame is not None:

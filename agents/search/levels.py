@@ -16,7 +16,7 @@ left, and a race as if all tricks were played.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from ...engine.play import Record, row
 from ...engine.rng import below
 from ...engine.rules import Match, load_rules
 from ...engine.view import legal_in_view
-from ..base import Agent, Array, no_rng, no_views
+from ..base import Agent, Array, ViewBatch, no_rng, no_views
 from ..heuristic.counting import counting_actions
 from ..heuristic.threshold import threshold_actions
 from ..sampling import masked_argmax
@@ -40,6 +40,13 @@ from .base import SearchAgent
 from .champion import Champion, can_think
 from .flat_mc import FlatMcAgent
 from .thinker import ThinkerAgent
+
+
+class Memory(NamedTuple):
+    """What a forgetful player remembers in the endgame, and how often it guesses at the rest."""
+
+    tricks: int
+    guesses: int
 
 
 @jit
@@ -71,16 +78,15 @@ def _guess(rules: Record, view: Record, memory: int, stream: np.ndarray) -> np.u
 
 
 @jit
-def guessed_endgame(
-    rules: np.ndarray, known: Tables, scratch: Scratch, views: np.ndarray, rng: np.ndarray,
-    memory: int, guesses: int, actions: np.ndarray,
-) -> None:  # fmt: skip
+def _guess_endgame(
+    rules: np.ndarray, known: Tables, scratch: Scratch, batch: ViewBatch, memory: Memory
+) -> None:
     """Replace actions of the endgame by what is best against guessed hands."""
     tricks = np.empty(CARDS_IN_ALL, np.int64)
     totals = np.empty(CARDS_IN_ALL, np.int64)
     first = row(rules, 0)
-    for index in range(len(views)):
-        view = row(views, index)
+    for index in range(len(batch.views)):
+        view = row(batch.views, index)
         if view.stock_left > 0 or view.low != known.low or popcount(view.hand) > MOST_CARDS:
             continue
         if view.phase == EXCHANGE:
@@ -88,20 +94,19 @@ def guessed_endgame(
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         trump = np.int64(view.trump)
         totals[:] = 0
-        for _ in range(guesses):
-            other = _guess(first, view, memory, rng[index : index + 1])
+        for _ in range(memory.guesses):
+            other = _guess(first, view, memory.tricks, batch.rng[index : index + 1])
             solve_moves(known, scratch, view.hand, other, trump, led, tricks)
             for card in range(CARDS_IN_ALL):
                 totals[card] += -tricks[card] if view.low == 1 else tricks[card]
-        actions[index] = masked_argmax(totals, legal_in_view(first, view))
+        batch.actions[index] = masked_argmax(totals, legal_in_view(first, view))
 
 
 class ForgetfulAgent(Agent):
     """A rule in the foreplay, and an endgame played from a short memory."""
 
     foreplay: Callable[[Array, Array, Array], None] = staticmethod(threshold_actions)
-    memory = 2
-    guesses = 1
+    memory = Memory(tricks=2, guesses=1)
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
@@ -115,10 +120,8 @@ class ForgetfulAgent(Agent):
         actions = np.empty(len(views), np.int64)
         self.foreplay(self.record, views, actions)
         for known in self._known:
-            guessed_endgame(
-                *(self.record, known, scratch_here(), views, rng.copy()),
-                *(self.memory, self.guesses, actions),
-            )
+            batch = ViewBatch(views, rng.copy(), actions)
+            _guess_endgame(self.record, known, scratch_here(), batch, self.memory)
         return actions
 
 
@@ -133,8 +136,7 @@ class Medium(ForgetfulAgent):
 
     name = "medium"
     foreplay = staticmethod(counting_actions)
-    memory = 6
-    guesses = 3
+    memory = Memory(tricks=6, guesses=3)
 
 
 class Hard(SearchAgent):
