@@ -198,7 +198,7 @@ _REFUSALS: dict[Any, Any] = {
 
 
 @cache
-def _index() -> str:
+def page_text() -> str:
     """The page, the labels written into it."""
     page = (STATIC.parent / "page.html").read_text(encoding="utf-8")
     page = re.sub(r"{{(\w+)}}", lambda found: escape(say(f"site.{found[1]}")), page)
@@ -216,7 +216,7 @@ class _Pages:
         """The page; a person or a token in its address goes into a cookie, and out of sight."""
         token, key = request.query_params.get("token"), request.query_params.get("person")
         if token is None and key is None:
-            response: Response = HTMLResponse(_index())
+            response: Response = HTMLResponse(page_text())
             if person_in(request) is None:
                 remember(response, PERSON_COOKIE, new_id())
             return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,3 +36,16 @@ def visit(server: Any, browser: Any) -> Iterator[Any]:
     with visiting(server, browser) as visit:
         yield visit
         assert not visit.complaints
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Any]:
+    from serving import running
+
+    with running(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def visitor(service: Any) -> Any:
+    return service.visitor()

@@ -17,20 +17,24 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium h
 
 
 @pytest.mark.parametrize("motion", ["none", "fast"])
-def test_a_double_click_plays_one_card(motion: str, visit: Visit) -> None:
-    visit.page.goto(visit.server.url)
-    visit.set(motion=motion)
-    name = visit.sit_down(rules="classic", opponent="random", seed=4)
-    for _ in range(4):
-        before = visit.ask(f"tables/{name}")["state"]
-        events = len(played_by_me(visit, name))
-        box = visit.page.locator(PLAYABLE).first.bounding_box()
-        assert box is not None
-        for after in (0.0, 0.15):
-            visit.press(box["x"] + 6, box["y"] + 12, after)
-        visit.wait_for_more(str(before["move"]))
-        visit.page.wait_for_timeout(300)
-        assert len(played_by_me(visit, name)) == events + 1
+@pytest.mark.parametrize("touch", [False, True])
+def test_a_double_click_or_tap_plays_one_card(
+    touch: bool, motion: str, server: Server, browser: Browser
+) -> None:
+    options = {"has_touch": touch, "viewport": {"width": 820, "height": 1180}}
+    with visiting(server, browser, **options) as visit:
+        visit.page.goto(visit.server.url)
+        visit.set(motion=motion)
+        name = visit.sit_down(rules="classic", opponent="random", seed=4)
+        for _ in range(4):
+            move, events = visit.move, len(played_by_me(visit, name))
+            box = visit.page.locator(PLAYABLE).first.bounding_box()
+            assert box is not None
+            for after in (0.0, 0.09 if touch else 0.15):
+                visit.press(box["x"] + 8, box["y"] + 13, after, touch=touch)
+            visit.wait_for_more(move)
+            visit.page.wait_for_timeout(300)
+            assert len(played_by_me(visit, name)) == events + 1
 
 
 def played_by_me(visit: Visit, name: str) -> list[Any]:
@@ -43,21 +47,6 @@ def played_by_me(visit: Visit, name: str) -> list[Any]:
     }"""
     events = visit.page.evaluate(script, name)
     return [each for each in events if each["kind"] in ("led", "followed") and each["who"] == 0]
-
-
-def test_a_double_tap_plays_one_card(server: Server, browser: Browser) -> None:
-    options = {"has_touch": True, "viewport": {"width": 820, "height": 1180}}
-    with visiting(server, browser, **options) as visit:
-        name = visit.sit_down(rules="classic", opponent="random", seed=4)
-        for _ in range(4):
-            move, events = visit.move, len(played_by_me(visit, name))
-            box = visit.page.locator(PLAYABLE).first.bounding_box()
-            assert box is not None
-            for after in (0.0, 0.09):
-                visit.press(box["x"] + 10, box["y"] + 14, after, touch=True)
-            visit.wait_for_more(move)
-            visit.page.wait_for_timeout(300)
-            assert len(played_by_me(visit, name)) == events + 1
 
 
 def test_a_click_while_cards_move_only_lets_them_arrive(visit: Visit) -> None:
@@ -144,7 +133,7 @@ def test_black_suits_are_seen_where_the_system_sets_the_colours(
         assert light[1] - light[0] > 400
 
 
-def test_words_do_not_break_at_320_pixels(server: Server, browser: Browser) -> None:
+def test_every_word_is_whole_at_320_pixels(server: Server, browser: Browser) -> None:
     with visiting(server, browser, viewport={"width": 320, "height": 640}) as visit:
         visit.go()
         lines = """() => [...document.querySelectorAll('.site nav a')].map((each) => {
@@ -154,10 +143,6 @@ def test_words_do_not_break_at_320_pixels(server: Server, browser: Browser) -> N
         })"""
         assert set(visit.page.evaluate(lines)) == {1}
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
-
-
-def test_a_phone_shows_every_word_of_a_prompt(server: Server, browser: Browser) -> None:
-    with visiting(server, browser, viewport={"width": 320, "height": 640}) as visit:
         visit.sit_down(rules="classic", opponent="medium", seed=5)
         shown = """() => {
             const prompt = document.querySelector('.prompt'), words = prompt.firstElementChild;

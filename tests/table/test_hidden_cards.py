@@ -178,64 +178,58 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
             assert any(event["kind"] == "chose" for event in seat.events)
 
 
-def test_a_card_that_the_opponent_drew_unseen_is_told_to_nobody(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        seat = Seat(server.visitor(), rules="classic", opponent="threshold")
-        seat.play_on(min)
-        drawn = [each for each in seat.events if each["kind"] == "drew"]
-        assert len(drawn) == 26
-        hidden = [each for each in drawn if each["card"] is None]
-        won = [each for each in seat.events if each["kind"] == "won"][:13]
-        assert len(hidden) == sum(each["who"] == 0 for each in won)
-        assert all(each["who"] == 1 for each in hidden)
+def test_a_card_that_the_opponent_drew_unseen_is_told_to_nobody(service: Running) -> None:
+    seat = Seat(service.visitor(), rules="classic", opponent="threshold")
+    seat.play_on(min)
+    drawn = [each for each in seat.events if each["kind"] == "drew"]
+    assert len(drawn) == 26
+    hidden = [each for each in drawn if each["card"] is None]
+    won = [each for each in seat.events if each["kind"] == "won"][:13]
+    assert len(hidden) == sum(each["who"] == 0 for each in won)
+    assert all(each["who"] == 1 for each in hidden)
 
 
-def test_watched_agents_show_both_hands(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        seat = Seat(server.visitor(), rules="quick", player="easy", opponent="threshold")
-        assert len(seat.state["hand"]) == len(seat.state["other_hand"]) == 10
-        assert seat.state["legal"] == []
+def test_watched_agents_show_both_hands(service: Running) -> None:
+    seat = Seat(service.visitor(), rules="quick", player="easy", opponent="threshold")
+    assert len(seat.state["hand"]) == len(seat.state["other_hand"]) == 10
+    assert seat.state["legal"] == []
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "no-trump"])
 def test_no_message_of_a_watched_hand_tells_a_card_of_the_stock_that_lies_face_down(
-    rules: str, tmp_path: Path
+    rules: str, service: Running, visitor: Visitor
 ) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules=rules, player="random", opponent="threshold", seed=5)
-        dealt = [int(card) for card in server.session(seat.id).game.cards_dealt]
+    seat = Seat(visitor, rules=rules, player="random", opponent="threshold", seed=5)
+    dealt = [int(card) for card in service.session(seat.id).game.cards_dealt]
+    visitor.heard.clear()
+    told = visitor.post(f"{seat.path}/speed", {"pause": True})
+    checked = 0
+    while told["state"]["phase"] != "over":
+        state = told["state"]
+        for path in ("", "/help"):
+            visitor.ask("GET", seat.path + path)
+        left = dealt[len(dealt) - state["stock_left"] :]
+        hidden = {name(card) for card in left} - set(state["upcards"])
+        for message in visitor.heard:
+            for each in (seat.id, *visitor.cookies.values()):
+                message = message.replace(each, "")
+            if '"suits"' not in message:
+                assert not cards_in(message) & hidden
+            checked += bool(hidden)
         visitor.heard.clear()
-        told = visitor.post(f"{seat.path}/speed", {"pause": True})
-        checked = 0
-        while told["state"]["phase"] != "over":
-            state = told["state"]
-            for path in ("", "/help"):
-                visitor.ask("GET", seat.path + path)
-            left = dealt[len(dealt) - state["stock_left"] :]
-            hidden = {name(card) for card in left} - set(state["upcards"])
-            for message in visitor.heard:
-                for each in (seat.id, *visitor.cookies.values()):
-                    message = message.replace(each, "")
-                if '"suits"' not in message:
-                    assert not cards_in(message) & hidden
-                checked += bool(hidden)
-            visitor.heard.clear()
-            told = visitor.post(f"{seat.path}/speed", {"step": True})
-        assert checked > 40
+        told = visitor.post(f"{seat.path}/speed", {"step": True})
+    assert checked > 40
 
 
-def test_the_next_hands_of_a_match_are_told_by_nothing(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        match = {"kind": "best", "n": 3}
-        seat = Seat(visitor, rules="quick", opponent="easy", match=match, seed=987_654_321)
-        while seat.state["phase"] != "over":
-            seat.play(min(seat.state["legal"]))
-        visitor.get("/api/records")
-        visitor.get(f"/api/replays/{seat.id}/1")
-        visitor.raw("GET", "/api/statistics/export?form=jsonl")
-        visitor.raw("GET", f"/api/replays/{seat.id}/1/file")
-        assert not any("987654321" in message for message in visitor.heard)
-        status, _ = visitor.ask("GET", f"/api/replays/{seat.id}/2")
-        assert status == 404
+def test_the_next_hands_of_a_match_are_told_by_nothing(visitor: Visitor) -> None:
+    match = {"kind": "best", "n": 3}
+    seat = Seat(visitor, rules="quick", opponent="easy", match=match, seed=987_654_321)
+    while seat.state["phase"] != "over":
+        seat.play(min(seat.state["legal"]))
+    visitor.get("/api/records")
+    visitor.get(f"/api/replays/{seat.id}/1")
+    visitor.raw("GET", "/api/statistics/export?form=jsonl")
+    visitor.raw("GET", f"/api/replays/{seat.id}/1/file")
+    assert not any("987654321" in message for message in visitor.heard)
+    status, _ = visitor.ask("GET", f"/api/replays/{seat.id}/2")
+    assert status == 404

@@ -68,13 +68,6 @@ def test_every_label_that_is_said_is_there_and_every_other_is_gone() -> None:
     assert not unused
 
 
-def test_a_label_takes_values_and_counts() -> None:
-    assert say("learn.left", left=1, n=1) == "1 of 1 mistake left to be put right"
-    assert say("learn.left", left=2, n=3) == "2 of 3 mistakes left to be put right"
-    assert say("to_do.lead", name="you", prize=", for K♠") == "You are to lead, for K♠"
-    assert say("to_do.lead", name="medium", prize="") == "Medium is to lead"
-
-
 # -- another language
 
 

@@ -196,69 +196,61 @@ def answer(visitor: Visitor, puzzle: Puzzle, right: bool = True) -> dict[str, An
     return visitor.post(f"/api/puzzles/{puzzle.id}/answer", {"action": action})
 
 
-def test_puzzles_rate_their_solver_once_each_and_count_streaks(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        visitor.raw("GET", "/")
-        first, second, third, *_ = shipped()
-        found = answer(visitor, first)
-        assert found["solved"]
-        assert found["change"] > 0
-        assert answer(visitor, first, right=False)["change"] == 0
-        assert answer(visitor, second)["streak"] == 2
-        wrong = answer(visitor, third, right=False)
-        assert not wrong["solved"]
-        assert wrong["change"] < 0
-        told = visitor.get("/api/puzzles")
-        assert (told["tried"], told["solved"], told["streak"], told["best_streak"]) == (3, 2, 0, 2)
-        assert told["puzzles"] == len(shipped())
-        assert visitor.get("/api/puzzles/next")["id"] not in {first.id, second.id, third.id}
-        assert visitor.ask("GET", "/api/puzzles/nothing")[0] == 404
-        illegal = next(card for card in range(52) if card not in wrong["best"])
-        told = visitor.get(f"/api/puzzles/{first.id}")
-        illegal = next(card for card in range(52) if card not in told["legal"])
-        assert visitor.ask("POST", f"/api/puzzles/{first.id}/answer", {"action": illegal})[0] == 422
+def test_puzzles_rate_their_solver_once_each_and_count_streaks(visitor: Visitor) -> None:
+    visitor.raw("GET", "/")
+    first, second, third, *_ = shipped()
+    found = answer(visitor, first)
+    assert found["solved"]
+    assert found["change"] > 0
+    assert answer(visitor, first, right=False)["change"] == 0
+    assert answer(visitor, second)["streak"] == 2
+    wrong = answer(visitor, third, right=False)
+    assert not wrong["solved"]
+    assert wrong["change"] < 0
+    told = visitor.get("/api/puzzles")
+    assert (told["tried"], told["solved"], told["streak"], told["best_streak"]) == (3, 2, 0, 2)
+    assert told["puzzles"] == len(shipped())
+    assert visitor.get("/api/puzzles/next")["id"] not in {first.id, second.id, third.id}
+    assert visitor.ask("GET", "/api/puzzles/nothing")[0] == 404
+    illegal = next(card for card in range(52) if card not in wrong["best"])
+    told = visitor.get(f"/api/puzzles/{first.id}")
+    illegal = next(card for card in range(52) if card not in told["legal"])
+    assert visitor.ask("POST", f"/api/puzzles/{first.id}/answer", {"action": illegal})[0] == 422
 
 
-def test_no_puzzle_tells_a_card_that_its_player_may_not_know(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        for puzzle in [*shipped()[::40], *(each for each in shipped() if each.kind == FOREPLAY)][
-            :24
-        ]:
-            game = puzzle.position()
-            view = game.view(game.turn or 0)
-            opened = view.endgame and view.rules.open_endgame
-            hidden = set() if opened else {str(card) for card in view.unseen}
-            visitor.heard.clear()
-            told = visitor.get(f"/api/puzzles/{puzzle.id}")
-            answer(visitor, puzzle)
-            assert (told["other_hand"] is not None) == opened
-            for message in visitor.heard:
-                body = message.rpartition("\n")[2].replace(puzzle.id, "")
-                assert not cards_in(body) & hidden
-            assert "best" not in told
-            assert "values" not in told
-            line = visitor.ask(
-                "POST", f"/api/puzzles/{puzzle.id}/line", {"action": puzzle.told().best[0]}
-            )
-            assert (line[0] == 200) == opened
+def test_no_puzzle_tells_a_card_that_its_player_may_not_know(visitor: Visitor) -> None:
+    for puzzle in [*shipped()[::40], *(each for each in shipped() if each.kind == FOREPLAY)][:24]:
+        game = puzzle.position()
+        view = game.view(game.turn or 0)
+        opened = view.endgame and view.rules.open_endgame
+        hidden = set() if opened else {str(card) for card in view.unseen}
+        visitor.heard.clear()
+        told = visitor.get(f"/api/puzzles/{puzzle.id}")
+        answer(visitor, puzzle)
+        assert (told["other_hand"] is not None) == opened
+        for message in visitor.heard:
+            body = message.rpartition("\n")[2].replace(puzzle.id, "")
+            assert not cards_in(body) & hidden
+        assert "best" not in told
+        assert "values" not in told
+        line = visitor.ask(
+            "POST", f"/api/puzzles/{puzzle.id}/line", {"action": puzzle.told().best[0]}
+        )
+        assert (line[0] == 200) == opened
 
 
-def test_a_card_is_played_out_against_perfect_defence(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        puzzle = next(each for each in shipped() if each.kind == ENDGAME)
-        told = puzzle.told()
-        view = puzzle.position().view(puzzle.position().turn or 0)
-        for card in told.cards:
-            line = visitor.post(f"/api/puzzles/{puzzle.id}/line", {"action": card.action})
-            mine = int(re.match(r"(\d+)–", line["text"])[1])
-            exact = moves_of(view)
-            assert mine == view.counting_tricks[0] + next(
-                tricks for each, tricks in exact.items() if int(each) == card.action
-            )
-            assert line["steps"][-1]["phase"] == "over"
+def test_a_card_is_played_out_against_perfect_defence(visitor: Visitor) -> None:
+    puzzle = next(each for each in shipped() if each.kind == ENDGAME)
+    told = puzzle.told()
+    view = puzzle.position().view(puzzle.position().turn or 0)
+    for card in told.cards:
+        line = visitor.post(f"/api/puzzles/{puzzle.id}/line", {"action": card.action})
+        mine = int(re.match(r"(\d+)–", line["text"])[1])
+        exact = moves_of(view)
+        assert mine == view.counting_tricks[0] + next(
+            tricks for each, tricks in exact.items() if int(each) == card.action
+        )
+        assert line["steps"][-1]["phase"] == "over"
 
 
 def played(visitor: Visitor, **settings: Any) -> Seat:
@@ -270,41 +262,41 @@ def played(visitor: Visitor, **settings: Any) -> Seat:
     return seat
 
 
-def test_mistakes_come_back_as_exercises_without_their_answers(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = played(visitor, rules="small-last", opponent="medium", seed=2)
-        analysis = visitor.get(f"/api/replays/{seat.id}/1/analysis")
-        own = [each for each in analysis["mistakes"] if each["who"] == 0]
-        listed = visitor.get("/api/exercises")
-        assert {each["decision"] for each in listed} == {each["n"] for each in own}
-        assert own
-        assert not any(cards_in(json.dumps({**each, "id": ""})) for each in listed)
-        game = server.session(seat.id).game
-        while game.actions:
-            game.undo()
-        actions = [step["action"] for step in visitor.get(f"/api/replays/{seat.id}/1")["steps"]]
-        for each in listed:
-            path = f"/api/exercises/{seat.id}/1/{each['decision']}"
-            at = game.clone()
-            for action in actions[: each["decision"]]:
-                at.play(action)
-            view = at.view(0)
-            opened = view.endgame
-            visitor.heard.clear()
-            problem = visitor.get(path)
-            hidden = set() if opened else {str(card) for card in view.unseen}
-            body = visitor.heard[0].rpartition("\n")[2].replace(seat.id, "")
-            assert not cards_in(body) & hidden
-            best = analysis["decisions"][each["decision"]]["best"][0]
-            assert best in problem["legal"]
-            assert visitor.post(f"{path}/answer", {"action": best})["solved"]
-        assert all(each["solved"] for each in visitor.get("/api/exercises"))
-        told = visitor.get("/api/statistics")["accuracy"]
-        assert told[0]["mistakes"] == len(own)
-        other = server.visitor()
-        assert other.ask("GET", f"/api/exercises/{seat.id}/1/0")[0] == 404
-        assert visitor.ask("GET", f"/api/exercises/{seat.id}/1/999")[0] == 404
+def test_mistakes_come_back_as_exercises_without_their_answers(
+    service: Running, visitor: Visitor
+) -> None:
+    seat = played(visitor, rules="small-last", opponent="medium", seed=2)
+    analysis = visitor.get(f"/api/replays/{seat.id}/1/analysis")
+    own = [each for each in analysis["mistakes"] if each["who"] == 0]
+    listed = visitor.get("/api/exercises")
+    assert {each["decision"] for each in listed} == {each["n"] for each in own}
+    assert own
+    assert not any(cards_in(json.dumps({**each, "id": ""})) for each in listed)
+    game = service.session(seat.id).game
+    while game.actions:
+        game.undo()
+    actions = [step["action"] for step in visitor.get(f"/api/replays/{seat.id}/1")["steps"]]
+    for each in listed:
+        path = f"/api/exercises/{seat.id}/1/{each['decision']}"
+        at = game.clone()
+        for action in actions[: each["decision"]]:
+            at.play(action)
+        view = at.view(0)
+        opened = view.endgame
+        visitor.heard.clear()
+        problem = visitor.get(path)
+        hidden = set() if opened else {str(card) for card in view.unseen}
+        body = visitor.heard[0].rpartition("\n")[2].replace(seat.id, "")
+        assert not cards_in(body) & hidden
+        best = analysis["decisions"][each["decision"]]["best"][0]
+        assert best in problem["legal"]
+        assert visitor.post(f"{path}/answer", {"action": best})["solved"]
+    assert all(each["solved"] for each in visitor.get("/api/exercises"))
+    told = visitor.get("/api/statistics")["accuracy"]
+    assert told[0]["mistakes"] == len(own)
+    other = service.visitor()
+    assert other.ask("GET", f"/api/exercises/{seat.id}/1/0")[0] == 404
+    assert visitor.ask("GET", f"/api/exercises/{seat.id}/1/999")[0] == 404
 
 
 def test_the_same_hand_of_two_people_is_an_exercise_for_both(tmp_path: Path) -> None:
@@ -320,30 +312,30 @@ def test_the_same_hand_of_two_people_is_an_exercise_for_both(tmp_path: Path) -> 
 # -- again, back, and claimed
 
 
-def test_the_same_deal_from_the_other_seat_is_compared_and_not_rated(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        first = Seat(visitor, rules="small-last", opponent="easy", seed=3)
-        dealt, dealer = set(first.state["hand"]), first.state["dealer"]
-        first.play_on(min)
-        rated = len(visitor.get("/api/statistics")["play"])
-        assert rated == 1
-        again = Seat(visitor, opponent="easy", seed=3, again={"id": first.id, "hand": 1})
-        assert first.state["result"]["compared"] == ""
-        other = Seat(visitor, opponent="easy", again={"id": first.id, "hand": 1, "swapped": True})
-        assert (again.state["dealer"], other.state["dealer"]) == (dealer, 1 - dealer)
-        assert not dealt & {*other.state["hand"], *(each["card"] for each in other.state["trick"])}
-        for seat in (again, other):
-            assert not seat.state["rated"]
-            seat.play_on(min)
-        # The same cards against the same player, who draws on the same chance, end the same.
-        assert again.state["tricks"] == first.state["tricks"]
-        assert "as many tricks as" in again.state["result"]["compared"]
-        assert "over both seats" in other.state["result"]["compared"]
-        assert len(visitor.get("/api/statistics")["play"]) == rated
-        stranger = server.visitor()
-        body = {"opponent": "easy", "again": {"id": first.id, "hand": 1}}
-        assert stranger.ask("POST", "/api/tables", body)[0] == 404
+def test_the_same_deal_from_the_other_seat_is_compared_and_not_rated(
+    service: Running, visitor: Visitor
+) -> None:
+    first = Seat(visitor, rules="small-last", opponent="easy", seed=3)
+    dealt, dealer = set(first.state["hand"]), first.state["dealer"]
+    first.play_on(min)
+    rated = len(visitor.get("/api/statistics")["play"])
+    assert rated == 1
+    again = Seat(visitor, opponent="easy", seed=3, again={"id": first.id, "hand": 1})
+    assert first.state["result"]["compared"] == ""
+    other = Seat(visitor, opponent="easy", again={"id": first.id, "hand": 1, "swapped": True})
+    assert (again.state["dealer"], other.state["dealer"]) == (dealer, 1 - dealer)
+    assert not dealt & {*other.state["hand"], *(each["card"] for each in other.state["trick"])}
+    for seat in (again, other):
+        assert not seat.state["rated"]
+        seat.play_on(min)
+    # The same cards against the same player, who draws on the same chance, end the same.
+    assert again.state["tricks"] == first.state["tricks"]
+    assert "as many tricks as" in again.state["result"]["compared"]
+    assert "over both seats" in other.state["result"]["compared"]
+    assert len(visitor.get("/api/statistics")["play"]) == rated
+    stranger = service.visitor()
+    body = {"opponent": "easy", "again": {"id": first.id, "hand": 1}}
+    assert stranger.ask("POST", "/api/tables", body)[0] == 404
 
 
 def test_a_deal_is_dealt_by_its_seed_and_number(tmp_path: Path) -> None:
@@ -367,55 +359,49 @@ def _led(seat: Seat) -> int:
     return int(card(seat.state["trick"][0]["card"]))
 
 
-def test_a_card_is_taken_back_and_the_hand_is_not_rated(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules="small-last", opponent="easy", seed=3)
-        assert visitor.ask("POST", f"{seat.path}/take-back", {})[0] == 422
-        before = seat.state
+def test_a_card_is_taken_back_and_the_hand_is_not_rated(visitor: Visitor) -> None:
+    seat = Seat(visitor, rules="small-last", opponent="easy", seed=3)
+    assert visitor.ask("POST", f"{seat.path}/take-back", {})[0] == 422
+    before = seat.state
+    seat.play(seat.state["legal"][0])
+    seat.take(visitor.post(f"{seat.path}/take-back"))
+    for name in ("hand", "move", "trick", "legal", "upcards", "known_other"):
+        assert seat.state[name] == before[name]
+    assert not seat.state["rated"]
+    seat.play_on(min)
+    assert visitor.get("/api/statistics")["play"] == []
+    assert visitor.ask("POST", f"{seat.path}/take-back", {})[0] == 422
+    _, _, lines = visitor.raw("GET", "/api/statistics/export?form=jsonl")
+    assert json.loads(lines)["meta"]["helped"]
+
+
+def test_a_claim_is_checked_exactly_and_played_out(service: Running, visitor: Visitor) -> None:
+    seat = Seat(visitor, rules="small-last", opponent="easy", seed=3)
+    body = {"tricks": 7, "move": seat.state["move"]}
+    assert "open endgame" in visitor.ask("POST", f"{seat.path}/claim", body)[1]["error"]
+    while seat.state["stock_left"] or seat.state["turn"] != 0:
         seat.play(seat.state["legal"][0])
-        seat.take(visitor.post(f"{seat.path}/take-back"))
-        for name in ("hand", "move", "trick", "legal", "upcards", "known_other"):
-            assert seat.state[name] == before[name]
-        assert not seat.state["rated"]
-        seat.play_on(min)
-        assert visitor.get("/api/statistics")["play"] == []
-        assert visitor.ask("POST", f"{seat.path}/take-back", {})[0] == 422
-        _, _, lines = visitor.raw("GET", "/api/statistics/export?form=jsonl")
-        assert json.loads(lines)["meta"]["helped"]
+    view = service.session(seat.id).view(0)
+    sure, mine = max(moves_of(view).values()), view.counting_tricks[0]
+    if sure < len(view.hand):
+        body = {"tricks": sure + 1, "move": seat.state["move"]}
+        status, told = visitor.ask("POST", f"{seat.path}/claim", body)
+        assert (status, "not yours for sure" in told["error"]) == (422, True)
+        assert told["state"] == seat.state
+    body = {"tricks": sure, "move": seat.state["move"]}
+    seat.take(visitor.post(f"{seat.path}/claim", body))
+    assert seat.state["phase"] == "over"
+    assert seat.state["tricks"][0] == mine + sure
 
 
-def test_a_claim_is_checked_exactly_and_played_out(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules="small-last", opponent="easy", seed=3)
-        body = {"tricks": 7, "move": seat.state["move"]}
-        assert "open endgame" in visitor.ask("POST", f"{seat.path}/claim", body)[1]["error"]
-        while seat.state["stock_left"] or seat.state["turn"] != 0:
-            seat.play(seat.state["legal"][0])
-        view = server.session(seat.id).view(0)
-        sure, mine = max(moves_of(view).values()), view.counting_tricks[0]
-        if sure < len(view.hand):
-            body = {"tricks": sure + 1, "move": seat.state["move"]}
-            status, told = visitor.ask("POST", f"{seat.path}/claim", body)
-            assert (status, "not yours for sure" in told["error"]) == (422, True)
-            assert told["state"] == seat.state
-        body = {"tricks": sure, "move": seat.state["move"]}
-        seat.take(visitor.post(f"{seat.path}/claim", body))
-        assert seat.state["phase"] == "over"
-        assert seat.state["tricks"][0] == mine + sure
-
-
-def test_the_first_hand_is_explained_and_counts_for_nothing(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, lesson=True)
-        heard = []
-        while seat.state["phase"] != "over":
-            heard += seat.state["said"]["guide"]
-            seat.play(seat.state["legal"][0])
-        words = " ".join(heard)
-        for part in ("upcard", "trumps", "Lose this trick on purpose", "The stock is gone"):
-            assert part in words
-        assert visitor.get("/api/statistics")["total"]["hands"] == 0
-        assert visitor.get("/api/records") == []
+def test_the_first_hand_is_explained_and_counts_for_nothing(visitor: Visitor) -> None:
+    seat = Seat(visitor, lesson=True)
+    heard = []
+    while seat.state["phase"] != "over":
+        heard += seat.state["said"]["guide"]
+        seat.play(seat.state["legal"][0])
+    words = " ".join(heard)
+    for part in ("upcard", "trumps", "Lose this trick on purpose", "The stock is gone"):
+        assert part in words
+    assert visitor.get("/api/statistics")["total"]["hands"] == 0
+    assert visitor.get("/api/records") == []

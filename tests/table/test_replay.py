@@ -149,12 +149,3 @@ def test_a_record_that_tells_another_result_is_refused() -> None:
     record = played("classic")
     with pytest.raises(RecordError, match="result"):
         replay_of(GameRecord(**{**vars(record), "pays": (0, 0)}))
-
-
-def test_you_play_and_others_play_as_they_do() -> None:
-    record = played("small-last")
-    told = builtins(replay_of(GameRecord(**{**vars(record), "meta": {"players": ["you", "hard"]}})))
-    words = {" ".join(step["text"].split()[:2]) for step in told["steps"]}
-    assert words == {"you lead", "you play", "hard leads", "hard plays"}
-    winner = "you win," if record.pays[0] > 0 else "hard wins,"
-    assert winner in told["result"]["text"]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from serving import PATIENCE, Seat, running
+from serving import PATIENCE, Running, Seat, Visitor, running
 
 from german_whist import GameRecord, load_rules, named_rules
 from german_whist.agents import make_agent, register_agent
@@ -61,57 +61,52 @@ def test_a_match_goes_to_its_trophy(match: dict, tmp_path: Path) -> None:
         assert visitor.ask("POST", f"{seat.path}/next")[0] == 422
 
 
-def test_a_double_click_and_an_old_page_are_refused_with_the_present_state(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, opponent="threshold")
-        body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
-        statuses = []
-        with ThreadPoolExecutor(8) as pool:
-            asks = [pool.submit(visitor.ask, "POST", f"{seat.path}/play", body) for _ in range(8)]
-            statuses = [ask.result()[0] for ask in asks]
-        assert sorted(statuses) == [200, *[409] * 7]
-        status, told = visitor.ask("POST", f"{seat.path}/play", body)
-        assert status == 409
-        assert told["state"]["move"] > body["move"]
-        assert "decision" in told["error"]
+def test_a_double_click_and_an_old_page_are_refused_with_the_present_state(
+    visitor: Visitor,
+) -> None:
+    seat = Seat(visitor, opponent="threshold")
+    body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
+    statuses = []
+    with ThreadPoolExecutor(8) as pool:
+        asks = [pool.submit(visitor.ask, "POST", f"{seat.path}/play", body) for _ in range(8)]
+        statuses = [ask.result()[0] for ask in asks]
+    assert sorted(statuses) == [200, *[409] * 7]
+    status, told = visitor.ask("POST", f"{seat.path}/play", body)
+    assert status == 409
+    assert told["state"]["move"] > body["move"]
+    assert "decision" in told["error"]
 
 
-def test_an_illegal_card_says_why_and_changes_nothing(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, opponent="threshold")
-        action = next(card for card in range(52) if card not in seat.state["legal"])
-        body = {"action": action, "move": seat.state["move"]}
-        status, told = visitor.ask("POST", f"{seat.path}/play", body)
-        assert status == 422
-        assert "not in your hand" in told["error"] or "follow suit" in told["error"]
-        assert told["state"] == seat.state
+def test_an_illegal_card_says_why_and_changes_nothing(visitor: Visitor) -> None:
+    seat = Seat(visitor, opponent="threshold")
+    action = next(card for card in range(52) if card not in seat.state["legal"])
+    body = {"action": action, "move": seat.state["move"]}
+    status, told = visitor.ask("POST", f"{seat.path}/play", body)
+    assert status == 422
+    assert "not in your hand" in told["error"] or "follow suit" in told["error"]
+    assert told["state"] == seat.state
 
 
-def test_a_hidden_card_out_of_turn_is_refused_in_the_persons_words(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules="draft", opponent="easy")
-        body = {"action": 52, "move": seat.state["move"]}
-        status, told = visitor.ask("POST", f"{seat.path}/play", body)
-        assert (status, told["error"]) == (422, "The hidden card can not be taken now.")
+def test_a_hidden_card_out_of_turn_is_refused_in_the_persons_words(visitor: Visitor) -> None:
+    seat = Seat(visitor, rules="draft", opponent="easy")
+    body = {"action": 52, "move": seat.state["move"]}
+    status, told = visitor.ask("POST", f"{seat.path}/play", body)
+    assert (status, told["error"]) == (422, "The hidden card can not be taken now.")
 
 
-def test_two_tabs_see_the_same_table(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        first = server.visitor()
-        seat = Seat(first, opponent="medium")
-        second = server.visitor(next(iter(first.cookies.values())))
-        with ThreadPoolExecutor(1) as pool:
-            heard = second.listen(f"{seat.path}/events?after={seat.state['n']}")
-            assert not next(heard)["events"]
-            waiting = pool.submit(next, heard)
-            seat.play(seat.state["legal"][0])
-            told = waiting.result(60)
-            heard.close()
-        assert told["events"]
-        assert told["state"]["move"] == seat.state["move"]
+def test_two_tabs_see_the_same_table(service: Running) -> None:
+    first = service.visitor()
+    seat = Seat(first, opponent="medium")
+    second = service.visitor(next(iter(first.cookies.values())))
+    with ThreadPoolExecutor(1) as pool:
+        heard = second.listen(f"{seat.path}/events?after={seat.state['n']}")
+        assert not next(heard)["events"]
+        waiting = pool.submit(next, heard)
+        seat.play(seat.state["legal"][0])
+        told = waiting.result(60)
+        heard.close()
+    assert told["events"]
+    assert told["state"]["move"] == seat.state["move"]
 
 
 def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
@@ -151,156 +146,146 @@ def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path: Path) -> 
         assert told["state"]["move"] > moves
 
 
-def test_a_table_belongs_to_one_person(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        seat = Seat(server.visitor(), opponent="easy")
-        for other in (server.visitor(), server.visitor("A" * 24)):
-            for method, path in (
-                ("GET", ""),
-                ("GET", "/events?after=0"),
-                ("POST", "/take-back"),
-                ("DELETE", ""),
-                ("GET", "/help"),
-                ("POST", "/hint"),
-                ("POST", "/next"),
-                ("POST", "/leave"),
-                ("POST", "/speed"),
-            ):
-                status, told = other.ask(method, seat.path + path, {} if method == "POST" else None)
-                assert (status, told) == (404, {"error": "There is no such table."})
-            body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
-            assert other.ask("POST", f"{seat.path}/play", body)[0] == 404
-            assert other.ask("GET", f"/api/replays/{seat.id}/1")[0] == 404
-            assert other.get("/api/tables") == []
-        seat.take(seat.visitor.get(seat.path))
-        assert not seat.state["left"]
+def test_a_table_belongs_to_one_person(service: Running) -> None:
+    seat = Seat(service.visitor(), opponent="easy")
+    for other in (service.visitor(), service.visitor("A" * 24)):
+        for method, path in (
+            ("GET", ""),
+            ("GET", "/events?after=0"),
+            ("POST", "/take-back"),
+            ("DELETE", ""),
+            ("GET", "/help"),
+            ("POST", "/hint"),
+            ("POST", "/next"),
+            ("POST", "/leave"),
+            ("POST", "/speed"),
+        ):
+            status, told = other.ask(method, seat.path + path, {} if method == "POST" else None)
+            assert (status, told) == (404, {"error": "There is no such table."})
+        body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
+        assert other.ask("POST", f"{seat.path}/play", body)[0] == 404
+        assert other.ask("GET", f"/api/replays/{seat.id}/1")[0] == 404
+        assert other.get("/api/tables") == []
+    seat.take(seat.visitor.get(seat.path))
+    assert not seat.state["left"]
 
 
-def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor, other = server.visitor(), server.visitor("A" * 24)
-        match = {"kind": "best", "n": 3}
-        seat = Seat(visitor, rules="quick", opponent="easy", match=match)
-        path = f"/api/replays/{seat.id}/1"
-        assert visitor.ask("POST", f"{path}/share", {})[0] == 404  # the hand is not over
+def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(service: Running) -> None:
+    visitor, other = service.visitor(), service.visitor("A" * 24)
+    match = {"kind": "best", "n": 3}
+    seat = Seat(visitor, rules="quick", opponent="easy", match=match)
+    path = f"/api/replays/{seat.id}/1"
+    assert visitor.ask("POST", f"{path}/share", {})[0] == 404  # the hand is not over
+    while seat.state["phase"] != "over":
+        seat.play(min(seat.state["legal"]))
+    assert other.ask("POST", f"{path}/share", {})[0] == 404
+    shared = visitor.post(f"{path}/share")["replay"]
+    assert visitor.post(f"{path}/share")["replay"] == shared
+    assert shared["id"] != seat.id
+    there = f"/api/replays/{shared['id']}"
+    assert other.post(f"{there}/1/share")["replay"] == shared
+    mine, theirs = visitor.get(path), other.get(f"{there}/1")
+    assert [step["action"] for step in theirs["steps"]] == [s["action"] for s in mine["steps"]]
+    assert (mine["players"], theirs["players"]) == (["you", "easy"], ["somebody", "easy"])
+    while not (found := other.get(f"{there}/1/analysis"))["ready"]:
+        time.sleep(0.05)
+    assert not any("you" in each["text"] for each in found["mistakes"])
+    assert other.raw("GET", f"{there}/1/file")[0] == 200
+    seat.next()
+    seat.play_on(min)
+    assert visitor.get(f"/api/replays/{seat.id}/2")["steps"]
+    for path in (f"{there}/2", f"/api/replays/{seat.id}/1", f"/api/tables/{shared['id']}"):
+        assert other.ask("GET", path)[0] == 404
+    assert other.get("/api/records") == other.get("/api/exercises") == []
+
+
+def test_leaving_and_forgetting_keep_the_hands_that_were_finished(visitor: Visitor) -> None:
+    seat = Seat(visitor, rules="quick", opponent="easy", match={"kind": "best", "n": 5})
+    while seat.state["phase"] != "over":
+        seat.play_on(min, 1)
+    seat.next()
+    assert visitor.post(f"{seat.path}/leave")["state"]["left"]
+    assert visitor.get("/api/tables")[0]["over"]
+    body = {"action": 0, "move": seat.state["move"]}
+    assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 409
+    assert visitor.ask("DELETE", seat.path)[0] == 200
+    assert visitor.get("/api/tables") == []
+    assert visitor.ask("GET", seat.path)[0] == 404
+    total = visitor.get("/api/statistics")["total"]
+    assert (total["hands"], total["matches"]) == (2, 1)  # what is given up is lost
+    assert (total["won"] + total["lost"] + total["drawn"], total["matches_won"]) == (2, 0)
+    assert visitor.get(f"/api/replays/{seat.id}/1")["steps"]
+
+
+def test_agents_are_watched_at_the_pace_that_is_set(visitor: Visitor) -> None:
+    settings = {"rules": "quick", "player": "easy", "opponent": "threshold"}
+    seat = Seat(visitor, **settings, match={"kind": "best", "n": 3})
+    speed = f"{seat.path}/speed"
+    seat.take(visitor.post(speed, {"pause": True}))
+    seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
+    assert seat.state["move"] == 0
+    for moves in (1, 2, 3):
+        seat.take(visitor.post(speed, {"step": True}))
+        assert seat.state["move"] == moves
+    assert seat.state["speed"] == {"delay_ms": 1000, "paused": True}
+    seat.take(visitor.post(speed, {"pause": False, "delay_ms": 0}))
+    seat.play_on(None)
+    assert seat.state["match"]["over"]
+    assert visitor.get("/api/statistics")["total"]["hands"] == 0
+    assert visitor.ask("POST", f"{seat.path}/hint")[0] == 409
+    mine = Seat(visitor, opponent="easy")
+    assert visitor.ask("POST", f"{mine.path}/speed", {"pause": True})[0] == 422
+
+
+def test_help_and_hints_are_there_for_every_stage(visitor: Visitor) -> None:
+    for rules in ("quick", "draft", "race-7"):
+        seat = Seat(visitor, rules=rules, opponent="threshold", seed=3)
+        stages = set()
         while seat.state["phase"] != "over":
-            seat.play(min(seat.state["legal"]))
-        assert other.ask("POST", f"{path}/share", {})[0] == 404
-        shared = visitor.post(f"{path}/share")["replay"]
-        assert visitor.post(f"{path}/share")["replay"] == shared
-        assert shared["id"] != seat.id
-        there = f"/api/replays/{shared['id']}"
-        assert other.post(f"{there}/1/share")["replay"] == shared
-        mine, theirs = visitor.get(path), other.get(f"{there}/1")
-        assert [step["action"] for step in theirs["steps"]] == [s["action"] for s in mine["steps"]]
-        assert (mine["players"], theirs["players"]) == (["you", "easy"], ["somebody", "easy"])
-        while not (found := other.get(f"{there}/1/analysis"))["ready"]:
-            time.sleep(0.05)
-        assert not any("you" in each["text"] for each in found["mistakes"])
-        assert other.raw("GET", f"{there}/1/file")[0] == 200
-        seat.next()
-        seat.play_on(min)
-        assert visitor.get(f"/api/replays/{seat.id}/2")["steps"]
-        for path in (f"{there}/2", f"/api/replays/{seat.id}/1", f"/api/tables/{shared['id']}"):
-            assert other.ask("GET", path)[0] == 404
-        assert other.get("/api/records") == other.get("/api/exercises") == []
+            if seat.state["turn"] == 0:
+                hint = visitor.post(f"{seat.path}/hint")
+                assert hint["action"] in seat.state["legal"]
+                assert hint["why"].endswith(".")
+                stages.add((seat.state["stock_left"] > 0, seat.state["phase"]))
+                seat.play(hint["action"])
+            else:
+                seat.wait()
+        assert len(stages) >= 2
 
 
-def test_leaving_and_forgetting_keep_the_hands_that_were_finished(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules="quick", opponent="easy", match={"kind": "best", "n": 5})
-        while seat.state["phase"] != "over":
-            seat.play_on(min, 1)
-        seat.next()
-        assert visitor.post(f"{seat.path}/leave")["state"]["left"]
-        assert visitor.get("/api/tables")[0]["over"]
-        body = {"action": 0, "move": seat.state["move"]}
-        assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 409
-        assert visitor.ask("DELETE", seat.path)[0] == 200
-        assert visitor.get("/api/tables") == []
-        assert visitor.ask("GET", seat.path)[0] == 404
-        total = visitor.get("/api/statistics")["total"]
-        assert (total["hands"], total["matches"]) == (2, 1)  # what is given up is lost
-        assert (total["won"] + total["lost"] + total["drawn"], total["matches_won"]) == (2, 0)
-        assert visitor.get(f"/api/replays/{seat.id}/1")["steps"]
-
-
-def test_agents_are_watched_at_the_pace_that_is_set(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        settings = {"rules": "quick", "player": "easy", "opponent": "threshold"}
-        seat = Seat(visitor, **settings, match={"kind": "best", "n": 3})
-        speed = f"{seat.path}/speed"
-        seat.take(visitor.post(speed, {"pause": True}))
-        seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
-        assert seat.state["move"] == 0
-        for moves in (1, 2, 3):
-            seat.take(visitor.post(speed, {"step": True}))
-            assert seat.state["move"] == moves
-        assert seat.state["speed"] == {"delay_ms": 1000, "paused": True}
-        seat.take(visitor.post(speed, {"pause": False, "delay_ms": 0}))
-        seat.play_on(None)
-        assert seat.state["match"]["over"]
-        assert visitor.get("/api/statistics")["total"]["hands"] == 0
-        assert visitor.ask("POST", f"{seat.path}/hint")[0] == 409
-        mine = Seat(visitor, opponent="easy")
-        assert visitor.ask("POST", f"{mine.path}/speed", {"pause": True})[0] == 422
-
-
-def test_help_and_hints_are_there_for_every_stage(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        for rules in ("quick", "draft", "race-7"):
-            seat = Seat(visitor, rules=rules, opponent="threshold", seed=3)
-            stages = set()
-            while seat.state["phase"] != "over":
-                if seat.state["turn"] == 0:
-                    hint = visitor.post(f"{seat.path}/hint")
-                    assert hint["action"] in seat.state["legal"]
-                    assert hint["why"].endswith(".")
-                    stages.add((seat.state["stock_left"] > 0, seat.state["phase"]))
-                    seat.play(hint["action"])
-                else:
-                    seat.wait()
-            assert len(stages) >= 2
-
-
-def test_an_analysis_is_made_on_the_side_and_told_when_it_is_ready(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules="small-last", opponent="easy")
-        seat.play_on(min)
-        path = f"/api/replays/{seat.id}/1"
+def test_an_analysis_is_made_on_the_side_and_told_when_it_is_ready(visitor: Visitor) -> None:
+    seat = Seat(visitor, rules="small-last", opponent="easy")
+    seat.play_on(min)
+    path = f"/api/replays/{seat.id}/1"
+    told = visitor.get(f"{path}/analysis")
+    while not told["ready"]:
+        assert 0 <= told["done"] <= 1
+        time.sleep(0.05)
         told = visitor.get(f"{path}/analysis")
-        while not told["ready"]:
-            assert 0 <= told["done"] <= 1
-            time.sleep(0.05)
-            told = visitor.get(f"{path}/analysis")
-        assert len(told["decisions"]) == seat.state["move"]
-        status, headers, page = visitor.raw("GET", f"{path}/file")
-        assert status == 200
-        assert headers["content-disposition"].startswith("attachment")
-        assert page.startswith("<!doctype html>")
+    assert len(told["decisions"]) == seat.state["move"]
+    status, headers, page = visitor.raw("GET", f"{path}/file")
+    assert status == 200
+    assert headers["content-disposition"].startswith("attachment")
+    assert page.startswith("<!doctype html>")
 
 
-def test_a_file_of_records_opens_with_its_broken_lines_told(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        Seat(visitor, rules="quick", opponent="easy").play_on(min)
-        _, _, lines = visitor.raw("GET", "/api/statistics/export?form=jsonl")
-        assert GameRecord.from_line(lines).meta["players"] == ["you", "easy"]
-        text = lines + "nonsense\n\n" + lines.replace('"tricks": ["', '"tricks": ["0: AS ", "')
-        other = server.visitor()
-        told = other.post("/api/replays", text)
-        assert [each["replay"]["hand"] for each in told["hands"]] == [1]
-        assert [each.split(":")[0] for each in told["problems"]] == ["line 2", "line 4"]
-        assert other.get(f"/api/replays/{told['id']}/1")["steps"]
-        assert visitor.ask("GET", f"/api/replays/{told['id']}/1")[0] == 404
-        assert other.ask("GET", f"/api/replays/{told['id']}/2")[0] == 404
-        status, answer = other.ask("POST", "/api/replays", "nonsense")
-        assert status == 422
-        assert "no hand" in answer["error"]
+def test_a_file_of_records_opens_with_its_broken_lines_told(
+    service: Running, visitor: Visitor
+) -> None:
+    Seat(visitor, rules="quick", opponent="easy").play_on(min)
+    _, _, lines = visitor.raw("GET", "/api/statistics/export?form=jsonl")
+    assert GameRecord.from_line(lines).meta["players"] == ["you", "easy"]
+    text = lines + "nonsense\n\n" + lines.replace('"tricks": ["', '"tricks": ["0: AS ", "')
+    other = service.visitor()
+    told = other.post("/api/replays", text)
+    assert [each["replay"]["hand"] for each in told["hands"]] == [1]
+    assert [each.split(":")[0] for each in told["problems"]] == ["line 2", "line 4"]
+    assert other.get(f"/api/replays/{told['id']}/1")["steps"]
+    assert visitor.ask("GET", f"/api/replays/{told['id']}/1")[0] == 404
+    assert other.ask("GET", f"/api/replays/{told['id']}/2")[0] == 404
+    status, answer = other.ask("POST", "/api/replays", "nonsense")
+    assert status == 422
+    assert "no hand" in answer["error"]
 
 
 def test_fifty_tables_at_once_make_no_error(tmp_path: Path) -> None:

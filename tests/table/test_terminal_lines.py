@@ -14,7 +14,7 @@ from german_whist.cli import main
 from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord
 from german_whist.engine.rules import load_rules
-from german_whist.table.game.session import Session, Settings
+from german_whist.table.game.session import Session
 from german_whist.table.game.store import Store
 from german_whist.table.terminal.board import board, in_order, rules_page, seen_page, tricks_page
 
@@ -170,13 +170,3 @@ def test_the_rules_are_on_a_page():
     told = text_of(rules_page(load_rules("draft")), columns=60)
     assert "Cards and deal" in told
     assert max(map(len, told.splitlines())) <= 60
-
-
-def test_a_session_that_was_played_on_elsewhere_is_not_written_over(tmp_path):
-    store = Store(tmp_path)
-    session = Session(Settings(opponent="random", seed=5))
-    revision = store.keep("one", store.owner(), session)
-    store.keep("one", store.owner(), session, revision=revision)
-    with pytest.raises(ValueError, match="elsewhere"):
-        store.keep("one", store.owner(), session, revision=revision)
-    store.close()

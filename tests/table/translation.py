@@ -29,13 +29,13 @@ def in_cyrillic(part: Any) -> Any:
 def translated(translate: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
     """The labels as a translator has them; they come back afterwards."""
     labels.cache_clear()
-    server._index.cache_clear()
+    server.page_text.cache_clear()
     labels().update(translate(labels()))
     try:
         yield labels()
     finally:
         labels.cache_clear()
-        server._index.cache_clear()
+        server.page_text.cache_clear()
 
 
 def english_in(told: Any, *names: str) -> set[str]:
