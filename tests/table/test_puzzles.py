@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from plain_endgame import PlainEnding
-from serving import Seat, Visitor, running
+from serving import Running, Seat, Visitor, running
 from test_hidden_cards import cards_in
 
 from german_whist import load_rules
