@@ -15,6 +15,7 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from posixpath import basename, dirname, join, normpath
 from typing import Any
 
 import msgspec
@@ -28,7 +29,7 @@ from ..text.words import listed, plain_text
 _FIRST_MODULE = "saved_page.js"
 _STYLES = ("base.css", "felt.css", "replay.css")
 _MOST_NOTES = 6
-_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\.[\w./]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|let|function|class) (\w+))", re.MULTILINE)
 _TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r'url\("?\.\./([\w.]+\.svg)"?\)')
@@ -118,7 +119,8 @@ def _script() -> str:
 def _add_module(name: str, parts: dict[str, str]) -> None:
     """A module as a function, after those that it imports from."""
     source = _TYPES.sub("", _source("js", name))  # they are for the type checker alone
-    for _, needed in _IMPORT.findall(source):
+    for _, path in _IMPORT.findall(source):
+        needed = normpath(join(dirname(name), path))
         if needed not in parts:
             _add_module(needed, parts)
     body = _IMPORT.sub(lambda found: f"const {found[1]} = {_variable(found[2])};", source)
@@ -127,5 +129,5 @@ def _add_module(name: str, parts: dict[str, str]) -> None:
     parts[name] = f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
 
 
-def _variable(name: str) -> str:
-    return f"module_{name.removesuffix('.js')}"
+def _variable(path: str) -> str:
+    return f"module_{basename(path).removesuffix('.js')}"

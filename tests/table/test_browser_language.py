@@ -106,7 +106,7 @@ def test_the_page_forms_sentences_as_the_server_does(browser: Browser, tmp_path:
         part["spoken"]["holds"] = {"you": ["A", "B {n}", "C"], "other": ["{Name}", "E {name}", "F"]}
         return part
 
-    script = "([key, told]) => import('/static/js/words.js').then(({say}) => say(key, told))"
+    script = "([key, told]) => import('/static/js/base/words.js').then(({say}) => say(key, told))"
     with translated(polish), running(tmp_path) as server:
         place = cast(Server, SimpleNamespace(url=f"http://127.0.0.1:{server.port}/"))
         with visiting(place, browser) as visit:

@@ -28,7 +28,7 @@ from german_whist.table.text.labels import labels, say
 from german_whist.table.text.words import action_symbol
 
 TABLE = Path(german_whist.table.__file__).parent
-SCRIPTS = sorted((TABLE / "browser" / "static" / "js").glob("*.js"))
+SCRIPTS = sorted((TABLE / "browser" / "static" / "js").rglob("*.js"))
 SOURCES = [*SCRIPTS, *sorted(TABLE.rglob("*.py"))]
 
 

@@ -17,7 +17,7 @@ from german_whist.table.browser.messages import Around, glance, played
 from german_whist.table.game.session import PERSON, Session, Settings
 from german_whist.table.review import replay
 
-SCRIPTS = (Path(german_whist.table.__file__).parent / "browser" / "static" / "js").glob("*.js")
+SCRIPTS = (Path(german_whist.table.__file__).parent / "browser" / "static" / "js").rglob("*.js")
 AROUND = Around("id", 1, False, None, None, False, None, "")
 
 

@@ -6,19 +6,19 @@
  * @typedef {{ root: HTMLElement, open: () => unknown, close: () => void, key?: (event: KeyboardEvent) => unknown }} Page
  */
 
-import { dialogOpen, messageOf, openKeys, toast } from "./dialogs.js";
-import { byId, h } from "./dom.js";
-import { tool } from "./icons.js";
-import { LearnPage } from "./learn.js";
-import { LobbyPage } from "./lobby.js";
-import { pageLinks } from "./pages.js";
-import { exercises, ProblemPage, puzzles } from "./problem.js";
-import { RecordsPage } from "./records.js";
-import { ReplayPage } from "./replay.js";
-import { apply, openSettings } from "./settings.js";
-import { StatisticsPage } from "./statistics.js";
-import { TablePage } from "./table.js";
-import { say } from "./words.js";
+import { dialogOpen, messageOf, openKeys, toast } from "./base/dialogs.js";
+import { byId, h } from "./base/dom.js";
+import { tool } from "./base/icons.js";
+import { pageLinks } from "./base/pages.js";
+import { apply, openSettings } from "./base/settings.js";
+import { say } from "./base/words.js";
+import { LearnPage } from "./pages/learn.js";
+import { LobbyPage } from "./pages/lobby.js";
+import { RecordsPage } from "./pages/records.js";
+import { StatisticsPage } from "./pages/statistics.js";
+import { exercises, ProblemPage, puzzles } from "./review/problem.js";
+import { ReplayPage } from "./review/replay.js";
+import { TablePage } from "./table/table.js";
 
 /** @type {[RegExp, string, (...parts: string[]) => Page][]} */
 const ROUTES = [

@@ -3,9 +3,9 @@
 
 /** @import { Analysis, Replay } from "../../messages" */
 
-import { byId, h } from "./dom.js";
-import { ReplayView } from "./replay_view.js";
-import { listed } from "./words.js";
+import { byId, h } from "./base/dom.js";
+import { listed } from "./base/words.js";
+import { ReplayView } from "./review/replay_view.js";
 
 /** @type {{ replay: Replay, analysis: Analysis | null, seat: "both" | 0 | 1, notes: string[] }} */
 const saved = JSON.parse(byId("hand").textContent);
@@ -22,7 +22,7 @@ dress();
 dark.addEventListener("change", dress);
 calm.addEventListener("change", dress);
 
-/** @type {() => import("./settings.js").FeltOptions} */
+/** @type {() => import("./base/settings.js").FeltOptions} */
 const felt = () => ({ cards: "modern", order: "alternating", rows: "one", speed: calm.matches ? "none" : "normal" });
 const view = new ReplayView(saved.replay, saved.analysis, { felt });
 const about = [saved.replay.rules, saved.replay.result.text, ...saved.notes].join(" · ");

@@ -1,0 +1,67 @@
+// @ts-check
+/* Talking to the server: JSON both ways, errors as sentences, and one line that says when it is gone. */
+
+/** @import { Refusal } from "../../../messages" */
+
+import { byId } from "./dom.js";
+import { say } from "./words.js";
+
+export class Refused extends Error {
+  /**
+   * @param {number} status
+   * @param {Partial<Refusal>} answer
+   */
+  constructor(status, answer) {
+    super(answer.error ?? say("site.status", { status }));
+    this.status = status;
+    this.answer = answer;
+  }
+}
+
+export class Unreachable extends Error {}
+
+/** Tells whether the server can be reached.
+ * @param {boolean} yes
+ */
+export function connected(yes) {
+  const line = byId("connection");
+  if (line.hidden === yes) return;
+  line.hidden = yes;
+  line.textContent = yes ? "" : say("site.lost");
+}
+
+/* What the server answers is what messages.d.ts says: the caller names the type, and nothing checks it here. */
+/**
+ * @template T
+ * @param {string} method
+ * @param {string} path
+ * @param {string | object} [body] Text as it is, anything else as JSON.
+ * @returns {Promise<T>}
+ */
+async function ask(method, path, body) {
+  let response, answer;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: body === undefined ? {} : { "Content-Type": typeof body === "string" ? "text/plain" : "application/json" },
+      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+    });
+    answer = await response.json();
+  } catch {
+    if (!response) {
+      connected(false);
+      throw new Unreachable(say("site.unreachable"));
+    }
+    answer = {};
+  }
+  connected(true);
+  if (!response.ok) throw new Refused(response.status, answer);
+  return answer;
+}
+
+/** @type {<T>(path: string) => Promise<T>} */
+export const get = (path) => ask("GET", path);
+/** @type {<T>(path: string, body?: string | object) => Promise<T>} */
+export const post = (path, body = {}) => ask("POST", path, body);
+/** @param {string} path */
+export const remove = (path) => ask("DELETE", path);

@@ -1,0 +1,45 @@
+// @ts-check
+/* The way to all pages from a table, to a new table, and what can be done there besides playing cards. */
+
+/** @import { Answer, WantedTable } from "../../../messages" */
+
+import { post } from "./api.js";
+import { dialog, messageOf, toast } from "./dialogs.js";
+import { faint, h } from "./dom.js";
+import { say } from "./words.js";
+
+const PATIENCE = 1500;
+const PAGES = { play: "#/", watch: "#/watch", learn: "#/learn", replays: "#/replays", statistics: "#/statistics" };
+
+/** A link to each page. */
+export const pageLinks = () =>
+  Object.entries(PAGES).map(([name, href]) => h("a", { href, "data-page": name === "play" ? "lobby" : name }, say(`site.${name}`)));
+
+/** Makes a table and goes there; whether there is one.
+ * @param {WantedTable} wish
+ */
+export async function sitDown(wish) {
+  const patience = setTimeout(() => toast(say("lobby.first_table"), "hint"), PATIENCE);
+  try {
+    /** @type {Answer} */
+    const { state } = await post("/api/tables", wish);
+    location.hash = `#/table/${state.id}`;
+    return true;
+  } catch (error) {
+    toast(messageOf(error));
+    return false;
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+/** Shows the pages and `[value, text]` actions; resolves with the value of the one that is chosen.
+ * @param {([string, string] | null)[]} actions
+ */
+export function openPages(actions) {
+  return dialog(say("site.title"), h("div", { class: "pages-menu" },
+    h("nav", { "aria-label": say("site.pages") }, pageLinks()),
+    faint(say("table.kept")),
+    h("div", { class: "menu-actions" }, actions.filter((each) => each !== null).map(([value, text]) => h("button", { value }, text)))),
+  [["close", say("table.back"), "primary"]]);
+}

@@ -1,0 +1,41 @@
+// @ts-check
+/* All that the page says, which the server writes into it: `say("lobby.deal")`. It stands in one file,
+   `labels.json`; its forms are those of `labels.py`. */
+
+import { byId } from "./dom.js";
+
+/**
+ * @typedef {string | Labels[] | { [name: string]: Labels }} Labels
+ * @typedef {Record<string, string | number | null | undefined>} Values
+ */
+
+/** @type {typeof import("../../../../text/labels.json")} */
+export const LABELS = JSON.parse(byId("labels").textContent);
+const { plurals, you } = LABELS.site;
+
+/** @param {string} text */
+export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/* Of a sentence's forms the one for this person and number. */
+/** @type {(found: Labels, values: Values) => string} */
+function form(found, { name, n }) {
+  if (typeof found === "string") return found;
+  if (!Array.isArray(found)) return form(found[String(name).toLowerCase() === you.toLowerCase() ? "you" : "other"], { name, n });
+  const place = plurals.findIndex((digits) => new RegExp(digits).test(String(n)));
+  return form(found.at(place) ?? "", { name, n });
+}
+
+/** A sentence, `{name}` in it replaced by a value, `{Name}` by the same with a capital letter.
+ * @param {string} key
+ * @param {object} [values]
+ */
+export function say(key, values = {}) {
+  const given = /** @type {Values} */ (values);
+  const text = form(key.split(".").reduce((part, name) => /** @type {Record<string, Labels>} */ (part)[name], /** @type {Labels} */ (LABELS)), given);
+  return text.replace(/\{(\w+)\}/g, (_, name) => String(given[name] ?? capital(`${given[name.toLowerCase()]}`)));
+}
+
+/** `A, B and C`, or `A, B or C`. */
+/** @type {(texts: string[], last?: string) => string} */
+export const listed = (texts, last = "and") =>
+  (texts.length < 2 ? texts.join("") : say(`lists.${last}`, { first: texts.slice(0, -1).join(", "), last: texts.at(-1) }));

@@ -1,0 +1,100 @@
+// @ts-check
+/* Cards as texts ("TH" is the ten of hearts): ids, names, and the order in which a hand is held. */
+
+/** @import { TableState } from "../../../messages" */
+
+import { LABELS, listed, say } from "../base/words.js";
+
+export const RANKS = "23456789TJQKA";
+export const SUITS = "CDHS";
+export const TAKE_HIDDEN = 52;
+export const KEEP = 53;
+export const TAKE_BLIND = 54;
+/** @type {Record<number, string>} */
+const CHOICES = { [TAKE_HIDDEN]: "hidden", [KEEP]: "keep", [TAKE_BLIND]: "blind" };
+/** @type {Record<string, string>} */
+export const SUIT_NAMES = LABELS.cards.suits;
+/** @type {Record<string, string>} */
+const RANK_NAMES = LABELS.cards.ranks;
+/** @type {Record<string, string>} */
+const SUIT_SYMBOLS = { C: "♣", D: "♦", H: "♥", S: "♠" };
+
+/** @typedef {(card: string) => string} Told */
+/** @type {Told} */
+export const rankOf = (card) => card[0];
+/** @type {Told} */
+export const suitOf = (card) => card[1];
+/** @type {Told} */
+export const rankText = (card) => (card[0] === "T" ? "10" : card[0]);
+/** @param {string} suit */
+export const isRed = (suit) => suit === "D" || suit === "H";
+/** @param {string} card */
+export const actionOf = (card) => SUITS.indexOf(card[1]) * 13 + RANKS.indexOf(card[0]);
+/** @type {Told} */
+export const nameOf = (card) => say("cards.name", { rank: RANK_NAMES[card[0]], suit: SUIT_NAMES[card[1]] });
+/** @type {Told} */
+export const symbolOf = (card) => rankText(card) + SUIT_SYMBOLS[card[1]];
+
+/** Whether an action is a card, and not a choice or an exchange.
+ * @param {number} action
+ */
+export const isCard = (action) => !(action in CHOICES);
+
+/** @param {number} action */
+export function cardOf(action) {
+  return isCard(action) ? RANKS[action % 13] + SUITS[Math.floor(action / 13)] : null;
+}
+
+/** @type {(action: number, tell: Told, form?: string) => string} */
+const inWords = (action, tell, form = "") => {
+  const card = cardOf(action);
+  return card ? tell(card) : say(`cards.${CHOICES[action]}${form}`);
+};
+/** @param {number} action */
+export const actionName = (action) => inWords(action, nameOf);
+/** @param {number} action */
+export const actionSymbol = (action) => inWords(action, symbolOf, "_short");
+
+/** Why a card of the hand may not be played now.
+ * @param {Pick<TableState, "phase" | "trick" | "legal">} state
+ * @param {number} action
+ */
+export function whyNot({ phase, trick, legal }, action) {
+  if (phase === "choose" || phase === "exchange") return say(`refused.${phase}`);
+  const suit = SUIT_NAMES[suitOf(trick[0].card)];
+  return say("refused.follow", { card: actionSymbol(action), suit, cards: listed(legal.map(actionSymbol), "or") });
+}
+
+/** @type {<T>(items: T[]) => T[][]} */
+function permutations(items) {
+  if (items.length < 2) return [items];
+  return items.flatMap((each, place) =>
+    permutations([...items.slice(0, place), ...items.slice(place + 1)]).map((rest) => [each, ...rest]));
+}
+
+/** The suits of a hand from left to right: trumps first, then red and black in turn.
+ * @param {string[]} cards
+ * @param {string | null} trump
+ * @param {string} order
+ */
+export function suitOrder(cards, trump, order) {
+  const all = ["S", "H", "C", "D"];
+  if (order === "classic") return ["S", "H", "D", "C"];
+  const held = all.filter((suit) => cards.some((card) => suitOf(card) === suit));
+  /** @param {string[]} suits */
+  const clashes = (suits) => suits.filter((suit, place) => place && isRed(suit) === isRed(suits[place - 1])).length;
+  const rows = permutations(held).filter((suits) => !trump || !held.includes(trump) || suits[0] === trump);
+  return rows.reduce((best, suits) => (clashes(suits) < clashes(best) ? suits : best), rows[0] ?? all);
+}
+
+/** A hand as it is held: suit by suit, the highest card of each first.
+ * @param {string[]} cards
+ * @param {string | null} trump
+ * @param {string} order
+ */
+export function sorted(cards, trump, order) {
+  const suits = suitOrder(cards, trump, order);
+  /** @param {string} card */
+  const place = (card) => suits.indexOf(suitOf(card)) * 13 + 12 - RANKS.indexOf(rankOf(card));
+  return [...cards].sort((one, two) => place(one) - place(two));
+}

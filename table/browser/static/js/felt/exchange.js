@@ -1,0 +1,61 @@
+// @ts-check
+/* The exchange before the first lead: two buttons over the table, keep the hand or take the blind one. */
+
+/** @import { Seen } from "./scene.js" */
+/** @import { Wish } from "./queue.js" */
+
+import { h } from "../base/dom.js";
+import { say } from "../base/words.js";
+import { KEEP, TAKE_BLIND } from "../cards/cards.js";
+
+export class ExchangeBar {
+  /** @param {(action: number, card: null, wish: Wish) => void} onplay */
+  constructor(onplay) {
+    this.onplay = onplay;
+    /** @type {(action: number, word: string) => HTMLButtonElement} */
+    const button = (action, word) => h("button", {
+      type: "button", "data-action": action, onclick: (event) => this.choose(action, event),
+    }, say(`exchange.${word}`));
+    this.buttons = [button(KEEP, "keep"), button(TAKE_BLIND, "blind")];
+    this.root = h("div", { class: "exchange-bar", hidden: true, role: "group", "aria-label": say("exchange.title") }, this.buttons);
+  }
+
+  /** @type {(action: number, event: MouseEvent) => void} */
+  choose(action, event) {
+    const { timeStamp: now, clientX: x, clientY: y, detail } = event;
+    this.onplay(action, null, { now, x, y, key: detail === 0 });
+  }
+
+  /** Shown to whoever has to decide, with what was best and what was chosen once that is known.
+   * @param {Seen & { watched?: boolean, left?: boolean }} state
+   * @param {{ best?: number[], action?: number | null }} [answer]
+   */
+  update(state, { best = [], action = null } = {}) {
+    const was = this.root.hidden;
+    this.root.hidden = state.phase !== "exchange" || state.turn !== 0 || Boolean(state.watched || state.left);
+    this.point(...best);
+    for (const each of this.buttons) each.setAttribute("aria-pressed", String(Number(each.dataset.action) === action));
+    if (was && !this.root.hidden && document.activeElement === document.body) this.buttons[0].focus();
+  }
+
+  /** Marks what a hint names.
+   * @param {number[]} actions
+   */
+  point(...actions) {
+    for (const each of this.buttons) each.classList.toggle("primary", actions.includes(Number(each.dataset.action)));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (this.root.hidden || event.key.toUpperCase() !== "X" || event.repeat) return false;
+    this.onplay(TAKE_BLIND, null, { now: event.timeStamp, key: true });
+    return true;
+  }
+}
+
+/** What was done with the hand dealt, for the plate of a player; nothing where hands are not exchanged.
+ * @param {boolean | null} took
+ */
+export function exchangeText(took) {
+  return took === null ? "" : say(took ? "plates.took_blind" : "plates.kept");
+}

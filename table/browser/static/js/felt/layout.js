@@ -1,0 +1,152 @@
+// @ts-check
+/* Where every card of the table lies, from the size of the felt alone: no layout but this one, so
+   that nothing jumps. A scene says what lies where; `arrange` gives each card a place. */
+
+/** @import { Played } from "../../../messages" */
+/** @import { Scene } from "./scene.js" */
+/** @import { FeltOptions } from "../base/settings.js" */
+
+import { sorted, suitOf, suitOrder } from "../cards/cards.js";
+
+/**
+ * Where a card lies: `covered` is how much of its height shows, `step` how far the next card is.
+ * @typedef {{ zone: string, card: string | null, who?: number, x: number, y: number, scale: number, z: number, step?: number,
+ *   covered?: number }} Place
+ * @typedef {ReturnType<typeof frame>} Frame
+ * @typedef {Frame & { places: Place[] }} Plan
+ */
+
+export const SHAPE = 1.4;
+const STACK = 6;
+const FINGER = 42;
+
+/* The parts of the felt, from its width and height: card size, and the middle of each place. */
+/**
+ * @param {number} width
+ * @param {number} height
+ * @param {number} rows
+ */
+function frame(width, height, rows) {
+  const wide = width > height * 0.95;
+  const low = height < 460;
+  const plate = wide ? (width > 1000 ? 236 : 132) : 0;
+  const strip = wide ? 0 : 50;
+  const stacked = rows > 1 ? (rows - 1) * (rows > 2 ? 0.4 : 0.5) : 0;
+  const needs = (low && wide ? 2.5 : 2.85) + stacked;
+  const room = height - 2 * strip - (low ? 52 : 92);
+  const handWidth = wide ? width - plate - (width > 1000 ? plate : 12) : width - 12;
+  const card = Math.max(40, Math.min(138, room / needs / SHAPE, wide ? handWidth / (width > 1000 ? 5.2 : 6) : width * 0.19));
+  const tall = card * SHAPE;
+  const handLeft = wide ? plate + (width > 1000 ? 0 : 2) : 6;
+  const handCentre = handLeft + handWidth / 2;
+  const bottom = height - strip - (low ? 8 : 14);
+  const handTop = bottom - tall * (1 + stacked);
+  const otherScale = low ? 0.62 : 0.72;
+  const otherY = low && wide ? tall * otherScale * 0.22 : strip + (wide ? 12 : low ? 4 : 8) + (tall * otherScale) / 2;
+  const otherBottom = otherY + (tall * otherScale) / 2;
+  const promptY = handTop - (low ? 20 : 30) - (low ? 0 : card * 0.06);
+  const middle = (otherBottom + promptY - 18) / 2;
+  const toLeft = Math.min(card * 2.3, handCentre - plate - card * 0.8 - 4); // Clear of the plates.
+  const toRight = Math.min(card * 2.3, width - handCentre - card * 0.5 - 10);
+  return {
+    wide, low, card, tall, strip, plate, handLeft, handWidth, handCentre, handTop, bottom, otherScale, otherY,
+    middle, promptY, stacked, lines: rows,
+    stockX: wide ? handCentre - toLeft : 12 + card * 0.82,
+    trickX: wide ? handCentre : width * 0.62,
+    lastX: wide ? handCentre + toRight : width - card * 0.46,
+    lean: Math.max(tall * 0.05, Math.min(tall * 0.34, (promptY - 18 - otherBottom - tall) / 2 - 6)),
+  };
+}
+
+/** @type {<C>(cards: C[], left: number, width: number, card: number, scale: number, most: number) => { card: C, x: number, step: number }[]} */
+function row(cards, left, width, card, scale, most) {
+  const wide = card * scale;
+  const step = cards.length > 1 ? Math.min(wide * most, (width - wide) / (cards.length - 1)) : 0;
+  const start = left + (width - wide - step * (cards.length - 1)) / 2 + wide / 2;
+  return cards.map((each, place) => ({ card: each, x: start + place * step, step }));
+}
+
+/** @typedef {(scene: Scene, felt: Frame, options: FeltOptions) => Place[]} Part */
+/** @type {Part} */
+function ownHand(scene, felt, options) {
+  const cards = sorted(scene.hand, scene.trump, options.order);
+  const y = felt.bottom - felt.tall / 2;
+  const lines = handLines(cards, scene, felt, options);
+  const offset = lines.length > 1 ? (felt.tall * felt.stacked) / (felt.lines - 1) : 0;
+  return lines.flatMap((held, line) =>
+    row(held, felt.handLeft, felt.handWidth, felt.card, 1, options.rows === "stacked" ? 0.62 : 0.7)
+      .map((each, place) => ({
+        zone: "hand", ...each, y: y - offset * (lines.length - 1 - line), scale: 1, z: 300 + line * 20 + place,
+        covered: line < lines.length - 1 ? offset : 0,
+      })));
+}
+
+/** @type {(cards: string[], scene: Scene, felt: Frame, options: FeltOptions) => string[][]} */
+function handLines(cards, scene, felt, options) {
+  if (options.rows === "stacked") {
+    return suitOrder(cards, scene.trump, options.order)
+      .map((suit) => cards.filter((card) => suitOf(card) === suit)).filter((held) => held.length);
+  }
+  if (felt.lines === 1) return [cards];
+  const half = Math.ceil(cards.length / 2);
+  return [cards.slice(0, half), cards.slice(half)].filter((held) => held.length);
+}
+
+/** @type {Part} */
+function otherHand(scene, felt, options) {
+  const known = sorted(scene.other.filter((card) => card !== null), scene.trump, options.order);
+  const cards = [...known, ...scene.other.filter((card) => !card)];
+  const width = felt.wide ? Math.min(felt.handWidth, felt.card * 8) : felt.handWidth;
+  const left = felt.handLeft + (felt.handWidth - width) / 2;
+  const open = !scene.other.includes(null);
+  return row(cards, left, width, felt.card, felt.otherScale, open ? 0.62 : 0.5)
+    .map((each, place) => ({ zone: "other", ...each, y: felt.otherY, scale: felt.otherScale, z: 20 + place }));
+}
+
+/** @type {(scene: Scene, felt: Frame) => Place[]} */
+function stock(scene, felt) {
+  const hidden = Math.max(0, scene.stockLeft - scene.up.length);
+  const scale = 0.92, step = felt.card * scale;
+  const beside = hidden ? (scene.up.length > 1 ? 0.6 : 0.7) : 0;
+  const whole = step * (1 + (scene.up.length ? beside + (scene.up.length - 1) * 0.62 : 0));
+  const x = step / 2 + (felt.wide ? felt.stockX - whole / 2 : 10);
+  const y = felt.middle;
+  const backs = Array.from({ length: Math.min(hidden, STACK) }, (_, place) =>
+    ({ zone: "stock", card: null, x: x - place * 1.1, y: y - place * 1.3, scale, z: 60 + place }));
+  const faced = scene.up.map((card, place) => ({
+    zone: "up", card, scale, z: 80 + place,
+    x: x + step * beside + place * step * 0.62, y: y + (place + 1) * 4,
+  }));
+  return [...backs, ...faced];
+}
+
+/** @type {(cards: Played[], felt: Frame, zone: string) => Place[]} */
+function trick(cards, felt, zone) {
+  const last = zone === "last";
+  const scale = last ? (felt.wide && !felt.low ? 0.62 : 0.5) : 1;
+  return cards.map(({ who, card }, place) => ({
+    zone, card, who, scale, z: (last ? 40 : 200) + place,
+    x: (last ? felt.lastX : felt.trickX) + (who ? 1 : -1) * felt.card * scale * (last ? 0.2 : felt.lean < felt.tall * 0.16 ? 0.42 : 0.26),
+    y: felt.middle + (who ? -1 : 1) * (last ? felt.tall * scale * 0.2 : felt.lean),
+  }));
+}
+
+/* A hand lies in two rows where fingers could not hit its cards in one. */
+/** @type {(cards: number, width: number, height: number) => number} */
+function linesFor(cards, width, height) {
+  const { wide, handWidth, card } = frame(width, height, 1);
+  return !wide && cards > 1 && (handWidth - card) / (cards - 1) < FINGER ? 2 : 1;
+}
+
+/** Places for all cards of a scene, and for the few labels beside them.
+ * @type {(scene: Scene, width: number, height: number, options: FeltOptions) => Plan}
+ */
+export function arrange(scene, width, height, options) {
+  const rows = options.rows === "stacked" ? 4 : linesFor(scene.most ?? scene.hand.length, width, height);
+  const felt = frame(width, height, rows);
+  const places = [
+    ...otherHand(scene, felt, options), ...stock(scene, felt), ...trick(scene.last, felt, "last"),
+    ...trick(scene.trick, felt, "trick"), ...ownHand(scene, felt, options),
+  ];
+  return { ...felt, places };
+}

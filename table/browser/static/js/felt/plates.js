@@ -1,0 +1,136 @@
+// @ts-check
+/* What stands beside the cards: a plate for each player, the prompt, trumps and the stock's number. */
+
+/** @import { Felt } from "./felt.js" */
+/** @import { Plan } from "./layout.js" */
+/** @import { Seen } from "./scene.js" */
+
+import { h } from "../base/dom.js";
+import { capital, say } from "../base/words.js";
+import { symbolOf } from "../cards/cards.js";
+import { suitIcon } from "../cards/suits.js";
+import { exchangeText } from "./exchange.js";
+
+/**
+ * What plates show: a table, or a position that nobody waits at.
+ * @typedef {Omit<Seen, "hand" | "hand_size_other" | "known_other" | "other_hand" | "upcards" | "legal" | "phase" | "open" | "trick" | "said">
+ *   & { names: string[], match: { kind: string, hands_won?: number[], points?: number[] }, said: { prompt: string, stage: string, last: string },
+ *   thinking?: boolean, watched?: boolean }} Shown
+ */
+
+/** @param {HTMLElement} number */
+function score(number) {
+  return h("span", { class: "plate-score" }, number, h("small"));
+}
+
+/** @type {(number: HTMLElement, count: number, noun: string) => void} */
+function tellScore(number, count, noun) {
+  number.textContent = String(count);
+  /** @type {ChildNode} */ (number.nextSibling).textContent = say(`plates.${noun}`, { n: count });
+}
+
+class Plate {
+  /** @param {number} who */
+  constructor(who) {
+    this.who = who;
+    this.name = h("span", { class: "plate-name" });
+    this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
+    this.dealer = h("span", { class: "plate-dealer", title: say("plates.dealer") }, "D");
+    this.tricks = h("b");
+    this.stockTricks = h("i", { class: "plate-stock", title: say("plates.stock_tricks") });
+    this.tricksBox = score(this.tricks);
+    this.points = h("b");
+    this.pointsBox = score(this.points);
+    this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
+      this.mark,
+      h("div", { class: "plate-who" }, this.name, this.dealer),
+      h("div", { class: "plate-scores" },
+        this.stockTricks, this.tricksBox, this.pointsBox));
+  }
+
+  /** @param {Shown} state */
+  update(state) {
+    const { who } = this;
+    const name = capital(state.names[who]);
+    this.name.textContent = name;
+    this.mark.textContent = name[0];
+    this.dealer.hidden = state.dealer !== who;
+    tellScore(this.tricks, state.tricks[who], "trick");
+    this.stockTricks.textContent = state.stock_tricks ? say("plates.for_stock", { n: state.stock_tricks[who] }) : exchangeText(state.exchanged[who]);
+    this.tricksBox.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
+    const { kind, hands_won: won = [], points = [] } = state.match;
+    this.pointsBox.hidden = kind === "single";
+    if (kind !== "single") tellScore(this.points, (kind === "best" ? won : points)[who], kind === "best" ? "hand" : "point");
+    this.root.classList.toggle("to-move", state.turn === who);
+    this.root.classList.toggle("thinking", Boolean(state.thinking) && state.turn === who);
+  }
+}
+
+/** Plates and labels of one table, put on the felt. */
+export class Plates {
+  /** @param {Felt} felt */
+  constructor(felt) {
+    this.felt = felt;
+    this.plates = [new Plate(0), new Plate(1)];
+    this.prompt = h("p", { class: "prompt" });
+    this.stock = h("p", { class: "stock-label", "aria-hidden": "true" });
+    this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, say("plates.last_trick"));
+    this.stage = h("p", { class: "stage-label", "aria-hidden": "true" });
+    this.sign = h("div", { class: "watermark", "aria-hidden": "true" });
+    felt.root.prepend(this.sign);
+    felt.root.append(...this.plates.map((each) => each.root), this.stock, this.stage, this.lastLabel, this.prompt);
+    felt.onarranged = (plan) => this.place(plan);
+  }
+
+  /** @param {Plan} plan */
+  place(plan) {
+    const { root } = this.felt;
+    root.classList.toggle("wide", plan.wide);
+    root.classList.toggle("tall", !plan.wide);
+    root.classList.toggle("roomy", plan.wide && plan.plate > 200);
+    root.classList.toggle("low", plan.low);
+    this.prompt.style.left = `${plan.handCentre}px`;
+    this.prompt.style.maxWidth = `${2 * Math.min(plan.handCentre, root.clientWidth - plan.handCentre) - 16}px`;
+    const half = this.stage.offsetWidth / 2 + 8;
+    this.stage.style.left = plan.wide ? `${Math.min(plan.lastX, root.clientWidth - half)}px` : "";
+    this.stage.style.top = `${plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4)}px`;
+    const beside = plan.wide ? 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8)
+      : root.clientWidth - plan.trickX - plan.card * 0.8 - 8;
+    root.style.setProperty("--last-room", `${Math.max(plan.wide ? 90 : 102, beside)}px`);
+    this.prompt.style.top = `${plan.promptY}px`;
+    // Where the prompt has the room below the stock, its label stands beside it, between the plates.
+    const below = plan.middle + plan.tall * 0.46 + 9;
+    const fits = below + 40 < plan.promptY - 16;
+    this.stock.style.left = `${fits ? plan.stockX : plan.wide ? plan.plate / 2 : plan.stockX + plan.card * 0.74 + 36}px`;
+    this.stock.style.top = `${fits ? below : plan.middle - 16}px`;
+    this.lastLabel.style.left = `${plan.lastX}px`;
+    const scale = plan.wide && !plan.low ? 0.62 : 0.5;
+    this.lastLabel.style.top = `${plan.middle + plan.tall * scale * 0.7 + 6}px`;
+    this.sign.style.left = `${plan.trickX}px`;
+    this.sign.style.top = `${plan.middle}px`;
+  }
+
+  /** A sentence in the place of the prompt, until the next state is shown.
+   * @param {string} text
+   */
+  say(text, { yours = false, dots = false } = {}) {
+    this.prompt.replaceChildren(h("span", {}, text), dots ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
+    this.prompt.classList.toggle("yours", yours);
+  }
+
+  /** @param {Shown} state */
+  update(state) {
+    this.plates.forEach((each) => each.update(state));
+    this.say(state.said.prompt, { yours: state.turn === 0 && !state.watched, dots: state.thinking });
+    this.stage.textContent = state.said.stage;
+    this.lastLabel.textContent = state.said.last || say("plates.last_trick");
+    const trumps = state.trump
+      ? h("span", { class: "trumps" }, suitIcon(state.trump), say("plates.trumps")) : h("span", { class: "trumps" }, say("plates.no_trumps"));
+    this.stock.replaceChildren(
+      trumps, h("span", {}, state.turned ? say("plates.turned", { card: symbolOf(state.turned) })
+        : say(state.stock_left ? "plates.in_stock" : "plates.no_stock", { n: state.stock_left })),
+      state.low ? h("strong", { class: "low-play" }, say("plates.low")) : "");
+    this.lastLabel.hidden = !state.last_trick.length;
+    this.sign.replaceChildren(state.trump ? suitIcon(state.trump) : "");
+  }
+}

@@ -1,0 +1,82 @@
+// @ts-check
+/* A scene is what lies on the table, as plain data: hands, stock, upcards, the trick, the last one.
+   `sceneOf` reads it from a state of the server, `after` makes the next one from an event. */
+
+/** @import { Event, LineStep, Played } from "../../../messages" */
+
+/**
+ * Cards that are not known are null; `most` is how many cards a hand may have had before.
+ * @typedef {{ hand: string[], other: (string | null)[], stockLeft: number, up: string[], trick: Played[], last: Played[],
+ *   trump: string | null, most?: number }} Scene
+ */
+
+/** What the server tells of a position: a table, a problem, a step of a line.
+ * @typedef {Omit<LineStep, "text">} Seen
+ */
+
+/** @type {Scene} */
+export const EMPTY = { hand: [], other: [], stockLeft: 0, up: [], trick: [], last: [], trump: null };
+
+/** The scene of a state, for the seat that it was sent to; who plays from memory sees no known cards.
+ * @param {Seen & { watched?: boolean }} state
+ * @returns {Scene}
+ */
+export function sceneOf(state, memory = false) {
+  const own = memory && !state.watched && state.phase !== "over";
+  const known = own ? [] : state.other_hand ?? state.known_other;
+  const hidden = Math.max(0, state.hand_size_other - known.length);
+  return {
+    hand: [...state.hand],
+    other: [...known, ...Array(hidden).fill(null)],
+    stockLeft: state.stock_left,
+    up: [...state.upcards],
+    trick: state.trick.map(({ who, card }) => ({ who, card })),
+    last: state.last_trick.map(({ who, card }) => ({ who, card })),
+    trump: state.trump,
+  };
+}
+
+/** @type {(cards: (string | null)[], card: string) => (string | null)[]} */
+function without(cards, card) {
+  const place = cards.includes(card) ? cards.indexOf(card) : cards.lastIndexOf(null);
+  return place < 0 ? cards : [...cards.slice(0, place), ...cards.slice(place + 1)];
+}
+
+/** The scene after a card was played from a hand to the trick.
+ * @type {(scene: Scene, who: number, card: string) => Scene}
+ */
+export function played(scene, who, card) {
+  if (scene.trick.some((each) => each.card === card)) return scene;
+  return {
+    ...scene,
+    hand: who === 0 ? scene.hand.filter((each) => each !== card) : scene.hand,
+    other: who === 1 ? without(scene.other, card) : scene.other,
+    trick: [...scene.trick, { who, card }],
+  };
+}
+
+/** @type {(scene: Scene) => Scene} */
+const cleared = (scene) => (scene.trick.length > 1 ? { ...scene, last: scene.trick, trick: [] } : scene);
+
+/** @type {(scene: Scene, who: number, card: string | null) => Scene} */
+function drawn(scene, who, card) {
+  const up = scene.up.filter((each) => each !== card);
+  return {
+    ...cleared(scene),
+    up,
+    stockLeft: Math.max(0, scene.stockLeft - 1),
+    hand: who === 0 && card && !scene.hand.includes(card) ? [...scene.hand, card] : scene.hand,
+    other: who === 1 ? [...scene.other, card] : scene.other,
+  };
+}
+
+/** The scene after an event; `null` when nothing moves.
+ * @type {(scene: Scene, event: Event) => Scene | null}
+ */
+export function after(scene, { kind, who, card, cards }) {
+  if ((kind === "led" || kind === "followed") && who !== null && card) return played(scene, who, card);
+  if (kind === "won") return cleared(scene);
+  if (kind === "drew" && who !== null) return drawn(scene, who, card);
+  if (kind === "turned") return { ...scene, up: cards ?? scene.up };
+  return null;
+}

@@ -1,0 +1,55 @@
+// @ts-check
+/* The bar under a watched game: pause, one step, and how fast it goes. */
+
+/** @import { Speed, WantedSpeed } from "../../../messages" */
+
+import { h } from "../base/dom.js";
+import { icon } from "../base/icons.js";
+import { say } from "../base/words.js";
+
+const SLOWEST = 3000, QUICKEST = 100;
+
+export class WatchBar {
+  /** @param {(wish: WantedSpeed) => void} onwish */
+  constructor(onwish) {
+    this.onwish = onwish;
+    this.paused = false;
+    this.pauseButton = h("button", { type: "button", class: "tool", onclick: () => this.toggle() });
+    /** @type {HTMLInputElement} */
+    this.slider = h("input", {
+      type: "range", min: QUICKEST, max: SLOWEST, step: 100, value: 800,
+      onchange: () => onwish({ delay_ms: SLOWEST + QUICKEST - Number(this.slider.value) }),
+    });
+    this.root = h("div", { class: "watch-bar", hidden: true, role: "group", "aria-label": say("watch.title") },
+      this.pauseButton,
+      h("button", { type: "button", class: "tool", "aria-label": say("watch.step"), title: say("watch.step"), onclick: () => this.step() }, icon("last")),
+      h("label", {}, h("span", {}, say("watch.speed")), this.slider));
+  }
+
+  /** @param {Speed | null} speed */
+  update(speed) {
+    if (!speed) return;
+    this.paused = speed.paused;
+    const text = say(this.paused ? "watch.go_on" : "watch.pause");
+    this.pauseButton.setAttribute("aria-label", text);
+    this.pauseButton.title = text;
+    this.pauseButton.replaceChildren(icon(this.paused ? "play" : "pause"));
+    if (document.activeElement !== this.slider) this.slider.value = String(SLOWEST + QUICKEST - speed.delay_ms);
+  }
+
+  toggle() {
+    this.onwish({ pause: !this.paused });
+  }
+
+  step() {
+    this.onwish({ step: true });
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.key === " ") this.toggle();
+    else if (event.key === "ArrowRight") this.step();
+    else return false;
+    return true;
+  }
+}

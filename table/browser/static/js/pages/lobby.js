@@ -1,0 +1,217 @@
+// @ts-check
+/* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
+
+/** @import { AgentOffered, Menu, TableListed, WantedMatch, WantedTable } from "../../../messages" */
+
+import { get, remove } from "../base/api.js";
+import { attempt, dialog } from "../base/dialogs.js";
+import { faint, h } from "../base/dom.js";
+import { icon } from "../base/icons.js";
+import { isUsual, menu, openRules, orderedAgents, plays } from "../base/menu.js";
+import { sitDown } from "../base/pages.js";
+import { segmented, settings } from "../base/settings.js";
+import { LABELS, say } from "../base/words.js";
+import { face } from "../cards/draw.js";
+
+/** @typedef {"opponent" | "player"} Seat */
+/** @type {Seat[]} */
+const SEATS = ["opponent", "player"];
+const KEY = "german-whist-last-game";
+const POINTS = { 10: "10", 25: "25", 50: "50", other: say("lobby.other") };
+
+function lastGame() {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+function fan() {
+  return h("div", { class: "fan", "aria-hidden": "true" },
+    ["AS", "KH", "QC", "JD", "TS"].map((card) => h("div", { class: "card" }, h("div", { class: "inner" }, face(card, settings.cards)))));
+}
+
+/** @type {Record<string, string>} */
+const FACES = { easy: "JD", medium: "QH", hard: "KC", champion: "KS" };
+
+/* A court card for those whom people play, the first letter for the others. */
+/** @param {AgentOffered} agent */
+function portrait({ name, kind }) {
+  const card = FACES[name];
+  return h("span", { class: `player-mark kind-${kind}`, "aria-hidden": "true" }, card ? face(card, "classic") : name[0].toUpperCase());
+}
+
+/* Where an agent stands on the ladder of classic hands, between a random player and twice a threshold's. */
+/** @param {AgentOffered} agent */
+function strength({ strength: rating }) {
+  if (rating === null) return null;
+  const meter = h("i", {});
+  meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
+  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), say("lobby.strength", { n: rating }));
+}
+
+export class LobbyPage {
+  constructor({ watching = false } = {}) {
+    this.watching = watching;
+    /** @type {Menu} */
+    this.menu = { rules: [], agents: [], notice: null };
+    /** @type {{ rules: string, opponent: string, player: string, kind: string, points: string, target: number, best: string }} */
+    this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
+    this.tables = h("div", { class: "tables" });
+    this.seats = h("div", { class: "seats" });
+    this.about = h("p", { class: "faint" });
+    this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) },
+      h("p", { class: "faint", role: "status" }, say("lobby.coming")));
+    this.root = h("div", { class: "page lobby" },
+      h("section", { class: "hero" },
+        h("div", {}, h("h1", { tabindex: "-1" }, say(watching ? "lobby.watch" : "lobby.sit")),
+          h("p", {}, say(watching ? "lobby.watch_about" : "lobby.sit_about"))),
+        fan()),
+      this.tables, this.form);
+  }
+
+  async open() {
+    this.menu = await menu();
+    if (!this.menu.rules.some(({ name }) => name === this.choice.rules)) this.choice.rules = this.menu.rules[0].name;
+    this.render();
+    if (!this.watching) await this.showTables();
+  }
+
+  close() {}
+
+  /** @param {string} rules */
+  agentsFor(rules) {
+    return orderedAgents(this.menu.agents.filter((agent) => plays(agent, rules)));
+  }
+
+  /** @type {(name: Seat, legend: string, chosen: string) => HTMLElement} */
+  players(name, legend, chosen) {
+    const agents = this.agentsFor(this.choice.rules);
+    const usual = agents.filter(isUsual), others = agents.filter((agent) => !isUsual(agent));
+    const open = others.some((agent) => agent.name === chosen);
+    return h("fieldset", { class: "players" }, h("legend", {}, legend), this.playerGrid(usual, name, chosen),
+      others.length ? h("details", { open }, h("summary", {}, say("lobby.others", { n: others.length })), this.playerGrid(others, name, chosen)) : null);
+  }
+
+  /** @type {(agents: AgentOffered[], name: Seat, chosen: string) => HTMLElement} */
+  playerGrid(agents, name, chosen) {
+    return h("div", { class: "player-grid" }, agents.map((agent) =>
+        h("label", { class: "player" },
+          h("input", { type: "radio", name, value: agent.name, checked: agent.name === chosen, onchange: () => { this.choice[name] = agent.name; } }),
+          h("span", { class: "player-card" },
+            portrait(agent),
+            h("span", { class: "player-text" },
+              h("b", {}, agent.title, h("small", {}, say(`agents.${agent.kind}`))), h("span", {}, agent.about), strength(agent))))));
+  }
+
+  /* What depends on the rule set; the field that it is chosen in stays, and with it who types there. */
+  showRules() {
+    const { choice } = this;
+    const agents = this.agentsFor(choice.rules).map(({ name }) => name);
+    for (const seat of SEATS) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
+    this.about.textContent = this.menu.rules.find(({ name }) => name === choice.rules)?.about ?? "";
+    this.seats.replaceChildren(
+      this.watching ? this.players("player", say("lobby.first"), choice.player) : "",
+      this.players("opponent", say(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent));
+  }
+
+  render() {
+    const { choice } = this;
+    this.showRules();
+    /** @type {HTMLSelectElement} */
+    const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.showRules(); } },
+      this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
+    const kinds = segmented("kind", say("lobby.match"), LABELS.lobby.kinds, choice.kind,
+      (value) => { choice.kind = value; this.render(); this.field(`[name=kind][value=${value}]`)?.focus(); });
+    this.form.replaceChildren(
+      this.seats,
+      h("div", { class: "game-choice" },
+        h("div", { class: "field" }, h("label", { for: "rules" }, say("lobby.rules")),
+          h("div", { class: "field-row" }, select,
+            h("button", { type: "button", class: "quiet", onclick: () => openRules(choice.rules) }, icon("rules"), say("lobby.read_rules"))),
+          this.about),
+        h("div", { class: "field match-choice" }, kinds, this.length())),
+      h("div", { class: "form-end" },
+        h("a", { href: this.watching ? "#/" : "#/watch" }, say(this.watching ? "lobby.play_yourself" : "lobby.watch_instead")),
+        this.watching ? "" : h("a", { href: "#/learn" }, say("lobby.new_here")),
+        this.watching || choice.kind !== "single" ? "" : this.deal(),
+        h("button", { class: "primary large" }, say(this.watching ? "site.watch" : "lobby.deal"))));
+  }
+
+  length() {
+    const { choice } = this;
+    if (choice.kind === "best") return segmented("best", say("lobby.hands"), { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; });
+    if (choice.kind !== "points") return "";
+    const other = choice.points === "other";
+    return h("div", { class: "points-choice" },
+      segmented("points", say("lobby.points"), POINTS, choice.points, (value) => {
+        choice.points = value;
+        this.render();
+        this.field(value === "other" ? "#target" : `[name=points][value="${value}"]`)?.focus();
+      }),
+      other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, say("lobby.how_many")),
+        h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: ({ target }) => { choice.target = Number(/** @type {HTMLInputElement} */ (target).value); } })) : "");
+  }
+
+  /* A certain deal, by the seed and the number that records and others name. */
+  deal() {
+    /** @type {(name: string, text: string, most: number) => HTMLElement} */
+    const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: say("lobby.any") }));
+    return h("details", { class: "deal-choice" }, h("summary", {}, say("lobby.certain_deal")), h("div", { class: "field-row" }, field("seed", say("lobby.seed"), 2 ** 53 - 1), field("number", say("lobby.number"), 1e9)),
+      faint(say("lobby.certain_about")));
+  }
+
+  /** @param {string} selector */
+  field(selector) {
+    return /** @type {HTMLInputElement | null} */ (this.form.querySelector(selector));
+  }
+
+  /** @returns {WantedTable} */
+  dealt() {
+    /** @param {string} name */
+    const value = (name) => this.field(`[name=${name}]`)?.value ?? "";
+    return value("seed") === "" ? {} : { seed: Number(value("seed")), number: Number(value("number") || 0), match: null };
+  }
+
+  /** @returns {WantedMatch} */
+  match() {
+    const { kind, points, target, best } = this.choice;
+    if (kind === "points") return { kind, n: points === "other" ? target : Number(points) };
+    return kind === "best" ? { kind, n: Number(best) } : { kind };
+  }
+
+  /** @param {SubmitEvent} event */
+  async start(event) {
+    event.preventDefault();
+    const { rules, opponent, player } = this.choice;
+    try {
+      localStorage.setItem(KEY, JSON.stringify(this.choice));
+    } catch {
+      // The choice is only a convenience.
+    }
+    const button = /** @type {HTMLButtonElement} */ (this.form.querySelector("button.primary"));
+    button.disabled = true;
+    const seat = this.watching ? { player } : {};
+    button.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), ...this.dealt() });
+  }
+
+  async showTables() {
+    const tables = (/** @type {TableListed[]} */ (await get("/api/tables"))).filter((each) => !each.over);
+    if (!tables.length) return this.tables.replaceChildren();
+    return this.tables.replaceChildren(h("h2", {}, say("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
+      h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),
+      h("button", { type: "button", class: "quiet small", "aria-label": say("lobby.give_up", each), onclick: () => this.forget(each) }, "✕")))));
+  }
+
+  /** @param {TableListed} table */
+  async forget({ id, title }) {
+    const wish = await dialog(say("lobby.give_up_title"), h("p", {}, say("lobby.give_up_about", { title })),
+      [["keep", say("lobby.keep"), "primary"], ["forget", say("lobby.give_it_up")]]);
+    if (wish !== "forget") return;
+    await attempt(async () => {
+      await remove(`/api/tables/${id}`);
+      await this.showTables();
+    });
+  }
+}

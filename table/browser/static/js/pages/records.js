@@ -1,0 +1,120 @@
+// @ts-check
+/* The page of finished hands: those played here, and record files that are opened. */
+
+/** @import { HandListed, Opened, Result } from "../../../messages" */
+
+import { get, post } from "../base/api.js";
+import { attempt, toast } from "../base/dialogs.js";
+import { faint, h } from "../base/dom.js";
+import { listed, say } from "../base/words.js";
+
+const LARGEST = 5 * 1024 * 1024;
+/** @type {Opened & { name: string } | null} */
+let opened = null;
+
+/**
+ * A hand in the list; those of one group stand together.
+ * @typedef {{ link: string, title: string, text: string, result: Result, note?: string, group?: string }} Listed
+ */
+
+/** @param {Result} result */
+const won = (result) => (result.pays[0] > 0 ? "won" : result.pays[0] < 0 ? "lost" : "drawn");
+
+/** @param {Listed} hand */
+function handLink({ link, title, text, note, result }) {
+  return h("li", {}, h("a", { href: link, class: `result-${won(result)}` }, h("b", {}, title), h("span", {}, text), h("small", {}, note ?? "")));
+}
+
+/* Hands of one match stand together, under its name. */
+/** @param {Listed[]} hands */
+function handList(hands) {
+  /** @type {Map<string, Listed[]>} */
+  const groups = new Map();
+  for (const each of hands) groups.set(each.group ?? each.link, [...(groups.get(each.group ?? each.link) ?? []), each]);
+  return h("ul", { class: "hand-list" }, [...groups.values()].map((group) => (group.length === 1 ? handLink(group[0])
+    : h("li", { class: "hand-group" }, h("h3", {}, say("records.group", { title: group[0].title, n: group.length, won: group.filter((each) => won(each.result) === "won").length })),
+      h("ul", { class: "hand-list" }, group.map(handLink))))));
+}
+
+export class RecordsPage {
+  constructor() {
+    this.file = h("div");
+    this.own = h("div");
+    /** @type {HTMLInputElement} */
+    const input = h("input", { type: "file", id: "record-file", accept: ".jsonl,.json,.txt", onchange: () => this.read(input.files) });
+    /** @type {HTMLElement} */
+    const drop = h("div", {
+      class: "drop card-panel",
+      ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
+      ondragleave: () => drop.classList.remove("over"),
+      ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.read(event.dataTransfer?.files); },
+    }, h("label", { for: "record-file" }, h("b", {}, say("records.open")), h("span", {}, say("records.open_about"))), input);
+    this.root = h("div", { class: "page records" }, h("h1", { tabindex: "-1" }, say("site.replays")), drop, this.file, this.own);
+  }
+
+  async open() {
+    this.showFile();
+    /** @type {HandListed[]} */
+    const records = await get("/api/records");
+    this.own.replaceChildren(h("h2", {}, say("records.played")), ...[
+      records.length ? this.filtered(records) : faint(say("records.none"))].flat());
+  }
+
+  /** @param {HandListed[]} records */
+  filtered(records) {
+    const place = h("div");
+    /** @type {Record<string, string>} */
+    const chosen = { opponent: "", rules_title: "", won: "" };
+    const show = () => {
+      const left = records.filter((each) => (!chosen.opponent || each.opponent === chosen.opponent)
+        && (!chosen.rules_title || each.rules_title === chosen.rules_title) && (!chosen.won || won(each.result) === chosen.won));
+      place.replaceChildren(left.length ? handList(left.map((each) => ({
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`, group: each.replay.id, result: each.result,
+        title: say("records.against", { rules: each.rules_title, opponent: each.opponent }), text: each.result.text, note: whenText(each.when),
+      }))) : faint(say("records.no_match")));
+    };
+    /** @type {(name: string, text: string, values: string[]) => HTMLElement} */
+    const select = (name, text, values) => h("label", {}, text, h("select", { name, onchange: ({ target }) => { chosen[name] = /** @type {HTMLSelectElement} */ (target).value; show(); } },
+      h("option", { value: "" }, say("records.all")), values.map((value) => h("option", { value }, name === "won" ? say(`records.results.${value}`) : value))));
+    /** @param {"opponent" | "rules_title"} name */
+    const values = (name) => [...new Set(records.map((each) => each[name]))].sort();
+    show();
+    return [h("div", { class: "filters" }, select("opponent", say("lobby.opponent"), values("opponent")), select("rules_title", say("lobby.rules"), values("rules_title")),
+      select("won", say("records.result"), ["won", "lost", "drawn"])), place];
+  }
+
+  close() {}
+
+  /** @param {FileList | null} [files] */
+  async read(files) {
+    const file = files?.[0];
+    if (!file) return;
+    if (file.size > LARGEST) {
+      toast(say("records.too_large", { name: file.name, size: (file.size / 1048576).toFixed(1) }));
+      return;
+    }
+    await attempt(async () => {
+      /** @type {Opened} */
+      const found = await post("/api/replays", await file.text());
+      opened = { ...found, name: file.name };
+      this.showFile();
+    });
+  }
+
+  showFile() {
+    if (!opened) return;
+    const { problems } = opened;
+    this.file.replaceChildren(
+      h("h2", {}, opened.name),
+      problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, say("records.problems", { n: problems.length })),
+        h("ul", {}, problems.slice(0, 8).map((text) => h("li", {}, text)))) : "",
+      handList(opened.hands.map((each, place) => ({
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: say("records.hand", { n: place + 1, players: listed(each.players) }), text: `${each.rules_title} · ${each.result.text}`, result: each.result,
+      }))));
+  }
+}
+
+/** @param {number | null} when */
+function whenText(when) {
+  return new Date((when ?? 0) * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,0 +1,74 @@
+// @ts-check
+/* A hand's story as a small plot: the expected result of the first player over the tricks. */
+
+/** @import { StoryPoint } from "../../../messages" */
+
+import { h, s } from "../base/dom.js";
+import { say } from "../base/words.js";
+
+const PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 10, PAD_BOTTOM = 22;
+
+/** @type {(story: StoryPoint[], unit: string) => [number, number, number]} */
+function rangeOf(story, unit) {
+  if (unit === "win %") return [0, 50, 100];
+  const most = Math.max(1, ...story.map((each) => Math.abs(each.expected)));
+  const edge = Math.ceil(most);
+  return [-edge, 0, edge];
+}
+
+/** The plot in so many pixels, and `at(n)`, which marks a step of the replay in it.
+ * @param {{ story: StoryPoint[], unit: string, name: string, steps: number, onpick: (n: number) => void, width: number }} options
+ */
+export function storyPlot({ story, unit, name, steps, onpick, width }) {
+  const height = width < 860 ? 92 : 120;
+  const [low, middle, high] = rangeOf(story, unit);
+  const last = Math.max(1, steps);
+  /** @param {number} n */
+  const x = (n) => PAD_LEFT + ((width - PAD_LEFT - PAD_RIGHT) * n) / last;
+  /** @param {number} value */
+  const y = (value) => PAD_TOP + ((height - PAD_TOP - PAD_BOTTOM) * (high - value)) / (high - low);
+  const points = story.map(({ n, expected }) => [x(n), y(expected)]);
+  const path = points.map(([px, py], place) => `${place ? "L" : "M"}${px.toFixed(1)},${py.toFixed(1)}`).join("");
+  const area = points.length ? `${path}L${points[points.length - 1][0].toFixed(1)},${y(middle)}L${points[0][0].toFixed(1)},${y(middle)}Z` : "";
+  const marker = s("line", { class: "plot-now", y1: PAD_TOP - 4, y2: height - PAD_BOTTOM });
+  const spot = s("circle", { class: "plot-spot", r: 4 });
+  const endgame = story.find((each) => each.exact);
+  /** @param {number} value */
+  const label = (value) => (unit === "win %" ? `${value}%` : `${value > 0 ? "+" : ""}${value}`);
+  const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": spoken(story, unit, name) },
+    endgame ? s("rect", { class: "plot-endgame", x: x(endgame.n), y: PAD_TOP, width: width - PAD_RIGHT - x(endgame.n), height: height - PAD_TOP - PAD_BOTTOM }) : null,
+    [low, middle, high].map((value) => [
+      s("line", { class: "plot-grid", x1: PAD_LEFT, x2: width - PAD_RIGHT, y1: y(value), y2: y(value) }),
+      s("text", { class: "plot-label", x: PAD_LEFT - 5, y: y(value) + 3.500, "text-anchor": "end" }, label(value)),
+    ]),
+    s("path", { class: "plot-area", d: area }), s("path", { class: "plot-line", d: path }), marker, spot,
+    s("text", { class: "plot-label", x: PAD_LEFT, y: height - 6 }, say("story.first")),
+    s("text", { class: "plot-label", x: width - PAD_RIGHT, y: height - 6, "text-anchor": "end" }, say("story.last")),
+    endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: height - 6 }, endgame.n < last * 0.75 ? say("story.endgame") : "") : null);
+  drawing.addEventListener("click", (event) => {
+    const box = drawing.getBoundingClientRect();
+    const place = ((event.clientX - box.left) / box.width) * width;
+    onpick(Math.max(0, Math.min(last, Math.round(((place - PAD_LEFT) / (width - PAD_LEFT - PAD_RIGHT)) * last))));
+  });
+  const value = h("output", { class: "plot-value" });
+  /** @param {number} n */
+  const at = (n) => {
+    const point = [...story].reverse().find((each) => each.n <= n) ?? story[0];
+    for (const end of ["x1", "x2"]) marker.setAttribute(end, String(x(n)));
+    if (!point) return;
+    spot.setAttribute("cx", String(x(point.n)));
+    spot.setAttribute("cy", String(y(point.expected)));
+    value.textContent = unit === "win %" ? say("story.to_win", { name, value: Math.round(point.expected) })
+      : say("story.expected", { name, value: `${point.expected > 0 ? "+" : ""}${point.expected.toFixed(1)}` });
+  };
+  return { root: h("figure", { class: "story" }, drawing, h("figcaption", {}, value)), at };
+}
+
+/** @type {(story: StoryPoint[], unit: string, name: string) => string} */
+function spoken(story, unit, name) {
+  if (!story.length) return say("story.none");
+  /** @param {number} value */
+  const told = (value) => (unit === "win %" ? `${Math.round(value)} %` : value.toFixed(1));
+  const values = story.map((each) => each.expected);
+  return say("story.spoken", { name, first: told(values[0]), last: told(values[values.length - 1]), low: told(Math.min(...values)), high: told(Math.max(...values)) });
+}

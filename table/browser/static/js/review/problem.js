@@ -1,0 +1,204 @@
+// @ts-check
+/* A position with a question: a puzzle, or a mistake of one's own to be tried again. After the answer
+   stands what every card is worth, and endings are played out against perfect defence. */
+
+/** @import { Answered, ExerciseListed, Line, LineStep, Problem } from "../../../messages" */
+
+import { get, post } from "../base/api.js";
+import { announce, attempt, toast } from "../base/dialogs.js";
+import { button, faint, h, pause } from "../base/dom.js";
+import { tool } from "../base/icons.js";
+import { openRules } from "../base/menu.js";
+import { openPages } from "../base/pages.js";
+import { feltOptions, openSettings, settings } from "../base/settings.js";
+import { say } from "../base/words.js";
+import { actionSymbol, cardOf, TAKE_HIDDEN, whyNot } from "../cards/cards.js";
+import { cardText } from "../cards/chip.js";
+import { ExchangeBar } from "../felt/exchange.js";
+import { Felt } from "../felt/felt.js";
+import { Picker } from "../felt/picker.js";
+import { Plates } from "../felt/plates.js";
+import { sceneOf } from "../felt/scene.js";
+import { valuesTable } from "./values.js";
+
+const STEP = { normal: 900, fast: 350, none: 250 };
+/**
+ * Where problems come from.
+ * @typedef {{ title: string, none: string, path: (name: string) => string, first: () => Promise<Problem>,
+ *   next: () => Promise<Problem | undefined> }} Source
+ */
+
+/** @param {number} action */
+const keyOf = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
+
+export class ProblemPage {
+  /** @param {Source} source */
+  constructor(source) {
+    this.source = source;
+    this.closed = false;
+    this.playing = false;
+    /** @type {Problem | null} */
+    this.problem = null;
+    /** @type {Answered | null} */
+    this.answered = null;
+    this.felt = new Felt(feltOptions);
+    this.plates = new Plates(this.felt);
+    this.picker = new Picker(this.felt, (action) => this.answer(action));
+    this.exchange = new ExchangeBar((action) => this.answer(action));
+    this.felt.root.append(this.exchange.root);
+    this.title = h("h1", { tabindex: "-1" }, source.title);
+    this.panel = h("aside", { class: "analysis problem", "aria-label": source.title, tabindex: "0" });
+    this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
+    this.root = h("div", { class: "table-page problem-page" },
+      h("header", { class: "table-bar" }, tool("menu", say("problem.pages"), () => openPages([])), this.title,
+        h("div", { class: "tools" }, tool("rules", say("site.rules"), () => openRules("classic")), tool("settings", say("site.settings_tool"), openSettings))),
+      this.told, h("div", { class: "table-main replay" }, this.felt.root, this.panel));
+  }
+
+  async open() {
+    await this.load(await this.source.first());
+  }
+
+  close() {
+    this.closed = true;
+    this.felt.close();
+  }
+
+  /** @param {Problem} [problem] */
+  async load(problem) {
+    if (!problem) return this.empty();
+    this.problem = problem;
+    this.answered = null;
+    const parts = [problem.rules_title, problem.rating ? say("problem.rated", { n: Math.round(problem.rating) }) : ""];
+    this.title.replaceChildren(this.source.title, h("small", {}, parts.filter(Boolean).join(" · ")));
+    this.told.replaceChildren(...[problem.question, ...problem.said.table].map((text) => h("p", {}, text)));
+    this.panel.replaceChildren(h("h2", {}, problem.question), faint(`${problem.said.stage}. ${problem.said.last}`),
+      faint(say(problem.open ? "problem.open" : "problem.closed")));
+    await this.show(problem, problem, true);
+    this.offer(problem);
+    this.felt.root.dataset.move = "asked";
+  }
+
+  empty() {
+    this.panel.replaceChildren(h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, say("problem.lessons")));
+  }
+
+  /** @type {(problem: Problem, position: Problem | LineStep, still?: boolean) => Promise<void>} */
+  async show(problem, position, still = false) {
+    this.plates.update({ ...position, names: problem.names, match: { kind: "single" } });
+    await this.felt.show(sceneOf(position), { still });
+  }
+
+  /** @type {(problem: Problem, found?: { best: number[], action: number }) => void} */
+  offer(problem, found) {
+    this.picker.update({ ...problem, move: problem.id });
+    this.exchange.update(problem, found);
+  }
+
+  /** @param {number} action */
+  async answer(action) {
+    const { problem } = this;
+    if (this.playing || !problem) return;
+    if (this.answered) return void this.playOut(problem, this.answered, action);
+    if (!problem.legal.includes(action)) return void toast(whyNot(problem, action));
+    await attempt(async () => {
+      /** @type {Answered} */
+      const found = await post(`${this.source.path(problem.id)}/answer`, { action });
+      this.answered = found;
+      this.tell(problem, found, action);
+      announce(found.verdict);
+    });
+  }
+
+  /** @type {(problem: Problem, found: Answered, action: number) => void} */
+  tell(problem, found, action) {
+    const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: `${(found.change ?? 0) >= 0 ? "+" : ""}${found.change}`, n: found.streak });
+    this.panel.replaceChildren(
+      h("h2", { class: found.solved ? "good" : "bad", role: "status" }, `${found.solved ? "✓" : "✗"} ${found.verdict}`),
+      h("p", {}, found.why), score ? faint(score) : "",
+      valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }),
+      problem.open ? faint(say("problem.play_out")) : "",
+      h("div", { class: "problem-buttons" },
+        button(() => this.next(), "primary", say("problem.next")),
+        found.solved ? "" : button(() => this.load(problem), "", say("site.again"))));
+    this.offer(problem, { best: found.best, action });
+    this.felt.mark({ chosen: [keyOf(action)], hinted: found.best.map(keyOf) });
+    this.felt.root.dataset.move = "answered";
+  }
+
+  /* A card and perfect play after it, card by card. */
+  /** @type {(problem: Problem, answered: Answered, action: number) => Promise<void>} */
+  async playOut(problem, answered, action) {
+    if (!problem.open || !problem.legal.includes(action)) return;
+    this.playing = true;
+    await attempt(async () => {
+      /** @type {Line} */
+      const { text, steps } = await post(`${this.source.path(problem.id)}/line`, { action });
+      const card = cardOf(action);
+      const list = h("ol", { class: "line" });
+      this.panel.replaceChildren(h("h2", {}, say("problem.after"), card ? cardText(card) : actionSymbol(action)), list);
+      for (const step of steps) {
+        if (this.closed) return;
+        list.append(h("li", {}, step.text));
+        await this.show(problem, step);
+        await pause(STEP[settings.motion]);
+      }
+      this.panel.append(h("p", { role: "status" }, `${text}.`), h("div", { class: "problem-buttons" },
+        button(() => this.next(), "primary", say("problem.next")),
+        button(() => this.back(problem, answered), "", say("problem.back"))));
+    });
+    this.playing = false;
+  }
+
+  /** @type {(problem: Problem, answered: Answered) => Promise<void>} */
+  async back(problem, answered) {
+    await this.show(problem, problem, true);
+    this.tell(problem, answered, answered.best[0]);
+  }
+
+  async next() {
+    if (!this.playing) await attempt(async () => this.load(await this.source.next()));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const key = event.key.toLowerCase();
+    if (key === "n" && this.answered) this.next();
+    else if (key === "m") openPages([]);
+    else if (key === ",") openSettings();
+    else if (key === "r" && this.problem) announce([this.problem.question, ...this.problem.said.table].join(" "));
+    else return this.picker.key(event);
+    return true;
+  }
+}
+
+/** Puzzles, one after the other.
+ * @type {(id: string, kind?: string) => Source}
+ */
+export const puzzles = (id, kind = "") => ({
+  title: say("problem.puzzle"),
+  none: say("problem.no_puzzle"),
+  path: (name) => `/api/puzzles/${name}`,
+  first: () => get(id ? `/api/puzzles/${encodeURIComponent(id)}` : `/api/puzzles/next?kind=${kind}`),
+  next: () => get(`/api/puzzles/next?kind=${kind}`),
+});
+
+/** The mistakes of one's own hands, the one that is named first.
+ * @type {(id: string, hand: number, n: number) => Source}
+ */
+export function exercises(id, hand, n) {
+  /** @type {ExerciseListed[] | null} */
+  let left = null;
+  return {
+    title: say("problem.mistakes"),
+    none: say("problem.no_mistake"),
+    path: (name) => `/api/exercises/${name}`,
+    first: () => get(`/api/exercises/${encodeURIComponent(id)}/${hand}/${n}`),
+    async next() {
+      left ??= (/** @type {ExerciseListed[]} */ (await get("/api/exercises"))).filter((each) => !each.solved && !(each.id === id && each.hand === hand && each.decision === n));
+      const each = left.shift();
+      return each ? get(`/api/exercises/${each.id}/${each.hand}/${each.decision}`) : undefined;
+    },
+  };
+}
+

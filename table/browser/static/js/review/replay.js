@@ -1,0 +1,102 @@
+// @ts-check
+/* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
+
+/** @import { Analysis, Replay, Shared, UnderWay } from "../../../messages" */
+
+import { get, post, Refused } from "../base/api.js";
+import { attempt, openKeys, toast } from "../base/dialogs.js";
+import { h, pause } from "../base/dom.js";
+import { icon, tool } from "../base/icons.js";
+import { feltOptions, onchange, openSettings } from "../base/settings.js";
+import { listed, say } from "../base/words.js";
+import { ReplayView } from "./replay_view.js";
+
+const ASK_EVERY = 700;
+
+export class ReplayPage {
+  /**
+   * @param {string} id
+   * @param {number} hand
+   * @param {number} step
+   */
+  constructor(id, hand, step) {
+    this.address = `#/replay/${id}/${hand}`;
+    this.first = step;
+    this.path = `/api/replays/${encodeURIComponent(id)}/${hand}`;
+    this.closed = false;
+    /** @type {ReplayView | null} */
+    this.view = null;
+    this.title = h("h1", { tabindex: "-1" }, say("site.replay"));
+    this.place = h("div", { class: "replay-place" });
+    this.root = h("div", { class: "table-page replay-page" },
+      h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: say("site.replays"), "aria-label": say("site.replays") }, icon("back")), this.title,
+        h("div", { class: "tools" }, tool("link", say("replay.share"), () => this.share()), h("a", { class: "tool", href: `${this.path}/file`, download: "", title: say("replay.save"), "aria-label": say("replay.save") }, icon("save")),
+          tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), openKeys, { "data-menu": true }))),
+      this.place);
+  }
+
+  async open() {
+    /** @type {Replay} */
+    const replay = await get(this.path);
+    this.title.replaceChildren(listed(replay.players), h("small", {}, `${replay.rules} · ${replay.result.text}`));
+    const view = new ReplayView(replay, { ready: false, done: 0 }, { felt: feltOptions, first: this.first, onstep: (step) => this.note(step) });
+    this.view = view;
+    this.place.replaceChildren(view.root);
+    this.stop = onchange(() => view.go(view.at, true));
+    await this.analyse(view);
+  }
+
+  /* The address always leads to the step that is shown. */
+  /** @param {number} step */
+  note(step) {
+    history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
+  }
+
+  /* The link that is copied shows this hand, and no other, to whoever may reach the table. */
+  share() {
+    return attempt(async () => {
+      /** @type {Shared} */
+      const { replay: { id, hand } } = await post(`${this.path}/share`);
+      const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
+      const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
+      await navigator.clipboard?.writeText(link).catch(() => {}); // It can be read all the same.
+      toast(say(here ? "replay.shared_here" : "replay.shared", { link }), "hint");
+    });
+  }
+
+  /** @param {ReplayView} view */
+  async analyse(view) {
+    while (!this.closed) {
+      try {
+        /** @type {Analysis | UnderWay} */
+        const analysis = await get(`${this.path}/analysis`);
+        if (this.closed) return;
+        view.setAnalysis(analysis);
+        if (analysis.ready) {
+          view.go(view.at, true);
+          return;
+        }
+      } catch (error) {
+        if (error instanceof Refused && error.status !== 429) {
+          view.setAnalysis(null);
+          toast(error.message);
+          return;
+        }
+      }
+      await pause(ASK_EVERY);
+    }
+  }
+
+  close() {
+    this.closed = true;
+    this.stop?.();
+    this.view?.close();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.key !== ",") return this.view?.key(event);
+    openSettings();
+    return true;
+  }
+}

@@ -1,0 +1,317 @@
+// @ts-check
+/* A hand that is over, step by step, with what its decisions were worth. It asks no server, so that
+   a saved page can show the same. */
+
+/** @import { Analysis, Decision, Mistake, Position, Replay, Step, UnderWay } from "../../../messages" */
+/** @import { Scene } from "../felt/scene.js" */
+/** @import { FeltOptions } from "../base/settings.js" */
+
+import { faint, h } from "../base/dom.js";
+import { icon, tool } from "../base/icons.js";
+import { say } from "../base/words.js";
+import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from "../cards/cards.js";
+import { cardText } from "../cards/chip.js";
+import { Felt } from "../felt/felt.js";
+import { Plates } from "../felt/plates.js";
+import { storyPlot } from "./plot.js";
+import { valuesTable } from "./values.js";
+
+/**
+ * Whose cards are shown: those of both, or what one seat may know.
+ * @typedef {"both" | 0 | 1} View
+ */
+
+const PLAY_EVERY = { normal: 1100, fast: 550, none: 400 };
+
+/* What lies on the table, from the seat at the bottom; `view` is "both", or the seat that looks. */
+/** @type {(before: Position, view: View) => Scene} */
+function sceneFrom(before, view) {
+  const bottom = view === 1 ? 1 : 0;
+  /** @param {Position["trick"]} cards */
+  const turned = (cards) => cards.map(({ who, card }) => ({ who: who === bottom ? 0 : 1, card }));
+  const others = before.hands[1 - bottom];
+  const known = view === "both" || before.open ? others : before.known[1 - bottom].filter((card) => others.includes(card));
+  return {
+    hand: before.hands[bottom],
+    other: [...known, ...Array(others.length - known.length).fill(null)],
+    stockLeft: before.stock_left, up: before.upcards, trump: before.trump,
+    trick: turned(before.trick), last: turned(before.last_trick),
+  };
+}
+
+/** @param {Step[]} steps */
+function groupBy(steps) {
+  /** @type {Map<number, Step[]>} */
+  const found = new Map();
+  for (const step of steps) found.set(step.trick, [...(found.get(step.trick) ?? []), step]);
+  return found;
+}
+
+/** @param {number | null} share */
+const accuracyText = (share) => (share === null ? "–" : `${share.toFixed(0)} %`);
+
+export class ReplayView {
+  /**
+   * @param {Replay} replay
+   * @param {Analysis | UnderWay | null} analysis
+   * @param {{ felt: () => FeltOptions, first?: number, onstep?: (step: number) => void }} options
+   */
+  constructor(replay, analysis, options) {
+    this.replay = replay;
+    this.options = options;
+    this.at = 0;
+    /** @type {View} */
+    this.view = "both";
+    /** @type {Analysis | null} */
+    this.analysis = null;
+    /** @type {number | undefined} */
+    this.playing = undefined;
+    this.progress = h("progress", { max: 1, "aria-label": say("steps.analysis") });
+    this.felt = new Felt(options.felt);
+    this.plates = new Plates(this.felt);
+    this.tellCount = h("p", { class: "replay-count" });
+    this.tell = h("p", { class: "replay-text", "aria-live": "polite" });
+    /** @type {HTMLInputElement} */
+    this.slider = h("input", {
+      type: "range", min: 0, max: replay.steps.length, value: 0, "aria-label": say("steps.step"),
+      oninput: () => this.go(Number(this.slider.value), true),
+    });
+    this.playButton = tool("play", say("steps.play"), () => this.togglePlay());
+    /** @type {HTMLSelectElement} */
+    this.seats = h("select", { "aria-label": say("steps.whose"), onchange: () => this.look(this.seats.value) },
+      h("option", { value: "both" }, say("steps.both")), replay.players.map((name, seat) => h("option", { value: seat }, say("steps.as", { name }))));
+    this.controls = h("div", { class: "replay-controls", role: "group", "aria-label": say("steps.steps") },
+      h("div", { class: "replay-buttons" },
+        tool("first", say("steps.first"), () => this.go(0)), tool("previous", say("steps.back"), () => this.go(this.at - 1)), this.playButton,
+        tool("next", say("steps.on"), () => this.go(this.at + 1)), tool("last", say("steps.last"), () => this.go(replay.steps.length))),
+      this.slider, this.tellCount, this.seats);
+    this.decision = h("section", { class: "decision" });
+    this.story = h("section", { class: "story-place" });
+    this.totals = h("section", { class: "totals-place" });
+    this.tricks = h("section", { class: "tricks" });
+    this.own = h("input", { type: "checkbox", onchange: () => this.showMistakes() });
+    this.mistakeList = h("div");
+    this.mistakes = h("section", { class: "mistakes", hidden: true },
+      h("div", { class: "mistakes-head" }, h("h2", {}, say("steps.by_cost")), h("label", {}, this.own, " ", say("steps.only_mine"))), this.mistakeList);
+    this.panel = h("aside", { class: "analysis", "aria-label": say("steps.analysis"), tabindex: "0" }, this.tell, this.decision, this.totals, this.mistakes, this.tricks);
+    this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.felt.root, this.story, this.controls), this.panel);
+    this.felt.root.setAttribute("role", "img");
+    this.resized = new ResizeObserver(() => this.drawStory());
+    this.resized.observe(this.controls);
+    this.setAnalysis(analysis);
+    requestAnimationFrame(() => this.go(options.first ?? 0, true));
+  }
+
+  close() {
+    clearInterval(this.playing);
+    this.felt.close();
+    this.resized.disconnect();
+  }
+
+  get last() {
+    return this.replay.steps.length;
+  }
+
+  /** Takes up the analysis, or how far it is.
+   * @param {Analysis | UnderWay | null} analysis
+   */
+  setAnalysis(analysis) {
+    this.analysis = analysis && "story" in analysis ? analysis : null;
+    if (!analysis) this.story.replaceChildren();
+    else if (!this.analysis) this.showProgress(analysis.done);
+    else {
+      this.drawStory();
+      this.hideStory();
+      this.showMistakes();
+    }
+    this.tellDecision();
+  }
+
+  /* The story is drawn as wide as there is room. */
+  drawStory() {
+    if (!this.analysis) return;
+    const { story, unit } = this.analysis;
+    const width = Math.max(300, this.story.clientWidth - 29);
+    this.plot = storyPlot({ story, unit, width, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
+    this.story.replaceChildren(h("h2", { class: "sr-only" }, say("story.title")), this.plot.root);
+    this.plot.at(this.at);
+  }
+
+  /* It tells what the first player could expect from a hand that the second does not see. */
+  hideStory() {
+    this.story.hidden = this.view === 1;
+  }
+
+  /** @param {number} done */
+  showProgress(done) {
+    this.progress.value = done;
+    this.story.replaceChildren(faint(say("steps.analysing")), this.progress);
+  }
+
+  /* Each player's totals, the mistakes, and the tricks with a mark on every card that cost something. */
+  showMistakes() {
+    if (!this.analysis) return;
+    const { unit, totals } = this.analysis;
+    const seen = this.analysis.mistakes.filter((each) => !this.isHidden(this.replay.steps[each.n]));
+    const mistakes = seen.filter((each) => !this.own.checked || each.who === 0);
+    /** @param {number} cost */
+    const price = (cost) => `${cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`;
+    this.totals.replaceChildren(
+      h("table", { class: "totals" }, h("caption", { class: "sr-only" }, say("steps.how_well")),
+        h("thead", {}, h("tr", {}, ["", say("steps.accuracy"), say("steps.mistakes"), say("steps.cost")].map((text) => h("th", { scope: "col" }, text)))),
+        h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, name),
+          h("td", {}, accuracyText(totals[who].accuracy)),
+          h("td", {}, say("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))))))));
+    this.mistakes.hidden = false;
+    this.mistakeList.replaceChildren(
+      mistakes.length
+        ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
+          h("b", {}, price(each.cost)), h("span", {}, each.text)))))
+        : faint(say("steps.sure_of_none")));
+    this.showTricks(new Map(seen.map((each) => [each.n, each])));
+  }
+
+  /** @param {Map<number, Mistake>} costly */
+  showTricks(costly) {
+    const tricks = groupBy(this.replay.steps);
+    /** @param {Step} step */
+    const chip = (step) => h("button", {
+      type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
+      "aria-label": costly.has(step.n) ? say("steps.mistake", step) : step.text,
+    }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : isCard(step.action) ? cardText(step.card) : actionSymbol(step.action), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, "?!") : null);
+    this.tricks.replaceChildren(h("h2", {}, say("steps.tricks")), h("ol", { class: "trick-list" }, [...tricks].map(([number, steps]) =>
+      h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
+        h("span", { class: "trick-won" }, say("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] }))))));
+  }
+
+  /** @param {number} step */
+  goToMistake(step) {
+    this.go(step);
+    this.root.scrollIntoView({ block: "start" }); // On a phone the list lies below the table.
+  }
+
+  /** Goes to a step; the position before it is shown.
+   * @param {number} step
+   */
+  go(step, still = false) {
+    this.at = Math.max(0, Math.min(this.last, step));
+    const next = this.replay.steps.at(this.at);
+    const before = next?.before ?? this.replay.final;
+    const bottom = this.view === 1 ? 1 : 0;
+    this.felt.show(sceneFrom(before, this.view), { still });
+    const { players } = this.replay;
+    const told = this.at ? this.replay.steps[this.at - 1].text : say("steps.dealt");
+    /** @type {(who: number) => number} */
+    const seat = (who) => (who === bottom ? 0 : 1);
+    /** @type {<T>(pair: T[]) => [T, T]} */
+    const turned = (pair) => (bottom ? [pair[1], pair[0]] : [pair[0], pair[1]]);
+    const prompt = next?.prompt ?? this.replay.result.text;
+    this.plates.update({
+      names: [players[bottom], players[1 - bottom]], watched: true, match: { kind: "single" }, dealer: seat(this.replay.dealer),
+      tricks: turned(before.tricks), stock_tricks: null, turned: before.turned, exchanged: turned(before.exchanged), turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
+      stock_left: before.stock_left, last_trick: before.last_trick, said: { prompt, stage: "", last: "" },
+    });
+    this.options.onstep?.(this.at);
+    for (const each of /** @type {NodeListOf<HTMLElement>} */ (this.tricks.querySelectorAll(".trick-card"))) each.classList.toggle("now", Number(each.dataset.step) === this.at);
+    this.felt.root.setAttribute("aria-label", this.inWords(before));
+    this.slider.value = String(this.at);
+    this.slider.setAttribute("aria-valuetext", say("steps.at", { n: this.at, all: this.last }));
+    this.tell.textContent = told;
+    this.tellCount.textContent = say(next ? "steps.count" : "steps.end", { trick: next?.trick, at: this.at, all: this.last });
+    this.tellDecision();
+    this.plot?.at(this.at);
+  }
+
+  /** @param {Position} before */
+  inWords(before) {
+    const { players } = this.replay;
+    const trick = before.trick.map(({ who, card }) => say("steps.led", { name: players[who], card: nameOf(card) })).join(", ");
+    return say("steps.in_words", { trick: trick || say("steps.no_card"), stock: before.stock_left, first: players[0], n: before.tricks[0], second: players[1], m: before.tricks[1] });
+  }
+
+  tellDecision() {
+    const step = this.replay.steps[this.at];
+    if (!step) {
+      this.decision.replaceChildren(h("h2", {}, say("steps.over")), h("p", {}, this.replay.result.text));
+      this.felt.mark({ chosen: [], hinted: [] });
+      return;
+    }
+    const found = this.analysis?.decisions.find((each) => each.n === step.n);
+    if (this.isHidden(step)) {
+      this.felt.mark({ chosen: [], hinted: [] });
+      this.decision.replaceChildren(h("h2", {}, step.prompt));
+      return;
+    }
+    /** @param {number} action */
+    const shown = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
+    const best = found && !found.best.includes(step.action) ? found.best.map(shown) : [];
+    this.felt.mark({ chosen: [shown(step.action)], hinted: best });
+    const chip = isCard(step.action) ? cardText(step.card) : actionName(step.action);
+    this.decision.replaceChildren(
+      h("h2", {}, step.prompt, ": ", chip),
+      ...(found ? this.values(found) : []));
+  }
+
+  /* Whether the seat that looks may not see what this decision was between. */
+  /** @param {Step} step */
+  isHidden(step) {
+    return this.view !== "both" && this.view !== step.who && !step.before.open;
+  }
+
+  /** @param {Decision} found */
+  values(found) {
+    const { unit } = found;
+    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [faint(say("values.no_choice"))];
+    const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
+    const dear = Number(cost) > 0 && (found.sure || found.exact);
+    const judged = Number(cost) === 0 ? "as_good" : dear ? "costs" : "may_cost";
+    return [
+      h("p", { class: `cost ${dear ? "bad" : "good"}` }, say(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? " %" : ""}` })),
+      valuesTable(found),
+    ];
+  }
+
+  /** @param {string} value */
+  look(value) {
+    this.view = value === "both" ? value : value === "1" ? 1 : 0;
+    this.seats.value = value;
+    this.hideStory();
+    this.showMistakes();
+    this.go(this.at);
+  }
+
+  togglePlay() {
+    const running = this.playing !== undefined;
+    clearInterval(this.playing);
+    this.playing = undefined;
+    if (!running) {
+      if (this.at === this.last) this.go(0);
+      this.playing = setInterval(() => (this.at < this.last ? this.go(this.at + 1) : this.togglePlay()), PLAY_EVERY[this.options.felt().speed]);
+    }
+    this.playButton.replaceChildren(icon(running ? "play" : "pause"));
+    this.playButton.setAttribute("aria-label", say(running ? "steps.play" : "steps.stop"));
+  }
+
+  /* The first step of the trick before this one, or after it. */
+  /** @param {number} by */
+  trickFrom(by) {
+    const { steps } = this.replay;
+    const now = steps[this.at]?.trick ?? steps[steps.length - 1].trick + 1;
+    const at = steps.findIndex((each) => each.trick === now + by);
+    return at < 0 ? (by < 0 ? 0 : this.last) : at;
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const views = ["both", "0", "1"];
+    /** @type {Record<string, () => void>} */
+    const acts = {
+      ArrowRight: () => this.go(this.at + 1), ArrowLeft: () => this.go(this.at - 1), Home: () => this.go(0), End: () => this.go(this.last),
+      PageDown: () => this.go(this.trickFrom(1)), PageUp: () => this.go(this.trickFrom(-1)), " ": () => this.togglePlay(),
+      v: () => this.look(views[(views.indexOf(String(this.view)) + 1) % 3]),
+    };
+    const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    act?.();
+    return Boolean(act);
+  }
+}

@@ -1,0 +1,58 @@
+// @ts-check
+/* What each card of a decision is worth, as a table: the best five first, and then the others. Bars
+   stand on the whole scale, so that a row of 1 % looks like one. */
+
+/** @import { Values, Worth } from "../../../messages" */
+
+import { faint, h } from "../base/dom.js";
+import { say } from "../base/words.js";
+import { actionSymbol, isCard } from "../cards/cards.js";
+import { cardText } from "../cards/chip.js";
+
+const FIRST = 5;
+/** @type {(value?: number | null) => value is number} */
+const known = (value) => value !== null && value !== undefined;
+/** @type {(value: number | null, unit: string) => string} */
+const amount = (value, unit) =>
+  (!known(value) ? "–" : unit === "win %" ? value.toFixed(1) : `${value > 0 ? "+" : ""}${value.toFixed(2)}`);
+
+/**
+ * @typedef {{ action: number | null, best: number[], unit: string, low: number, high: number, champion: boolean }} Scale
+ * @type {(each: Worth, scale: Scale) => HTMLElement}
+ */
+function rowOf(each, { action, best, unit, low, high, champion }) {
+  const bar = h("i", { "aria-hidden": "true" });
+  bar.style.width = `${(100 * ((each.value ?? low) - low)) / (high - low || 1)}%`;
+  const played = each.action === action;
+  return h("tr", { class: [played ? "played" : "", best.includes(each.action) ? "best" : ""].join(" ") },
+    h("th", { scope: "row" }, isCard(each.action) ? cardText(each.card) : actionSymbol(each.action),
+      played ? h("span", { class: "sr-only" }, " ", say("values.played")) : null),
+    h("td", { class: "bar-cell" }, h("span", { class: "bar" }, bar)),
+    h("td", { class: "number" }, amount(each.value, unit), each.half_width ? h("small", {}, ` ±${each.half_width.toFixed(unit === "win %" ? 0 : 1)}`) : null),
+    champion ? h("td", { class: "number" }, known(each.probability) ? `${Math.round(100 * each.probability)} %` : "–") : null);
+}
+
+/** The table of a decision, with the champion's shares where it plays.
+ * @param {Omit<Values, "worlds"> & { action?: number | null, worlds?: number | null }} decision
+ */
+export function valuesTable({ cards, best, action = null, unit, exact, worlds }) {
+  const numbers = cards.map((each) => each.value).filter(known);
+  if (!numbers.length) return faint(say("values.no_choice"));
+  const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
+  const champion = cards.some((each) => known(each.probability));
+  const ordered = [...cards].sort((one, two) => (two.value ?? -1e9) - (one.value ?? -1e9));
+  const shown = ordered.filter((each, place) => place < FIRST || each.action === action);
+  /** @param {Worth[]} which */
+  const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
+  const body = h("tbody", {}, rows(shown));
+  const kind = say(exact ? "values.exact" : worlds ? "values.worlds" : "values.estimated", { n: worlds });
+  const more = h("button", { type: "button", class: "quiet small", onclick: () => { body.replaceChildren(...rows(ordered)); more.remove(); } },
+    say("values.all", { n: ordered.length }));
+  return h("div", { class: "values-scroll" },
+    h("table", { class: "values" },
+      h("caption", { class: "faint" }, say("values.caption", { what: say(unit === "win %" ? "values.win" : "values.pay"), how: kind })),
+      h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, say("values.card")), h("th", { scope: "col" }, h("span", { class: "sr-only" }, say("values.bar"))),
+        h("th", { scope: "col", class: "number" }, say("values.value")), champion ? h("th", { scope: "col", class: "number" }, say("values.champion")) : null)),
+      body),
+    shown.length < ordered.length ? more : null);
+}

@@ -1,0 +1,60 @@
+// @ts-check
+/* The help panel: every card seen, suit by suit, what the opponent is known to hold, and a hint. */
+
+/** @import { Hint, SeenCards, SeenVoid } from "../../../messages" */
+
+import { button, faint, h } from "../base/dom.js";
+import { say } from "../base/words.js";
+import { nameOf, rankText, SUIT_NAMES } from "../cards/cards.js";
+import { cardText } from "../cards/chip.js";
+import { suitIcon } from "../cards/suits.js";
+import { valuesTable } from "../review/values.js";
+
+const LEGEND = ["hand", "other", "up", "played", "away", "unseen"];
+/** @param {string} where */
+const place = (where) => say(`places.${where}`);
+/** @param {SeenVoid} seen */
+const voidText = ({ suit, draws_since: n }) => say(n ? "help.void_drew" : "help.void", { suit: SUIT_NAMES[suit], n });
+
+/** @param {[string, Record<string, string>]} row */
+function suitRow([suit, places]) {
+  return h("tr", {},
+    h("th", { scope: "row" }, suitIcon(suit), h("span", { class: "sr-only" }, SUIT_NAMES[suit])),
+    Object.entries(places).map(([card, where]) => h("td", { class: `seen-${where}`, title: `${nameOf(card)}: ${place(where)}` },
+      rankText(card), h("span", { class: "sr-only" }, ` ${place(where)}`))));
+}
+
+export class HelpPanel {
+  /** @param {{ onclose: () => unknown, onhint: () => unknown }} handlers */
+  constructor({ onclose, onhint }) {
+    this.body = h("div", { class: "help-body" });
+    this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
+    this.root = h("aside", { class: "help", "aria-label": say("help.title"), hidden: true },
+      h("header", {}, h("h2", {}, say("help.title")), h("button", { type: "button", class: "quiet small", "aria-label": say("help.close"), onclick: onclose }, "✕")),
+      h("section", {}, button(onhint, "wide-button", say("help.hint")), this.hint), this.body);
+  }
+
+  /** @type {(help: SeenCards, other: string) => void} */
+  show(help, other) {
+    this.body.replaceChildren(
+      h("section", {}, h("h3", {}, say("help.seen")),
+        h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
+          h("caption", { class: "sr-only" }, say("help.where")), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
+        h("ul", { class: "legend" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
+      h("section", {}, h("h3", {}, say("help.holds", { name: other })),
+        help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
+        help.hidden ? faint(say(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,
+        help.voids.length ? faint(help.voids.map(voidText).join(" ")) : null));
+  }
+
+  /** @param {Hint} hint */
+  showHint(hint) {
+    const { why, estimates, action, unit, exact } = hint;
+    this.hint.replaceChildren(
+      h("p", {}, why), estimates.length > 1 ? valuesTable({ cards: estimates, best: [action], unit, exact }) : "");
+  }
+
+  clearHint() {
+    this.hint.replaceChildren();
+  }
+}

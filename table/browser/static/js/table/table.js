@@ -1,0 +1,58 @@
+// @ts-check
+/* The table page: what is drawn, what the server tells and what the person does, put together. */
+
+/** @import { Answer } from "../../../messages" */
+
+import { get } from "../base/api.js";
+import { settings } from "../base/settings.js";
+import { TableActions } from "./table_actions.js";
+import { TableFeed } from "./table_feed.js";
+import { TableInput } from "./table_input.js";
+import { TableView } from "./table_view.js";
+
+export class TablePage {
+  /** @param {string} id */
+  constructor(id) {
+    this.path = `/api/tables/${encodeURIComponent(id)}`;
+    this.closed = false;
+    /** @type {TableFeed | null} */
+    this.feed = null;
+    /** @type {TableInput | null} */
+    this.input = null;
+    /** @type {TableActions | null} */
+    this.actions = null;
+    this.view = new TableView((action) => () => void this.actions?.[action](), (wish) => this.input?.send("speed", wish));
+    this.root = this.view.root;
+  }
+
+  async open() {
+    /** @type {Answer} */
+    const { state } = await get(this.path);
+    if (this.closed) return;
+    const feed = new TableFeed(this.path, this.view, state, {
+      settled: (shown) => {
+        input.update(shown);
+        actions.refreshHelp();
+      },
+      resting: (shown) => input.playForced(shown),
+      ended: () => actions.scores(),
+    });
+    const input = new TableInput(feed);
+    const actions = new TableActions(feed, input);
+    Object.assign(this, { feed, input, actions });
+    await feed.open();
+    if (settings.help === "on" && !state.watched) actions.toggleHelp(true);
+  }
+
+  close() {
+    this.closed = true;
+    this.feed?.close();
+    this.input?.close();
+    this.view.felt.close();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    return this.actions?.key(event);
+  }
+}

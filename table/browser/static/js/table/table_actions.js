@@ -1,0 +1,177 @@
+// @ts-check
+/* What can be done at a table besides playing cards: help and hints, the next hand, a claim, giving
+   up, and the dialogs for all that. */
+
+/** @import { Hint, SeenCards, WantedTable } from "../../../messages" */
+/** @import { HandOver } from "./scoreboard.js" */
+/** @import { TableFeed } from "./table_feed.js" */
+/** @import { TableInput } from "./table_input.js" */
+
+import { get, post, Refused } from "../base/api.js";
+import { announce, dialog, dialogOpen, messageOf, openKeys, toast } from "../base/dialogs.js";
+import { h } from "../base/dom.js";
+import { openRules } from "../base/menu.js";
+import { openPages, sitDown } from "../base/pages.js";
+import { change, openSettings, settings } from "../base/settings.js";
+import { say } from "../base/words.js";
+import { actionName } from "../cards/cards.js";
+import { scoreboard } from "./scoreboard.js";
+import { mayTakeBack } from "./table_view.js";
+
+const PATIENCE = 1000;
+
+export class TableActions {
+  /**
+   * @param {TableFeed} feed
+   * @param {TableInput} input
+   */
+  constructor(feed, input) {
+    this.feed = feed;
+    this.input = input;
+    this.view = feed.view;
+  }
+
+  get state() {
+    return this.feed.state;
+  }
+
+  /** Whether a hand is over that another one follows. */
+  get between() {
+    const { phase, match } = this.state;
+    return phase === "over" && !match.over && match.kind !== "single";
+  }
+
+  next() {
+    return this.between ? this.input.send("next") : undefined;
+  }
+
+  takeBack() {
+    return mayTakeBack(this.state) ? this.input.send("take-back") : undefined;
+  }
+
+  rules() {
+    return openRules(this.state.rules);
+  }
+
+  async scores() {
+    const state = /** @type {HandOver} */ (this.state);
+    if (dialogOpen() || state.phase !== "over") return;
+    const wish = await scoreboard(state);
+    if (this.feed.closed) return;
+    const { id, hand } = state.replay;
+    /** @type {Record<string, () => unknown>} */
+    const acts = {
+      next: () => this.next(), lobby: () => (location.hash = "#/"), again: () => this.anew(),
+      replay: () => (location.hash = `#/replay/${id}/${hand}`),
+      same: () => this.anew({ id, hand }), swapped: () => this.anew({ id, hand, swapped: true }),
+    };
+    acts[wish]?.();
+    if (wish.startsWith("#")) location.hash = wish;
+  }
+
+  /** Another table like this one, with the cards of a hand that was played where one is named.
+   * @param {WantedTable["again"]} [again]
+   */
+  anew(again) {
+    const { opponent, player, rules, match: { kind, n } } = this.state;
+    const match = again || kind === "single" ? { kind: "single" } : { kind, n };
+    return sitDown({ opponent, player, match, ...(again ? { again } : { rules }) });
+  }
+
+  async claim() {
+    const left = this.state.hand.length;
+    const number = h("input", { type: "number", id: "claimed", min: 0, max: left, value: left });
+    const wish = await dialog(say("table.claim"),
+      [h("p", {}, say("table.claim_about")),
+        h("div", { class: "field" }, h("label", { for: "claimed" }, say("table.claim_field", { n: left })), number)],
+      [["no", say("table.play_on"), "quiet"], ["claim", say("table.claim_it"), "primary"]]);
+    if (wish === "claim") await this.input.send("claim", { tricks: Number(number.value), move: this.state.move });
+  }
+
+  async resign() {
+    const what = this.state.match.kind === "single" ? "table.give_up_hand" : "table.give_up_match";
+    const wish = await dialog(say(what), h("p", {}, say("table.give_up_about")),
+      [["stay", say("table.play_on"), "primary"], ["resign", say("table.give_up")]]);
+    if (wish !== "resign") return;
+    await this.input.send("leave");
+    location.hash = "#/";
+  }
+
+  async openMenu() {
+    const { state } = this;
+    const going = !state.left && (state.phase !== "over" || this.between);
+    const claims = state.open && state.turn === 0 && !state.watched;
+    const wish = await openPages([
+      claims ? ["claim", say("table.claim")] : null,
+      mayTakeBack(state) ? ["back", say("table.take_back_card")] : null,
+      ["rules", say("site.rules")], ["settings", say("site.settings")], ["keys", say("site.keys")],
+      going && !state.watched && !state.lesson ? ["resign", say("table.give_up")] : null,
+    ]);
+    /** @type {Record<string, () => unknown>} */
+    const acts = {
+      claim: () => this.claim(), back: () => this.takeBack(), rules: () => this.rules(), settings: openSettings, keys: openKeys,
+      resign: () => this.resign(),
+    };
+    acts[wish]?.();
+  }
+
+  // -- help
+
+  async toggleHelp(on = Boolean(this.view.help.root.hidden)) {
+    this.view.showHelp(on);
+    if (settings.help !== (on ? "on" : "off")) change("help", on ? "on" : "off");
+    await this.refreshHelp();
+  }
+
+  async refreshHelp() {
+    const { help } = this.view;
+    if (help.root.hidden) return;
+    try {
+      help.show(/** @type {SeenCards} */ (await get(`${this.feed.path}/help`)), this.state.names[1]);
+    } catch (error) {
+      if (error instanceof Refused) toast(error.message);
+    }
+  }
+
+  async hint() {
+    await this.feed.queue.tail;
+    const { state, view: { help, hintTool } } = this;
+    if (state.turn !== 0 || hintTool.classList.contains("working")) return;
+    hintTool.classList.add("working");
+    help.hint.textContent = say("table.thinking");
+    const patience = setTimeout(() => toast(say("table.thinking_long"), "hint"), PATIENCE);
+    try {
+      /** @type {Hint} */
+      const hint = await post(`${this.feed.path}/hint`);
+      if (this.state.move !== state.move) return help.clearHint();
+      help.showHint(hint);
+      this.input.point(hint.action);
+      if (help.root.hidden) toast(hint.why, "hint");
+      announce(say("table.hinted", { action: actionName(hint.action), why: hint.why }));
+    } catch (error) {
+      help.clearHint();
+      toast(messageOf(error));
+    } finally {
+      clearTimeout(patience);
+      hintTool.classList.remove("working");
+    }
+  }
+
+  // -- keys
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const { state } = this;
+    /** @type {Record<string, () => unknown>} */
+    const acts = {
+      i: () => this.hint(), p: () => this.toggleHelp(), n: () => this.next(), ",": openSettings, m: () => this.openMenu(),
+      z: () => this.takeBack(), r: () => announce(state.said.table.join(" ")),
+      u: () => change("sound", settings.sound === "on" ? "off" : "on"),
+    };
+    if (event.key === "Escape" && !this.view.help.root.hidden) acts.escape = () => this.toggleHelp(false);
+    const act = acts[event.key.toLowerCase()];
+    if (!act) return state.watched ? this.view.watch.key(event) : this.input.key(event);
+    act();
+    return true;
+  }
+}

@@ -1,0 +1,115 @@
+// @ts-check
+/* What a person does at a table with the mouse, a finger or keys: cards are chosen, and sent. */
+
+/** @import { Answer, TableState } from "../../../messages" */
+/** @import { Wish } from "../felt/queue.js" */
+/** @import { TableFeed } from "./table_feed.js" */
+
+import { post, Refused, Unreachable } from "../base/api.js";
+import { attempt, dialogOpen, toast } from "../base/dialogs.js";
+import { pause } from "../base/dom.js";
+import { settings } from "../base/settings.js";
+import { sound } from "../base/sound.js";
+import { cardOf, TAKE_HIDDEN, whyNot } from "../cards/cards.js";
+import { ExchangeBar } from "../felt/exchange.js";
+import { Picker } from "../felt/picker.js";
+import { REST } from "./table_feed.js";
+
+export class TableInput {
+  /** @param {TableFeed} feed */
+  constructor(feed) {
+    this.feed = feed;
+    this.felt = feed.view.felt;
+    /** @type {(action: number, card: string | null, wish: Wish) => void} */
+    const onplay = (action, card, wish) => this.wish(action, card, wish);
+    this.picker = new Picker(this.felt, onplay);
+    this.exchange = new ExchangeBar(onplay);
+    this.felt.root.append(this.exchange.root);
+    /** @param {MouseEvent} event */
+    this.onclick = (event) => {
+      if (event.target instanceof Element && !event.target.closest(".hit, .exchange-bar")) feed.queue.elsewhere(event);
+    };
+    document.addEventListener("click", this.onclick, true);
+  }
+
+  close() {
+    document.removeEventListener("click", this.onclick, true);
+  }
+
+  /** @param {TableState} state */
+  update(state) {
+    this.picker.update(state, this.feed.fresh);
+    this.exchange.update(state);
+  }
+
+  /** Marks what a hint names.
+   * @param {number} action
+   */
+  point(action) {
+    this.exchange.point(action);
+    this.picker.point(action === TAKE_HIDDEN ? "stock" : cardOf(action));
+  }
+
+  /** The only card that may be played is played, where that is wished.
+   * @param {TableState} state
+   */
+  async playForced(state) {
+    const forced = settings.forced === "on" && state.turn === 0 && state.legal.length === 1 && !state.watched;
+    if (!forced || state.phase === "choose" || dialogOpen()) return;
+    await pause(REST[settings.motion]);
+    const [action] = state.legal;
+    if (this.feed.queue.move === state.move) this.play(action, cardOf(action), state.move);
+  }
+
+  /** @type {(card: string | null, text: string) => void} */
+  refuse(card, text) {
+    this.feed.queue.forget(); // Nothing came of it, so the next wish is one of its own.
+    if (card) this.felt.refuse(card);
+    sound("refuse");
+    toast(text);
+  }
+
+  /** A card was clicked or keyed: it is sent where it was meant for the decision that lies at rest.
+   * @type {(action: number, card: string | null, wish: Wish) => void}
+   */
+  wish(action, card, wish) {
+    const { state, queue } = this.feed;
+    const move = queue.wish(wish);
+    if (move === null || move !== state.move) return;
+    if (state.turn !== 0 || state.left) this.refuse(card, `${state.said.prompt}.`);
+    else if (!state.legal.includes(action)) this.refuse(card, whyNot(state, action));
+    else this.play(action, card, move);
+  }
+
+  /** @type {(action: number, card: string | null, move: number) => void} */
+  play(action, card, move) {
+    const { feed } = this;
+    feed.fresh = null;
+    feed.enqueue(async () => {
+      if (card && feed.state.phase !== "choose") {
+        this.picker.clear();
+        feed.anticipate(card);
+      }
+      try {
+        await feed.show(await post(`${feed.path}/play`, { action, move }));
+      } catch (error) {
+        if (!(error instanceof Refused || error instanceof Unreachable)) throw error;
+        await feed.settle((error instanceof Refused && error.answer.state) || feed.state);
+        if (error instanceof Refused) this.refuse(card, error.message);
+      }
+    });
+  }
+
+  /** Asks the server for something that is not a card.
+   * @type {(path: string, body?: object) => Promise<void>}
+   */
+  send(path, body) {
+    const { feed } = this;
+    return feed.enqueue(() => attempt(async () => feed.show(/** @type {Answer} */ (await post(`${feed.path}/${path}`, body)))));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    return this.exchange.key(event) || this.picker.key(event);
+  }
+}
