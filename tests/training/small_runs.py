@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.callbacks.base import Watched
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import load_state
 from german_whist.training.rollout.rollout_buffer import RolloutBuffer
@@ -18,6 +22,17 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 
 def quiet() -> Lines:
     return Lines(io.StringIO())
+
+
+def interrupted_when(reached: Callable[[Watched], bool]) -> Lines:
+    """A display that presses Ctrl-C after an iteration."""
+
+    class Pressing(Lines):
+        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+            if reached(run):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    return Pressing(io.StringIO())
 
 
 def collect(trainer: PPO) -> RolloutBuffer:

@@ -51,20 +51,3 @@ def test_it_goes_on_to_the_same_weights(trainer: str, tmp_path: Path) -> None:
     train(trainer, *steady, "decisions=2048", "--run", run)
     assert main(["train", "--resume", run, "decisions=4096"]) == 0
     assert same(arrays_of(Path(whole)), arrays_of(Path(run)))
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["trainer=mmd", "clip=0.3"], "clip is 0.3: mmd is held by stride"),
-        (["trainer=mmd", "stride=0"], "stride is 0.0: it has to be a number of more than 0"),
-        (["trainer=nfsp", "anticipation=0"], "no best response plays, so nothing is learnt"),
-        (["trainer=nfsp", "precision=mixed"], "nfsp learns in float32 alone"),
-        (["trainer=nfsp", "rules=quick,classic"], "the trainer nfsp takes one rule set"),
-    ],
-)
-def test_settings_that_do_nothing_are_refused(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", *words]) == 2
-    assert told in capsys.readouterr().err

@@ -89,9 +89,7 @@ def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
         german_whist.train("tiny", folder="mine")
 
 
-def test_frames_without_pandas_are_refused_with_a_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_frames_without_pandas_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     found = german_whist.evaluate("threshold", "random", hands=4)
     with pytest.raises(ValueError, match="frames need pandas, which is not installed"):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +17,7 @@ pytest.importorskip("sb3_contrib")
 from sb3_callbacks import Counting
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
-from small_runs import arrays_of, quiet, same
+from small_runs import arrays_of, interrupted_when, quiet, same
 from stable_baselines3.common.callbacks import (
     BaseCallback,
     CheckpointCallback,
@@ -129,16 +127,10 @@ def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
 
 def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-
-    class Pressing(Lines):
-        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
-            if run.trainer.decisions > 700:
-                os.kill(os.getpid(), signal.SIGINT)
-
     wanted = settings(callbacks=(f"{HERE}:Counting",))
     run = start(folder, wanted)
     with pytest.raises(Stopped):
-        run.go(Pressing(io.StringIO()))
+        run.go(interrupted_when(lambda run: run.trainer.decisions > 700))
     assert isinstance(run.trainer, SB3Trainer)
     assert run.trainer.callbacks.callbacks[0].events[-1] == "end"
     run = resume(folder)

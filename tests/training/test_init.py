@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from small_runs import quiet
 
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
@@ -249,7 +250,7 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     for name, each in run.trainer.player().items():
         assert np.array_equal(each, found.weights[name]), name
     assert run.trainer.player().keys() == policy_alone(found).weights.keys()
-    run.go(Lines(io.StringIO()))
+    run.go(quiet())
     again = start(tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]))
     assert np.array_equal(
         again.trainer.player()["policy.weight"], run.trainer.player()["policy.weight"]

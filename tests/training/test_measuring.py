@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,12 +13,11 @@ from processes import children_of
 
 pytest.importorskip("torch")
 
-from small_runs import quiet
+from small_runs import interrupted_when, quiet
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_card
 from german_whist.common.signals import Stopped
 from german_whist.training.callbacks.base import Callback, Watched
-from german_whist.training.callbacks.console import Lines
 from german_whist.training.callbacks.evaluation import measure
 from german_whist.training.checkpoint import Measured, load_state
 from german_whist.training.runs.evaluation_queue import EvaluationQueue
@@ -73,14 +71,9 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
 def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
     waited: Path, tmp_path: Path
 ) -> None:
-    class Pressing(Lines):
-        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
-            if run.trainer.decisions >= 1800:
-                os.kill(os.getpid(), signal.SIGINT)
-
     folder = tmp_path / "run"
     with pytest.raises(Stopped):
-        start(folder, settings()).go(Pressing(io.StringIO()))
+        start(folder, settings()).go(interrupted_when(lambda run: run.trainer.decisions >= 1800))
     assert load_state(folder / "state.safetensors")[1].pending == [1536]
     resume(folder).go(quiet())
     assert (folder / "measured.csv").read_bytes() == (waited / "measured.csv").read_bytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ pytest.importorskip("torch")
 
 import torch
 from plain_learning import seat_by_seat
-from small_runs import collect
+from small_runs import collect, quiet
 
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cpu_backend import Host
@@ -24,7 +23,6 @@ from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.players import player_of
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.callbacks.console import Lines
 from german_whist.training.rollout.adam import Adam
 from german_whist.training.rollout.kernels import (
     GAE,
@@ -209,7 +207,7 @@ def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
         learning_rate=2e-3, yardsticks=("random-exact",), measure_every=10**9, threads=1,
     )  # fmt: skip
     run = start(tmp_path / "run", settings)
-    run.go(Lines(io.StringIO()))
+    run.go(quiet())
     assert run.measured[-1].win_rate > 0.62
 
 

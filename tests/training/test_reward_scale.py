@@ -81,11 +81,6 @@ def test_sb3_learns_from_scaled_rewards_and_tells_what_was_paid() -> None:
     assert any(np.abs(rewards).sum() for rewards, _ in seen[:4])
 
 
-def test_a_table_of_regrets_has_no_scale() -> None:
-    with pytest.raises(SettingsError, match="'reward_scale' is not a setting"):
-        load_settings("tiny", ["trainer=cfr", "rules=2x4-h2", "reward_scale=2"])
-
-
 def test_the_scale_stays_and_a_critic_of_another_does_not_come_along(tmp_path: Path) -> None:
     words = [*SMALL, "decisions=200", "measure_every=200", "final_hands=2", "measure_hands=2",
              "yardsticks=random", "minibatch=8", "measuring=here", "critic=shared"]  # fmt: skip

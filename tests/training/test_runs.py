@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 import shutil
@@ -19,7 +18,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from small_runs import arrays_of, quiet, same
+from small_runs import arrays_of, interrupted_when, quiet, same
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
@@ -27,7 +26,6 @@ from german_whist.common.signals import Stopped
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, Watched
-from german_whist.training.callbacks.console import Lines
 from german_whist.training.checkpoint import load_state
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume, start
@@ -124,14 +122,8 @@ def test_a_process_that_is_killed_comes_to_the_same_weights(
 
 def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-
-    class Pressing(Lines):
-        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
-            if len(run.rows) == 3:
-                os.kill(os.getpid(), signal.SIGINT)
-
     with pytest.raises(Stopped, match=f"--resume {folder}") as stopped:
-        start(folder, settings()).go(Pressing(io.StringIO()))
+        start(folder, settings()).go(interrupted_when(lambda run: len(run.rows) == 3))
     assert stopped.value.status == 130
     run = resume(folder)
     assert len(run.rows) == 3

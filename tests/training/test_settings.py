@@ -1,4 +1,4 @@
-"""Settings of trainings are read by their types, and refused with sentences."""
+"""Settings are read by their types, and refused with sentences; numbers of hands are even."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from german_whist import evaluate
 from german_whist.cli import main
 from german_whist.common.settings_files import read_words, words_of
 from german_whist.common.typed_settings import Checked, SettingsError, described
-from german_whist.evaluation.config import LadderConfig
+from german_whist.evaluation.config import LadderConfig, ladder_from
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.experiments.benchmark import Benchmark
@@ -205,6 +206,12 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
         (["quick", "seeds="], "seeds is empty: give whole numbers, as in seeds=1,2,3"),
         (["quick", "seeds=a"], "seeds is a: give whole numbers"),
         (["quick", "decisions=2e6", "opponents=random"], "train: opponents are random, and pool"),
+        (["trainer=cfr", "rules=2x4-h2", "reward_scale=2"], "'reward_scale' is not a setting"),
+        (["trainer=mmd", "clip=0.3"], "clip is 0.3: mmd is held by stride"),
+        (["trainer=mmd", "stride=0"], "stride is 0.0: it has to be a number of more than 0"),
+        (["trainer=nfsp", "anticipation=0"], "no best response plays, so nothing is learnt"),
+        (["trainer=nfsp", "precision=mixed"], "nfsp learns in float32 alone"),
+        (["trainer=nfsp", "rules=quick,classic"], "the trainer nfsp takes one rule set"),
     ],
 )
 def test_the_command_refuses_what_it_would_not_do(
@@ -216,7 +223,7 @@ def test_the_command_refuses_what_it_would_not_do(
 
 def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
     assert words_of({"layers": (512, 256), "opponents": ["random", "value:13"]}) == [
-        *("layers=512,256", "opponents=random,value:13"),
+        *("layers=512,256", "opponents=random,value:13")
     ]
     for value in ([], ["random"], ["flat-mc:16,voids", "random"], ["true", "random"]):
         assert read_words(words_of({"opponents": value})) == {"opponents": value}
@@ -277,3 +284,55 @@ def test_settings_made_in_python_are_checked_as_well() -> None:
         PPOSettings(games=0)
     with pytest.raises(SettingsError, match="entropy is 'much': it has to be a number"):
         PPOSettings(entropy="much")
+
+
+# -- numbers
+
+
+@pytest.mark.parametrize(
+    ("hands", "near"), [(1, "give 2"), (101, "give 100 or 102"), (7, "give 6 or 8")]
+)
+def test_an_odd_number_of_hands_is_refused(
+    hands: int, near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match=f"hands is {hands}: .* even number; {near}"):
+        evaluate("random", "random-exact", hands=hands)
+    assert main(["ladder", "random", "random-exact", "--hands", str(hands)]) == 2
+    assert near in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["measure_hands=101", "final_hands=1"])
+def test_measurements_of_a_training_take_an_even_number(word: str) -> None:
+    with pytest.raises(SettingsError, match=f"{word.replace('=', ' is ')}: .* an even number of"):
+        load_settings("quick", [word])
+
+
+def test_ladders_and_benchmarks_take_an_even_number() -> None:
+    with pytest.raises(SettingsError, match="hands is 11: it has to be an even number"):
+        ladder_from({"players": ["random", "threshold"], "hands": 11}, "mine.yaml")
+    with pytest.raises(SettingsError, match="hands is 11: it has to be an even number"):
+        Benchmark(algorithms={"ppo": {}}, sizes=("2x4-h2",), hands=11)
+
+
+INTEGERS = ["decisions", "games", "steps", "seed", "minibatch", "measure_every", "save_every",
+            "measure_hands", "final_hands", "patience", "threads", "pool_size"]  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", ["quick", "sb3"])
+@pytest.mark.parametrize("name", [*INTEGERS, "minutes", "reward_scale"])
+def test_no_training_takes_a_number_that_nothing_could_come_of(preset: str, name: str) -> None:
+    with pytest.raises(SettingsError, match=rf"{name} is 1e?\+?[0-9]*.* at most"):
+        load_settings(preset, [f"{name}=1e30"])
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+@pytest.mark.parametrize("value", ["2.5", "nan", "true"])
+def test_no_integer_setting_takes_another_number(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        load_settings("quick", [f"{name}={value}"])
+
+
+def test_whole_numbers_written_as_floats_are_taken() -> None:
+    settings = load_settings("quick", ["decisions=4e6"])
+    assert settings.decisions == 4_000_000
+    assert isinstance(settings.decisions, int)

@@ -14,11 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from german_whist.evaluation.reports.charts import (
-    Curve,
-    curves,
-    standalone,
-)
+from german_whist.evaluation.reports.charts import Curve, curves, standalone
 from german_whist.training.callbacks import console as display
 from german_whist.training.callbacks.console import (
     Lines,

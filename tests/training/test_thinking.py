@@ -488,9 +488,7 @@ def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
     assert not (tmp_path / "mine").exists()
 
 
-def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(
-    tmp_path: Path,
-) -> None:
+def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(tmp_path: Path) -> None:
     lines: list[str] = []
     for word, told in (
         ("worth_layers=[9]", "is a network of worth with layers"),

@@ -101,10 +101,7 @@ def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) 
     assert "# Who trains: by name" in told
     assert yaml.safe_load(told)["learning_rate"] == 0.5
     for word, wrong in (
-        (
-            "learnin_rate=1",
-            "'learnin_rate' is not a setting of the reinforce:Reinforce trainer",
-        ),
+        ("learnin_rate=1", "'learnin_rate' is not a setting of the reinforce:Reinforce trainer"),
         ("learning_rate=-1", "learning_rate is -1.0: it has to be a number of more than 0"),
         ("games=1", "games is 1: it has to be a whole number of at least 2"),
     ):

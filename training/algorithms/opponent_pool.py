@@ -111,7 +111,7 @@ class OpponentPool:
             observations = side.tensor(buffer.at(step)[0][where])
             logits = self.snapshot.logits(observations.float())
         actions, log_probs = side.zeros(count, np.int64), side.zeros(count, np.float32)
-        side.rows(
+        side.place.rows(
             count, sample_actions,
             ActionSampling(side.own(logits), buffer.action_masks[step][where],
                            side.chances(rng, count), actions, log_probs),

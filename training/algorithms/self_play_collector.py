@@ -93,7 +93,7 @@ class SelfPlayCollector:
             buffer.is_learner[step] = now.seats != opponent_seats
             observed = clock()
             logits, buffer.values[step] = self.evaluate(network, step)
-            side.rows(
+            side.place.rows(
                 self.n_envs, sample_actions,
                 ActionSampling(logits, buffer.action_masks[step], side.chances(rng, self.n_envs),
                                buffer.actions[step], buffer.log_probs[step]),
@@ -125,7 +125,7 @@ class SelfPlayCollector:
             buffer.values[:n_steps], now.seats, next_values,
             settings.discount, settings.trace, buffer.advantages[:n_steps],
         )  # fmt: skip
-        self.side.rows(self.n_envs, estimate_advantages, gae)
+        self.side.place.rows(self.n_envs, estimate_advantages, gae)
 
     def add_observations(self, step: int, now: StepResult) -> None:
         """Keep what is seen at a step, and what the critic sees beyond it; -1 after the last."""
@@ -138,7 +138,7 @@ class SelfPlayCollector:
             cards = HiddenCards(
                 rules, batch.records, now.seats[span], batch.orders, shown, hidden[span]
             )
-            self.side.rows(games.num_envs, write_hidden, cards)
+            self.side.place.rows(games.num_envs, write_hidden, cards)
 
     def evaluate(self, network: Network, step: int) -> tuple[Array, Array]:
         """Logits and values of all games at a step; -1 after the last."""

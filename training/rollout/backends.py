@@ -6,7 +6,6 @@ differences between the two are in this file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,10 +46,6 @@ class Here(_Network):
     def __init__(self, precision: str = "float32") -> None:
         self.device, self.precision = torch.device("cpu"), precision
         self.place: Place = Host()
-
-    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
-        """Go over so many rows with a compiled function."""
-        self.place.rows(size, function, *arguments)
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Room for numbers of one of NumPy's kinds."""
@@ -102,16 +97,6 @@ class There(_Network):
             cuda.select_device(self.device.index)
             torch.cuda.set_device(self.device)
         self.place: Place = Device()
-
-    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
-        """Go over so many rows with a compiled function; arrays in records are moved too."""
-        self.place.rows(size, function, *map(self._moved, arguments))
-
-    def _moved(self, argument: Any) -> Any:
-        if not isinstance(argument, tuple):
-            return argument
-        fields = (self.place.taken(x) if getattr(x, "shape", ()) else x for x in argument)
-        return type(argument)(*fields)
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Of torch."""

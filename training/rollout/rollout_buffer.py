@@ -65,7 +65,7 @@ class RolloutBuffer:
     def add_observations(self, step: int, now: StepResult) -> None:
         """Keep what is seen at a step; -1 for after the last."""
         after = step < 0
-        self._side.rows(
+        self._side.place.rows(
             len(self.shown), gather_rows, now.observations, now.masks, self._inputs, self._closed,
             self.next_observations if after else self.observations[step],
             self.next_masks if after else self.action_masks[step],
