@@ -485,42 +485,20 @@ def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, ste
     assert set(agent.asked) == {0, 1, 2, 3}
 
 
-class SeatRecorder(Agent):
-    """Plays at random, and records in which seat it was asked in which game."""
-
-    name = "seat-recorder"
-    keeps_state = True
-
-    def __init__(self, rules: Any, **options: Any) -> None:
-        super().__init__(rules, **options)
-        self.seats: dict[int, set[int]] = {}
-        self.inner = make_agent("random", self.rules)
-
-    def act(self, views: Array, rng: Array, *, indices: Array) -> Array:  # type: ignore[override]
-        for view, index in zip(views, indices.tolist(), strict=True):
-            self.seats.setdefault(index, set()).add(int(view["seat"]))
-        return self.inner.act(views, rng)
-
-
-def test_an_opponent_plays_seat_0_in_half_of_its_games_and_seat_1_in_the_others() -> None:
+@pytest.mark.parametrize("pool", [{"opponents": ("random",)}, {"pool_every": 1, "pool_size": 1}])
+def test_an_opponent_plays_both_seats_as_often_and_the_learner_the_other(
+    pool: dict[str, Any],
+) -> None:
     """Or the learner would learn one seat alone against it."""
-    trainer = PPO(settings(pool_games=1.0, opponents=("random",), games=16))
-    opponent = SeatRecorder(trainer.settings.options.rules)
-    trainer.pool.agents = [[opponent]]
+    trainer = PPO(settings(pool_games=0.5, decisions=10**6, **pool))
+    trainer.iterate()  # an earlier self joins after it
+    learner_seats: list[set[int]] = [set() for _ in range(12)]
     for _ in range(3):
         trainer.iterate()
-    assert set(opponent.seats) == set(range(16))
+        buffer = trainer.collector.buffer
+        for game, seats in enumerate(learner_seats):
+            seats |= set(buffer.seats[buffer.is_learner[:, game], game].tolist())
     # It keeps its seat in a game, whoever deals.
-    assert sorted(map(sorted, opponent.seats.values())) == [[0]] * 8 + [[1]] * 8
-
-
-def test_an_earlier_self_plays_both_seats_as_often_and_the_learner_the_other() -> None:
-    trainer = PPO(settings(pool_games=0.5, pool_every=1, pool_size=1))
-    trainer.iterate()
-    assert trainer.pool.snapshots
-    trainer.iterate()
-    buffers = trainer.collector.buffer
-    learner_seats = [set(buffers.seats[buffers.is_learner[:, game], game]) for game in range(12)]
     assert sorted(map(sorted, learner_seats)) == [[0]] * 3 + [[0, 1]] * 6 + [[1]] * 3
 
 

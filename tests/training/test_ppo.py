@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,13 @@ from small_runs import collect, quiet
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cpu_backend import Host
 from german_whist.engine.cards import KEEP, TAKE_BLIND
-from german_whist.engine.observation.layout import LAYOUT, OBSERVATION_SIZE
+from german_whist.engine.observation.layout import (
+    EXCHANGE_LAYOUT,
+    LAYOUT,
+    LAYOUTS,
+    OBSERVATION_SIZE,
+)
+from german_whist.engine.rules import named_rules
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.players import player_of
 from german_whist.training.algorithms.ppo import PPO
@@ -75,6 +82,26 @@ def test_actions_are_drawn_by_their_logits() -> None:
 
 
 # -- what is seen
+
+
+LEFT_OUT = {
+    "stage": "whether the stock lasts is told by the draws that are left",
+    "to_move": "a network is asked only when its player is to move",
+    "match": "a network plays matches always or never",
+}
+
+
+def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reason() -> None:
+    read: set[int] = set()
+    chosen = product(named_rules().values(), ("auto", "match"), LAYOUTS, (False, True))
+    for rules, horizon, layout, closed in chosen:
+        options = options_from(rules, horizon=horizon, layout=layout)
+        read.update(inputs_of(options, closed).tolist())
+    for group in EXCHANGE_LAYOUT.groups:
+        seen = read.intersection(range(group.start, group.start + group.size))
+        assert bool(seen) != (group.name in LEFT_OUT), (
+            f"{group.name}: let training/rollout/network_inputs.py read it, or say here why not"
+        )
 
 
 def test_with_closed_ranks_the_unseen_cards_are_read() -> None:

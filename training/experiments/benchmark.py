@@ -34,6 +34,7 @@ from ..callbacks.evaluation import evaluation_seed
 from ..runs.api import train_or_go_on
 from ..runs.presets import settings_from
 from ..settings import Settings
+from .compare import Point, as_curve, mean_curve
 
 BENCHMARKS = Shelf("benchmark", "a benchmark")
 """Those that come with the package."""
@@ -243,15 +244,11 @@ def drawn(wanted: Benchmark, found: Sequence[Measured]) -> dict[str, str]:
         lines: dict[str, pictures.Curve] = {}
         for algorithm in names:
             of_seeds = [
-                each.curves[name] for each in found
+                [Point(decisions, value, 0.0) for decisions, value in each.curves[name]]
+                for each in found
                 if (each.cell.size, each.cell.algorithm) == (size, algorithm)
             ]  # fmt: skip
-            points, reach = [], []
-            for steps in zip(*of_seeds, strict=False):
-                told = over_seeds([np.array([value for _, value in steps])])
-                points.append((float(np.mean([n for n, _ in steps])), told.value))
-                reach.append(told.half_width)
-            lines[algorithm] = pictures.Curve(points, reach)
+            lines[algorithm] = as_curve(mean_curve(of_seeds))
         picture = pictures.curves(lines, "decisions", f"{name}, {size}")
         files[picture_name(size, name)] = pictures.standalone(picture, names)
     return files

@@ -196,12 +196,12 @@ def _compared(text: str) -> Compared:
         folders=tuple(folders),
         settings=read_yaml_mapping(folders[0] / SETTINGS),
         measured=sum(map(bool, every)),
-        rates={name: _over_seeds([each.get(name, []) for each in every]) for name in opponents},
-        learning={name: _over_seeds([each.get(name, []) for each in learnt]) for name in figures},
+        rates={name: mean_curve([each.get(name, []) for each in every]) for name in opponents},
+        learning={name: mean_curve([each.get(name, []) for each in learnt]) for name in figures},
     )
 
 
-def _over_seeds(lines: Sequence[Sequence[Point]]) -> list[Point]:
+def mean_curve(lines: Sequence[Sequence[Point]]) -> list[Point]:
     """The means of the seeds' figures, each with its interval; of one run what it says itself.
 
     A run that was ended before it was measured has fewer: each of its figures meets the others'
