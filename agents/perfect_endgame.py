@@ -15,7 +15,7 @@ from ..common.jit.compiler import jit, warm_up
 from ..common.typing import Array
 from ..engine.cards import CARDS_IN_ALL
 from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, VIEW
-from ..engine.endgame import best_card_compiled, solve_race_moves
+from ..engine.endgame import Ending, Race, best_card_compiled, solve_race_moves
 from ..engine.endgame.game_values import known_endings
 from ..engine.endgame.index import MOST_CARDS
 from ..engine.endgame.race import NOT_LEGAL
@@ -45,9 +45,8 @@ def _improve(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarray,
             continue
         theirs = view.unseen | view.known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
-        actions[index] = best_card_compiled(
-            known, scratch, view.hand, theirs, np.int64(view.trump), led
-        )
+        ending = Ending(view.hand, theirs, np.int64(view.trump), led)
+        actions[index] = best_card_compiled(known, scratch, ending)
 
 
 @jit
@@ -63,9 +62,9 @@ def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarra
             continue
         theirs = view.unseen | view.known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
-        mine, others = race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1])
+        wanted = Race(race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1]))
         trump = np.int64(view.trump)
-        solve_race_moves(known, scratch, view.hand, theirs, trump, led, mine, others, ends)
+        solve_race_moves(known, scratch, Ending(view.hand, theirs, trump, led), wanted, ends)
         actions[index] = _lowest_that_keeps(ends, actions[index], trump)
 
 

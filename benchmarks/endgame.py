@@ -50,7 +50,7 @@ def _generator() -> list[Row]:
         for n in range(1, DEFAULT_CARDS + 1):
             out = np.zeros(layer_bytes(kind.layout, n), np.uint8)
             start = time.thread_time()
-            fill_layer(kind, n, below, out, 1, lambda _: None)
+            fill_layer(kind, n, below, out, threads=1, tell=lambda _: None)
             best[n] = min(best[n], time.thread_time() - start)
             below = out
     speed = layer_size(kind.layout, DEFAULT_CARDS) / best[DEFAULT_CARDS] / 1e6
@@ -80,11 +80,12 @@ def _solver(known: endgame.Tables) -> list[Row]:
 
     def every_card(index: int) -> None:
         mine, theirs = hands[index]
-        endgame.solve_moves(known, scratch, mine, theirs, index & 3, -1, worth)
+        ending = endgame.Ending(mine, theirs, index & 3, -1)
+        endgame.solve_moves(known, scratch, ending, worth)
 
     def best(index: int) -> None:
         mine, theirs = hands[index]
-        endgame.best_card_compiled(known, scratch, mine, theirs, index & 3, -1)
+        endgame.best_card_compiled(known, scratch, endgame.Ending(mine, theirs, index & 3, -1))
 
     value, moves, card = _microseconds(one), _microseconds(every_card), _microseconds(best)
     name = "random full ending, layers 1 to 10, one core"
@@ -126,7 +127,8 @@ def _race(known: endgame.Tables) -> Row:
     def one(index: int) -> None:
         wanted = 1 + index % 4
         mine, theirs = hands[index]
-        endgame.solve_race(known, scratch, mine, theirs, index & 3, wanted, 5 - wanted)
+        ending = endgame.Ending(mine, theirs, index & 3, -1)
+        endgame.solve_race(known, scratch, ending, endgame.Race(wanted, 5 - wanted))
 
     name = "race-9 with thirteen cards each, who wins, mean"
     return Row(name, statistics.fmean(_microseconds(one)), "µs")

@@ -19,7 +19,7 @@ from ..common.jit.compiler import jit
 from ..common.typing import Array
 from ..engine.cards import ACTIONS_IN_ALL
 from ..engine.dtypes import GAME, LEAD, MOST_TRICKS, NO_CARD, NO_TRUMP, OVER, VIEW
-from ..engine.endgame import Scratch, Tables, solve, solve_moves
+from ..engine.endgame import Ending, Scratch, Tables, solve, solve_moves
 from ..engine.play import (
     Record,
     deal_numbered,
@@ -295,10 +295,8 @@ def _count_thrown(game: Record, foreplay: int, value: int, endings: Endings) -> 
         answer = np.int64(game.followed_cards[trick])
         left = popcount(hands[leader])
         hands[leader] &= ~bit(led)
-        best = solve_moves(
-            tables, endings.scratch, hands[1 - leader], hands[leader], np.int64(game.trump), led,
-            worth,
-        )  # fmt: skip
+        ending = Ending(hands[1 - leader], hands[leader], np.int64(game.trump), led)
+        best = solve_moves(tables, endings.scratch, ending, worth)
         thrown[leader] += abs(value - (left - best))
         thrown[1 - leader] += abs(best - worth[answer])
         hands[1 - leader] &= ~bit(answer)

@@ -34,7 +34,7 @@ from ...common.jit.bitset import NO_CARDS, ONE, lowest, popcount
 from ...common.jit.compiler import jit, pasted, warm_up
 from ...engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
 from ...engine.dtypes import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
-from ...engine.endgame import Scratch, Tables, solve_moves
+from ...engine.endgame import Ending, Scratch, Tables, solve_moves
 from ...engine.endgame.index import MOST_CARDS
 from ...engine.endgame.solver import scratch_here
 from ...engine.play import Record, pay_for, play, row
@@ -89,10 +89,8 @@ def _solve_all(search: FlatMcSearch, view: Record, cards: np.ndarray, tricks: np
     seat = np.int64(view.seat)
     led = np.int64(view.led) if view.led != NO_CARD else -1
     low = np.int64(game.low)
-    solve_moves(
-        search.playouts.tables, search.playouts.scratch, game.hand[seat], game.hand[1 - seat],
-        np.int64(game.trump), led, tricks,
-    )  # fmt: skip
+    ending = Ending(game.hand[seat], game.hand[1 - seat], np.int64(game.trump), led)
+    solve_moves(search.playouts.tables, search.playouts.scratch, ending, tricks)
     left = popcount(view.hand)
     for place in range(len(cards)):
         more = tricks[cards[place]]

@@ -16,9 +16,9 @@ import numpy as np
 from ...common.jit.bitset import ONE, lowest, popcount
 from ...common.jit.compiler import jit, pasted
 from ...engine.dtypes import LEAD, WIN
-from ...engine.endgame import Scratch, Tables, solve_race
+from ...engine.endgame import Ending, Race, Scratch, Tables, solve_race
 from ...engine.endgame.index import MOST_CARDS, place
-from ...engine.endgame.search import points, reaches, stored
+from ...engine.endgame.search import Node, points, reaches, stored
 from ...engine.play import Record, legal, pay_for, play, row, stock_left
 
 LONG_RACE = 5
@@ -54,18 +54,17 @@ def _in_points(
     c, pattern = place(
         known.lay, hands[leader], hands[1 - leader], np.int64(game.trump), scratch.cards
     )
+    node = Node(n, c, pattern)
     # In points (in a low contract: tricks left to the other) the leader has to be ahead.
     behind = mine - others if known.low else others - mine
     need = (n + behind) // 2 + 1
     if n > known.cards and rules.pay == WIN:
-        if reaches(known, scratch, n, c, pattern, need):
+        if reaches(known, scratch, node, need):
             return 1
-        if (n + behind) % 2 == 0 and reaches(known, scratch, n, c, pattern, need - 1):
+        if (n + behind) % 2 == 0 and reaches(known, scratch, node, need - 1):
             return 0
         return -1
-    reached = (
-        stored(known, n, c, pattern) if n <= known.cards else points(known, scratch, n, c, pattern)
-    )
+    reached = stored(known, node) if n <= known.cards else points(known, scratch, node)
     if rules.pay == WIN:
         return np.int64(reached >= need) - np.int64(2 * reached < n + behind)
     more = n - reached if known.low else reached
@@ -82,15 +81,9 @@ def ending_worth(rules: Record, known: Tables, scratch: Scratch, game: Record) -
     taken, by_other = np.int64(game.tricks[leader]), np.int64(game.tricks[1 - leader])
     n = popcount(game.hand[leader])
     if rules.race > 0:
-        return solve_race(
-            known,
-            scratch,
-            game.hand[leader],
-            game.hand[1 - leader],
-            np.int64(game.trump),
-            np.int64(rules.race) - taken,
-            np.int64(rules.race) - by_other,
-        )
+        trump, race = np.int64(game.trump), np.int64(rules.race)
+        ending = Ending(game.hand[leader], game.hand[1 - leader], trump, -1)
+        return solve_race(known, scratch, ending, Race(race - taken, race - by_other))
     return _in_points(rules, known, scratch, game, n, taken, by_other)
 
 

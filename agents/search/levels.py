@@ -24,7 +24,7 @@ from ...common.jit.bitset import NO_CARDS, bit, nth_lowest, popcount
 from ...common.jit.compiler import jit, warm_up
 from ...engine.cards import CARDS_IN_ALL
 from ...engine.dtypes import EXCHANGE, FOLLOW, NO_CARD
-from ...engine.endgame import Scratch, Tables, solve_moves
+from ...engine.endgame import Ending, Scratch, Tables, solve_moves
 from ...engine.endgame.game_values import known_endings
 from ...engine.endgame.index import MOST_CARDS
 from ...engine.endgame.solver import scratch_here
@@ -96,7 +96,7 @@ def _guess_endgame(
         totals[:] = 0
         for _ in range(memory.guesses):
             other = _guess(first, view, memory.tricks, batch.rng[index : index + 1])
-            solve_moves(known, scratch, view.hand, other, trump, led, tricks)
+            solve_moves(known, scratch, Ending(view.hand, other, trump, led), tricks)
             for card in range(CARDS_IN_ALL):
                 totals[card] += -tricks[card] if view.low == 1 else tricks[card]
         batch.actions[index] = masked_argmax(totals, legal_in_view(first, view))

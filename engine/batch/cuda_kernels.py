@@ -18,7 +18,7 @@ from ...common.jit.compiler import jit
 from ..dtypes import GAME
 from ..endgame import Tables
 from ..endgame.index import pattern_of
-from ..endgame.search import stored
+from ..endgame.search import Node, stored
 from ..observation.layout import LONGEST_OBSERVATION
 from ..play import deal_numbered, pay, row
 from ..random_play import play_out_randomly
@@ -102,7 +102,7 @@ def look_up_all(
                 tables.lay.find, tables.lay.trumps, game.hand[seat], game.hand[1 - seat],
                 np.int64(game.trump),
             )  # fmt: skip
-            points = stored(tables, hand, find, pattern)
+            points = stored(tables, Node(hand, find, pattern))
             best[place] = hand - points if tables.low else points
     return 0
 

@@ -8,8 +8,8 @@ their likes for races. From compiled code: `solve`, `solve_moves`,
 """
 
 from .choices import best_card_compiled, solve_moves
-from .race import solve_race, solve_race_moves
-from .search import Scratch, Tables, new_scratch, solve
+from .race import Race, solve_race, solve_race_moves
+from .search import Ending, Scratch, Tables, new_scratch, solve
 from .solver import (
     NotOpenError,
     best_card,
@@ -28,7 +28,9 @@ from .store import TablebaseError
 from .tablebase import no_tables, smaller_tables, tables, tables_in_memory
 
 __all__ = [
+    "Ending",
     "NotOpenError",
+    "Race",
     "Scratch",
     "TablebaseError",
     "Tables",

@@ -25,23 +25,23 @@ from ...common.files import locked, written_whole
 from ...common.jit.compiler import warm_up
 from ...common.progress import Progress
 from ...common.threads import usable_threads
-from .generator import fill_high, fill_low
+from .generator import Classes, fill_high, fill_low
 from .index import layer_size
 from .store import HEADER_BYTES, Kind, Opened, Part, TablebaseError, header, open_part, parts_of
 
 Report = Callable[[str], None]
 
 
-def in_chunks(kind: Kind, n: int, threads: int, work: Callable[[int, int], Any]) -> list[Any]:
-    """`work(first, last)` over the classes of a layer, in pieces shared out among threads."""
+def in_chunks(kind: Kind, n: int, threads: int, work: Callable[[Classes], Any]) -> list[Any]:
+    """`work` over the classes of a layer, in pieces shared out among threads."""
     first, end = (int(c) for c in kind.layout.first[n : n + 2])
     pieces = min(end - first, 16 * threads if threads > 1 else 64)
     edges = [first + (end - first) * k // pieces for k in range(pieces + 1)]
-    spans = list(pairwise(edges))
+    chunks = [Classes(n, *edges) for edges in pairwise(edges)]
     if threads == 1 or n < 7:
-        return [work(*span) for span in spans]
+        return [work(classes) for classes in chunks]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda span: work(*span), spans))
+        return list(pool.map(work, chunks))
 
 
 def _compile_generator() -> None:
@@ -49,12 +49,12 @@ def _compile_generator() -> None:
     empty = np.zeros(1, np.uint8)
     empty.flags.writeable = False
     for fill in (fill_high, fill_low):
-        fill(kind.layout, 1, 1, 2, empty, np.zeros(1, np.uint8))
+        fill(kind.layout, Classes(1, 1, 2), empty, np.zeros(1, np.uint8))
 
 
 def fill_layer(
-    kind: Kind, n: int, below: np.ndarray, out: np.ndarray, threads: int,
-    tell: Callable[[int], object],
+    kind: Kind, n: int, below: np.ndarray, out: np.ndarray, *,
+    threads: int, tell: Callable[[int], object],
 ) -> int:  # fmt: skip
     """Compute one layer from the layer below; returns the sum of the leaders' tricks.
 
@@ -65,9 +65,9 @@ def fill_layer(
     below = below.view()
     below.flags.writeable = False  # one type to compile for, mapped or not
 
-    def work(first: int, last: int) -> int:
-        total = fill(lay, n, first, last, below, out)
-        tell((last - first) * int(lay.sizes[n]))
+    def work(classes: Classes) -> int:
+        total = fill(lay, classes, below, out)
+        tell((classes.end - classes.first) * int(lay.sizes[n]))
         return int(total)
 
     return sum(in_chunks(kind, n, threads, work))
@@ -83,7 +83,9 @@ def _fill_part(part: Part, below: np.ndarray, data: np.ndarray, threads: int) ->
     with Progress(f"building endings ({part.title})", endings) as progress:
         for n, size in zip(layers, part.layer_sizes, strict=True):
             out = data[start : start + size]
-            sums.append(fill_layer(part.kind, n, below, out, threads, progress.add) if n else 0)
+            sums.append(
+                fill_layer(part.kind, n, below, out, threads=threads, tell=progress.add) if n else 0
+            )
             below = out
             start += size
     return sums

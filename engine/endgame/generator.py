@@ -14,32 +14,53 @@ between them belongs to that hand; the led card still counts as being there.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...common.jit.bitset import ONE, lowest
 from ...common.jit.compiler import inlined, jit
-from .index import SUB, after_trick, entry, rank_of, run_bottoms
+from ..play import row
+from .index import after_trick, entry, rank_of, run_bottoms
+from .search import Node
+
+
+class Trick(NamedTuple):
+    """Two cards by their bits of a pattern, and their suits by their places in the class."""
+
+    lead_suit: int
+    reply_suit: int
+    lead: int
+    reply: int
+
+
+class Classes(NamedTuple):
+    """Some neighbouring classes of a layer."""
+
+    n: int
+    """Cards in each hand."""
+    first: int
+    end: int
+    """The first class behind them."""
 
 
 @inlined
-def _outcome(
-    lay: Any, n: int, c: int, i: int, j: int, below: np.ndarray,
-    pattern: np.uint64, lead: int, reply: int, leader_wins: bool,
-) -> int:  # fmt: skip
+def _outcome(lay: Any, node: Node, below: np.ndarray, trick: Trick, leader_wins: bool) -> int:
     """The leader's tricks when this trick is played and the rest is known."""
-    step = lay.steps[c, i, j]
-    rank = rank_of(lay, n - 1, after_trick(step, pattern, lead, reply))
-    base = lay.base[step[SUB]]
+    n = node.n
+    step = row(lay.steps[node.c, trick.lead_suit], trick.reply_suit)
+    rank = rank_of(lay, n - 1, after_trick(step, node.pattern, trick.lead, trick.reply))
+    base = lay.base[step.c]
     if leader_wins:
         return 1 + entry(below, base + rank)
+    # The other is on lead then: exchanging the players turns the ranks of a class round.
     return n - 1 - entry(below, base + lay.sizes[n - 1] - ONE - rank)
 
 
 @jit
-def _most(lay: Any, n: int, c: int, below: np.ndarray, pattern: np.uint64) -> int:
+def _most(lay: Any, node: Node, below: np.ndarray) -> int:
     """The leader's tricks when both want many."""
+    n, c, pattern = node
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
     leads = run_bottoms(pattern, lay.bottoms[c])
     best = 0
@@ -53,10 +74,10 @@ def _most(lay: Any, n: int, c: int, below: np.ndarray, pattern: np.uint64) -> in
             held = n
             if higher:
                 reply = lead + lowest(higher)
-                held = _outcome(lay, n, c, i, i, below, pattern, lead, reply, False)
+                held = _outcome(lay, node, below, Trick(i, i, lead, reply), False)
             if held > best and lowest(theirs) < lead:
                 reply = lowest(theirs)
-                held = min(held, _outcome(lay, n, c, i, i, below, pattern, lead, reply, True))
+                held = min(held, _outcome(lay, node, below, Trick(i, i, lead, reply), True))
             best = max(best, held)
         if mine and not theirs:
             lead = lowest(mine)
@@ -66,14 +87,15 @@ def _most(lay: Any, n: int, c: int, below: np.ndarray, pattern: np.uint64) -> in
                 if cards and held > best:
                     wins = j > 0 or lay.trumps == 0
                     reply = lowest(cards)
-                    held = min(held, _outcome(lay, n, c, i, j, below, pattern, lead, reply, wins))
+                    held = min(held, _outcome(lay, node, below, Trick(i, j, lead, reply), wins))
             best = max(best, held)
     return best
 
 
 @jit
-def _fewest(lay: Any, n: int, c: int, below: np.ndarray, pattern: np.uint64) -> int:
+def _fewest(lay: Any, node: Node, below: np.ndarray) -> int:
     """The leader's tricks when both want few."""
+    n, c, pattern = node
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
     leads = run_bottoms(pattern, lay.bottoms[c])
     replies = run_bottoms(other, lay.bottoms[c])
@@ -93,7 +115,7 @@ def _fewest(lay: Any, n: int, c: int, below: np.ndarray, pattern: np.uint64) -> 
                     reply = lowest(cards)
                     cards &= cards - ONE
                     wins = lead > reply if i == j else j > 0 or lay.trumps == 0
-                    held = max(held, _outcome(lay, n, c, i, j, below, pattern, lead, reply, wins))
+                    held = max(held, _outcome(lay, node, below, Trick(i, j, lead, reply), wins))
             best = min(best, held)
     return best
 
@@ -107,16 +129,17 @@ def next_pattern(pattern: np.uint64) -> np.uint64:
 
 
 @jit
-def fill_high(lay: Any, n: int, first: int, last: int, below: np.ndarray, out: np.ndarray) -> int:
-    """Write the endings of the classes from `first` to before `last`; returns their sum."""
+def fill_high(lay: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+    """Write the endings of some classes; returns the sum of the leaders' tricks."""
+    n, first, end = classes
     total = 0
     at = lay.base[first] >> ONE
-    for c in range(first, last):
+    for c in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
         for _ in range(lay.sizes[n] >> ONE):
             byte = 0
             for nibble in range(2):
-                value = _most(lay, n, c, below, pattern)
+                value = _most(lay, Node(n, c, pattern), below)
                 pattern = next_pattern(pattern)
                 total += value
                 byte |= value << (4 * nibble)
@@ -126,16 +149,17 @@ def fill_high(lay: Any, n: int, first: int, last: int, below: np.ndarray, out: n
 
 
 @jit
-def fill_low(lay: Any, n: int, first: int, last: int, below: np.ndarray, out: np.ndarray) -> int:
-    """The same in a low contract: a twin, since one loop for both compiles to slower code."""
+def fill_low(lay: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+    """`fill_high` for a low contract: a twin, since one loop for both compiles to slower code."""
+    n, first, end = classes
     total = 0
     at = lay.base[first] >> ONE
-    for c in range(first, last):
+    for c in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
         for _ in range(lay.sizes[n] >> ONE):
             byte = 0
             for nibble in range(2):
-                value = _fewest(lay, n, c, below, pattern)
+                value = _fewest(lay, Node(n, c, pattern), below)
                 pattern = next_pattern(pattern)
                 total += value
                 byte |= value << (4 * nibble)
@@ -145,18 +169,17 @@ def fill_low(lay: Any, n: int, first: int, last: int, below: np.ndarray, out: np
 
 
 @jit
-def check_classes(
-    lay: Any, n: int, first: int, last: int, table: np.ndarray
-) -> tuple[int, int, int]:
+def check_classes(lay: Any, classes: Classes, table: np.ndarray) -> tuple[int, int, int]:
     """What the classes hold: their sum, the leader's majorities, and `swaps_that_hurt`.
 
     The last counts the exchanges of a leader's card for the opponent's next
     higher one after which the table gives the leader fewer tricks.
     """
+    n, first, end = classes
     total = 0
     majorities = 0
     hurt = 0
-    for c in range(first, last):
+    for c in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
         base = lay.base[c]
         for rank in range(lay.sizes[n]):

@@ -24,13 +24,20 @@ import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, SUIT_BITS, lowest, popcount
 from ...common.jit.compiler import inlined, jit
+from ..play import Record
 
 MOST_CARDS = 13
 """The largest hand: a suit has thirteen cards and two full hands have 26."""
 
-# Columns of `Layout.steps`: the class after a trick, whether suits change places,
-# then where each suit lies before (masks) and by how much it moves (shift + 32).
-SUB, MOVES, MASK, SHIFT, STEP_WORDS = 0, 1, 2, 6, 10
+STEP = np.dtype(
+    [
+        ("c", "u4"),  # the class after the trick
+        ("moves", "u4"),  # 1: suits change places
+        ("masks", "u4", (4,)),  # where each suit lies before
+        ("shifts", "u4", (4,)),  # by how much it moves, plus 32
+    ]
+)
+"""What a trick does to a class."""
 
 
 class Layout(NamedTuple):
@@ -49,7 +56,7 @@ class Layout(NamedTuple):
     bottoms: np.ndarray
     """`bottoms[c]`: the lowest bit of every suit, where runs of cards end."""
     steps: np.ndarray
-    """`steps[c, i, j]`: the class and its order after one card of `i` and one of `j`."""
+    """`steps[c, i, j]`: the `STEP` of class `c` by one card of suit `i` and one of suit `j`."""
     find: np.ndarray
     """The class of four lengths."""
     rank_low: np.ndarray
@@ -113,7 +120,7 @@ def _offsets(lengths: np.ndarray) -> np.ndarray:
 
 def _steps(lengths: np.ndarray, find: np.ndarray, trumps: bool) -> np.ndarray:
     """Where every class leads when a trick takes one card of suit `i` and one of suit `j`."""
-    steps = np.zeros((len(lengths), 4, 4, STEP_WORDS), np.uint32)
+    steps = np.zeros((len(lengths), 4, 4), STEP)
     fixed = 1 if trumps else 0
     for i, j in product(range(4), repeat=2):
         left = lengths.copy()
@@ -128,10 +135,10 @@ def _steps(lengths: np.ndarray, find: np.ndarray, trumps: bool) -> np.ndarray:
         after = np.empty_like(before)
         np.put_along_axis(after, order, _offsets(ordered), axis=1)
         step = steps[:, i, j]
-        step[:, SUB] = np.where(possible, find[tuple(ordered.T)], 0)
-        step[:, MOVES] = ((after != before) & (left > 0)).any(axis=1)
-        step[:, MASK:SHIFT] = ((1 << left) - 1) << before
-        step[:, SHIFT:] = 32 + after - before
+        step["c"] = np.where(possible, find[tuple(ordered.T)], 0)
+        step["moves"] = ((after != before) & (left > 0)).any(axis=1)
+        step["masks"] = ((1 << left) - 1) << before
+        step["shifts"] = 32 + after - before
     return steps
 
 
@@ -174,18 +181,20 @@ def without(pattern: np.uint64, card: int) -> np.uint64:
 
 
 @inlined
-def reordered(step: np.ndarray, pattern: np.uint64) -> np.uint64:
+def reordered(step: Record, pattern: np.uint64) -> np.uint64:
     """The pattern with its suits in the order of the class it now belongs to."""
-    if step[MOVES] == 0:
+    if step.moves == 0:
         return pattern
     moved = np.uint64(0)
     for s in range(4):
-        moved |= (pattern & np.uint64(step[MASK + s])) << np.uint64(step[SHIFT + s])
+        moved |= (pattern & np.uint64(step.masks[s])) << np.uint64(step.shifts[s])
+    # A suit moves down as well as up, and a shift by a negative number is undefined: all are
+    # shifted 32 too far.
     return moved >> np.uint64(32)
 
 
 @inlined
-def after_trick(step: np.ndarray, pattern: np.uint64, first: int, second: int) -> np.uint64:
+def after_trick(step: Record, pattern: np.uint64, first: int, second: int) -> np.uint64:
     """The pattern after both cards of a trick have left, seen by the same player as before."""
     if first > second:
         return reordered(step, without(without(pattern, first), second))

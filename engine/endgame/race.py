@@ -9,28 +9,42 @@ worse is known for the count of tricks, not for races.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, highest, lowest, popcount
+from ...common.jit.bitset import NO_CARDS, ONE, highest, lowest
 from ...common.jit.compiler import called, inlined, jit
-from .choices import bit_of
-from .index import place, run_bottoms, suit_of
-from .search import next_reply, number, played, points, slot_of
+from ..play import row
+from .index import run_bottoms, suit_of
+from .search import Ending, Node, next_reply, node_of, played, points, slot_of
 
 NOT_LEGAL = 2
 """What `solve_race_moves` writes beside cards that may not be played."""
 
 
+class Race(NamedTuple):
+    """How many tricks the two players still want."""
+
+    wanted: int
+    """By the player to move; in the search, by the player on lead."""
+    wanted_by_other: int
+
+
 @inlined
-def _race_key(tables: Any, c: int, pattern: np.uint64, mine: int, theirs: int, goal: int) -> Any:
-    wanting = np.uint64(mine) | np.uint64(theirs) << np.uint64(4) | np.uint64(goal) << np.uint64(8)
+def _turned(race: Race) -> Race:
+    return Race(race.wanted_by_other, race.wanted)
+
+
+@inlined
+def _race_key(tables: Any, node: Node, race: Race, goal: int) -> Any:
+    wanting = np.uint64(race.wanted) | np.uint64(race.wanted_by_other) << np.uint64(4)
+    wanting |= np.uint64(goal) << np.uint64(8)
     kind = np.uint64(8 + tables.lay.trumps)
     return (
         (wanting << np.uint64(42))
-        | (pattern << np.uint64(16))
-        | np.uint64(c) << np.uint64(4)
+        | (node.pattern << np.uint64(16))
+        | np.uint64(node.c) << np.uint64(4)
         | kind
     )
 
@@ -42,14 +56,13 @@ def _all_replies(lay: Any, c: int, other: np.uint64, i: int) -> np.uint64:
 
 
 @called
-def race_reaches(
-    tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, mine: int, theirs: int, goal: int
-) -> bool:
+def race_reaches(tables: Any, scratch: Any, node: Node, race: Race, goal: int) -> bool:
     """Whether the leader wins (goal 1), or does not lose (goal 0), a race.
 
-    The leader wants `mine` tricks, the other `theirs`. The walk is the one of
-    `search.reaches`, with the tricks still wanting in place of points.
+    The walk is the one of `search.reaches`, with the tricks still wanting in place of points.
     """
+    n, c, pattern = node
+    mine, theirs = race
     lay = tables.lay
     memory = scratch.memory
     stack = scratch.stack
@@ -67,7 +80,7 @@ def race_reaches(
         elif n == 0:
             verdict = 1 - goal
         else:
-            key = _race_key(tables, c, pattern, mine, theirs, goal)
+            key = _race_key(tables, Node(n, c, pattern), Race(mine, theirs), goal)
             held = memory[slot_of(memory, key)]
             if held >> np.uint64(8) == key:
                 verdict = np.int64(held & ONE)
@@ -76,24 +89,24 @@ def race_reaches(
             if n == top:
                 return verdict == 1
             n += 1
-            row = stack[n]
-            c = number(row[0])
-            pattern = row[1]
-            goal = number(row[2])
-            leads = row[3]
-            replies = row[4]
-            lead = number(row[5])
-            i = number(row[6])
-            mine = number(row[8])
-            theirs = number(row[9])
-            reached = verdict == number(row[7])
+            above = row(stack, n)
+            c = above.c
+            pattern = above.pattern
+            goal = above.need
+            leads = above.leads
+            replies = above.replies
+            lead = above.lead
+            i = above.suit
+            mine = above.wanted[0]
+            theirs = above.wanted[1]
+            reached = verdict == above.wins
             if not reached:
                 replies = NO_CARDS
             if replies or (leads and not reached):
                 verdict = -1
             else:
                 verdict = np.int64(reached)
-                key = _race_key(tables, c, pattern, mine, theirs, goal)
+                key = _race_key(tables, Node(n, c, pattern), Race(mine, theirs), goal)
                 memory[slot_of(memory, key)] = (key << np.uint64(8)) | np.uint64(verdict)
         if not replies:
             lead = highest(leads)
@@ -102,117 +115,95 @@ def race_reaches(
             replies = _all_replies(lay, c, ((ONE << np.uint64(2 * n)) - ONE) ^ pattern, i)
         reply = next_reply(lay, c, i, replies)
         replies ^= ONE << np.uint64(reply)
-        sub, after, wins = played(lay, n, c, pattern, i, lead, reply)
-        row = stack[n]
-        row[0] = np.uint64(c)
-        row[1] = pattern
-        row[2] = np.uint64(goal)
-        row[3] = leads
-        row[4] = replies
-        row[5] = np.uint64(lead)
-        row[6] = np.uint64(i)
-        row[7] = np.uint64(wins)
-        row[8] = np.uint64(mine)
-        row[9] = np.uint64(theirs)
+        after, wins = played(lay, Node(n, c, pattern), i, lead, reply)
+        waiting = row(stack, n)
+        waiting.c = c
+        waiting.pattern = pattern
+        waiting.need = goal
+        waiting.leads = leads
+        waiting.replies = replies
+        waiting.lead = lead
+        waiting.suit = i
+        waiting.wins = wins
+        waiting.wanted[0] = mine
+        waiting.wanted[1] = theirs
         if wins:
             mine -= 1
         else:
             mine, theirs = theirs - 1, mine
             goal = 1 - goal
-        c = sub
-        pattern = after
-        n -= 1
+        n, c, pattern = after
 
 
 @called
-def race_outcome(
-    tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, mine: int, theirs: int
-) -> int:
+def race_outcome(tables: Any, scratch: Any, node: Node, race: Race) -> int:
     """1 when the leader wins the race, -1 when the other does, 0 when nobody arrives."""
+    mine, theirs = race
     if mine <= 0 or theirs <= 0:
         return 1 if mine <= 0 else -1
-    if mine + theirs > n:  # not enough tricks for both to arrive: only their number counts
-        reached = points(tables, scratch, n, c, pattern)
+    if mine + theirs > node.n:  # too few tricks for both to arrive: only their number counts
+        reached = points(tables, scratch, node)
         if reached >= mine:
             return 1
-        return -1 if n - reached >= theirs else 0
-    return 1 if race_reaches(tables, scratch, n, c, pattern, mine, theirs, 1) else -1
+        return -1 if node.n - reached >= theirs else 0
+    return 1 if race_reaches(tables, scratch, node, race, 1) else -1
 
 
 @jit
-def solve_race(
-    tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: int,
-    wanted: int, wanted_by_other: int,
-) -> int:  # fmt: skip
-    """Who wins a race, for the player on lead, who holds `mine`: 1, -1, or 0 for nobody.
+def solve_race(tables: Any, scratch: Any, ending: Ending, race: Race) -> int:
+    """Who wins a race from the start of a trick: 1 for the player on lead, -1, or 0 for nobody.
 
-    The leader still wants `wanted` tricks and the other `wanted_by_other`. The
-    tables have to be for a high contract.
+    The tables have to be for a high contract.
     """
-    c, pattern = place(tables.lay, mine, theirs, trump, scratch.cards)
-    return race_outcome(tables, scratch, popcount(mine), c, pattern, wanted, wanted_by_other)
+    node, _ = node_of(tables, scratch, ending)
+    return race_outcome(tables, scratch, node, race)
 
 
 @jit
 def solve_race_moves(
-    tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: int, led: int,
-    wanted: int, wanted_by_other: int, outcomes: np.ndarray,
-) -> int:  # fmt: skip
+    tables: Any, scratch: Any, ending: Ending, race: Race, outcomes: np.ndarray
+) -> int:
     """Fill `outcomes[52]` with 1, 0 or -1 for the player to move; returns the best of them.
 
-    As `solve_moves`, but for a race in which the player to move still wants
-    `wanted` tricks; 2 stands for a card that may not be played.
+    As `solve_moves`, but for a race; 2 stands for a card that may not be played.
     """
-    n = popcount(mine)
     lay = tables.lay
     outcomes[:] = NOT_LEGAL
-    every = (ONE << np.uint64(2 * n)) - ONE
-    if led >= 0:
-        c, pattern = place(lay, theirs | (ONE << np.uint64(led)), mine, trump, scratch.cards)
-        lead = bit_of(scratch.cards, led)
-        follows = (every ^ pattern) & lay.suits[c, suit_of(lay, c, lead)]
-        choice = follows if follows else every ^ pattern
-    else:
-        c, pattern = place(lay, mine, theirs, trump, scratch.cards)
-        lead = -1
-        choice = pattern
+    node, lead = node_of(tables, scratch, ending)
+    _, c, pattern = node
+    other = ((ONE << np.uint64(2 * node.n)) - ONE) ^ pattern
+    legal = pattern
+    if lead >= 0:
+        follows = other & lay.suits[c, suit_of(lay, c, lead)]
+        legal = follows if follows else other
     best = -2
     value = 0
-    legal = choice
-    runs = run_bottoms(choice, lay.bottoms[c])
+    runs = run_bottoms(legal, lay.bottoms[c])
     while legal:
         at = lowest(legal)
         legal &= legal - ONE
         if (runs >> np.uint64(at)) & ONE:
-            if led >= 0:
-                value = -_race_after(
-                    tables, scratch, n, c, pattern, lead, at, wanted_by_other, wanted
-                )
+            if lead >= 0:
+                value = -_race_after(tables, scratch, node, (lead, at), _turned(race))
             else:
                 value = 1
                 i = suit_of(lay, c, at)
-                replies = _all_replies(lay, c, every ^ pattern, i)
+                replies = _all_replies(lay, c, other, i)
                 while replies and value > -1:
                     reply = next_reply(lay, c, i, replies)
                     replies ^= ONE << np.uint64(reply)
-                    value = min(
-                        value,
-                        _race_after(
-                            tables, scratch, n, c, pattern, at, reply, wanted, wanted_by_other
-                        ),
-                    )
+                    value = min(value, _race_after(tables, scratch, node, (at, reply), race))
         outcomes[scratch.cards[at]] = value
         best = max(best, value)
     return best
 
 
 @jit
-def _race_after(
-    tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, lead: int, reply: int,
-    mine: int, theirs: int,
-) -> int:  # fmt: skip
-    """How the race ends for the leader of a trick that is now complete."""
-    sub, after, wins = played(tables.lay, n, c, pattern, suit_of(tables.lay, c, lead), lead, reply)
+def _race_after(tables: Any, scratch: Any, node: Node, trick: tuple[int, int], race: Race) -> int:
+    """How the race ends for the leader of a trick: the card led, and the reply."""
+    lead, reply = trick
+    after, wins = played(tables.lay, node, suit_of(tables.lay, node.c, lead), lead, reply)
+    mine, theirs = race
     if wins:
-        return race_outcome(tables, scratch, n - 1, sub, after, mine - 1, theirs)
-    return -race_outcome(tables, scratch, n - 1, sub, after, theirs - 1, mine)
+        return race_outcome(tables, scratch, after, Race(mine - 1, theirs))
+    return -race_outcome(tables, scratch, after, Race(theirs - 1, mine))

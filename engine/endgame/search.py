@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, highest, lowest, popcount
-from ...common.jit.compiler import called, inlined
+from ...common.jit.compiler import called, inlined, jit
+from ..play import row
 from .index import (
     MOST_CARDS,
-    SUB,
     Layout,
     after_trick,
     entry,
     pattern_of,
+    place,
     rank_of,
     run_bottoms,
     suit_of,
@@ -49,13 +50,53 @@ class Tables(NamedTuple):
     thirteen: np.ndarray
 
 
+class Node(NamedTuple):
+    """An ending as the search has it, at the start of a trick."""
+
+    n: int
+    """Cards in each hand."""
+    c: int
+    """The class."""
+    pattern: np.uint64
+    """A bit for each card of the player on lead."""
+
+
+class Ending(NamedTuple):
+    """The open cards of an ending."""
+
+    mine: np.uint64
+    """The hand of the player to move, as a card set."""
+    theirs: np.uint64
+    """The hand of the other."""
+    trump: int
+    """A suit, or any other number (4 by custom) with tables for no trumps."""
+    led: int
+    """The card on the table, which neither hand holds any more; -1 at the start of a trick."""
+
+
+OPEN_NODE = np.dtype(
+    [
+        ("c", "i8"),
+        ("pattern", "u8"),
+        ("need", "i8"),  # the points to be reached; in a race 1 to win it, 0 not to lose it
+        ("leads", "u8"),  # still to be tried
+        ("replies", "u8"),  # still to be tried, to the lead under way
+        ("lead", "i8"),
+        ("suit", "i8"),  # of the lead
+        ("wins", "i8"),  # 1: the leader won the trick that is searched
+        ("wanted", "i8", (2,)),  # in a race: by the leader, by the other
+    ]
+)
+"""A node whose answer waits for that of a node below it."""
+
+
 class Scratch(NamedTuple):
     """Working memory of one thread."""
 
     memory: np.ndarray
     """Bounds of positions searched before, one in each slot, the newest staying."""
     stack: np.ndarray
-    """The open positions of the search, one row for each number of cards."""
+    """`OPEN_NODE` records, one for each number of cards."""
     cards: np.ndarray
     """The card id of every bit of the pattern at hand."""
 
@@ -64,13 +105,38 @@ def new_scratch(bits: int = 14) -> Scratch:
     """Working memory that remembers up to `2**bits` positions (eight bytes each)."""
     if not 1 <= bits <= 31:
         raise ValueError(f"bits is {bits}; a scratch remembers 2**bits positions, bits 1 to 31")
-    stack = np.zeros((MOST_CARDS + 1, 12), np.uint64)
+    stack = np.zeros(MOST_CARDS + 1, OPEN_NODE)
     return Scratch(np.zeros(1 << bits, np.uint64), stack, np.zeros(2 * MOST_CARDS, np.int64))
 
 
+@jit
+def bit_of(cards: np.ndarray, card: int) -> int:
+    """The bit of the pattern that stands for a card."""
+    at = 0
+    while cards[at] != card:
+        at += 1
+    return at
+
+
+@jit
+def node_of(tables: Any, scratch: Any, ending: Ending) -> tuple[Node, int]:
+    """The node of an ending, and the bit of the card led; -1 at the start of a trick.
+
+    While a card lies on the table the node is that before it was led: the other is on lead.
+    """
+    n = popcount(ending.mine)
+    if ending.led >= 0:
+        lead = ending.theirs | (ONE << np.uint64(ending.led))
+        c, pattern = place(tables.lay, lead, ending.mine, ending.trump, scratch.cards)
+        return Node(n, c, pattern), bit_of(scratch.cards, ending.led)
+    c, pattern = place(tables.lay, ending.mine, ending.theirs, ending.trump, scratch.cards)
+    return Node(n, c, pattern), -1
+
+
 @inlined
-def stored(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
+def stored(tables: Any, node: Node) -> int:
     """The leader's points, read from the tables."""
+    n, c, pattern = node
     index = tables.lay.base[c] + rank_of(tables.lay, n, pattern)
     if n <= BASE_CARDS:
         tricks = entry(tables.base, tables.starts[n] + index)
@@ -81,12 +147,6 @@ def stored(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
     else:
         tricks = entry(tables.thirteen, index)
     return n - tricks if tables.low else tricks
-
-
-@inlined
-def number(word: Any) -> Any:
-    """A word of the stack as a signed number."""
-    return np.int64(word)
 
 
 @inlined
@@ -119,17 +179,16 @@ def next_reply(lay: Any, c: int, i: int, replies: np.uint64) -> int:
 
 
 @inlined
-def played(
-    lay: Any, n: int, c: int, pattern: np.uint64, i: int, lead: int, reply: int
-) -> tuple[int, np.uint64, bool]:
-    """Class and pattern after a trick, as its winner sees them, and whether the leader won it."""
+def played(lay: Any, node: Node, i: int, lead: int, reply: int) -> tuple[Node, bool]:
+    """The node after a trick, as its winner sees it, and whether the leader won it."""
+    n, c, pattern = node
     j = suit_of(lay, c, reply)
     wins = lead > reply if i == j else j > 0 or lay.trumps == 0
-    step = lay.steps[c, i, j]
+    step = row(lay.steps[c, i], j)
     after = after_trick(step, pattern, lead, reply)
     if not wins:
         after ^= (ONE << np.uint64(2 * n - 2)) - ONE
-    return np.int64(step[SUB]), after, wins
+    return Node(n - 1, np.int64(step.c), after), wins
 
 
 @inlined
@@ -180,8 +239,9 @@ def _remember(memory: np.ndarray, key: np.uint64, n: int, need: int, verdict: in
 
 
 @inlined
-def _reaches_by_table(tables: Any, n: int, c: int, pattern: np.uint64, need: int) -> bool:
+def _reaches_by_table(tables: Any, node: Node, need: int) -> bool:
     """Whether the leader reaches `need` when every trick ends in the tables."""
+    n, c, pattern = node
     lay = tables.lay
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
     leads = run_bottoms(pattern, lay.bottoms[c])
@@ -194,22 +254,22 @@ def _reaches_by_table(tables: Any, n: int, c: int, pattern: np.uint64, need: int
         while replies and reached:
             reply = next_reply(lay, c, i, replies)
             replies ^= ONE << np.uint64(reply)
-            sub, after, wins = played(lay, n, c, pattern, i, lead, reply)
+            after, wins = played(lay, node, i, lead, reply)
             target = still_needed(tables, n, need, wins)
-            reached = (target <= 0 or stored(tables, n - 1, sub, after) >= target) == wins
+            reached = (target <= 0 or stored(tables, after) >= target) == wins
         if reached:
             return True
     return False
 
 
 @called
-def reaches(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, need: int) -> bool:
+def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
     """Whether the leader can reach `need` points.
 
     A stack of its own takes the place of recursion, which numba cannot keep in
-    its cache. A row holds an open position: which leads and which replies to
-    the present lead are still to be tried, and who won the trick now searched.
+    its cache.
     """
+    n, c, pattern = node
     lay = tables.lay
     memory = scratch.memory
     stack = scratch.stack
@@ -223,26 +283,26 @@ def reaches(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, need:
         if need <= 0 or need > n:
             verdict = np.int64(need <= 0)
         elif n <= tables.cards:
-            verdict = np.int64(stored(tables, n, c, pattern) >= need)
+            verdict = np.int64(stored(tables, Node(n, c, pattern)) >= need)
         else:
             verdict = _recall(memory, _key(tables, c, pattern), need)
             if verdict < 0 and n == tables.cards + 1:
-                verdict = np.int64(_reaches_by_table(tables, n, c, pattern, need))
+                verdict = np.int64(_reaches_by_table(tables, Node(n, c, pattern), need))
                 _remember(memory, _key(tables, c, pattern), n, need, verdict)
             leads = run_bottoms(pattern, lay.bottoms[c])
         while verdict >= 0:  # answer the position above, and on up while that settles it
             if n == top:
                 return verdict == 1
             n += 1
-            row = stack[n]
-            c = number(row[0])
-            pattern = row[1]
-            need = number(row[2])
-            leads = row[3]
-            replies = row[4]
-            lead = number(row[5])
-            i = number(row[6])
-            reached = verdict == number(row[7])
+            above = row(stack, n)
+            c = above.c
+            pattern = above.pattern
+            need = above.need
+            leads = above.leads
+            replies = above.replies
+            lead = above.lead
+            i = above.suit
+            reached = verdict == above.wins
             if not reached:
                 replies = NO_CARDS
             if replies or (leads and not reached):
@@ -258,29 +318,28 @@ def reaches(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64, need:
             replies = replies_to(tables, c, other, i, lead)
         reply = next_reply(lay, c, i, replies)
         replies ^= ONE << np.uint64(reply)
-        sub, after, wins = played(lay, n, c, pattern, i, lead, reply)
-        row = stack[n]
-        row[0] = np.uint64(c)
-        row[1] = pattern
-        row[2] = np.uint64(need)
-        row[3] = leads
-        row[4] = replies
-        row[5] = np.uint64(lead)
-        row[6] = np.uint64(i)
-        row[7] = np.uint64(wins)
+        after, wins = played(lay, Node(n, c, pattern), i, lead, reply)
+        waiting = row(stack, n)
+        waiting.c = c
+        waiting.pattern = pattern
+        waiting.need = need
+        waiting.leads = leads
+        waiting.replies = replies
+        waiting.lead = lead
+        waiting.suit = i
+        waiting.wins = wins
         need = still_needed(tables, n, need, wins)
-        c = sub
-        pattern = after
-        n -= 1
+        n, c, pattern = after
 
 
 @inlined
-def _expected(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
+def _expected(tables: Any, node: Node) -> int:
     """A first guess at the leader's points: half of them, more for trumps and high cards.
 
     The weights are a least-squares fit to random endings; they decide only
     where the search begins.
     """
+    n, c, pattern = node
     lay = tables.lay
     tricks = 50 * n + 50
     at = 0
@@ -300,17 +359,17 @@ def _expected(tables: Any, n: int, c: int, pattern: np.uint64) -> int:
 
 
 @called
-def points(tables: Any, scratch: Any, n: int, c: int, pattern: np.uint64) -> int:
+def points(tables: Any, scratch: Any, node: Node) -> int:
     """The leader's points with best play by both."""
-    if n <= tables.cards:
-        return stored(tables, n, c, pattern)
-    best = _expected(tables, n, c, pattern)
-    if reaches(tables, scratch, n, c, pattern, best):
-        while best < n and reaches(tables, scratch, n, c, pattern, best + 1):
+    if node.n <= tables.cards:
+        return stored(tables, node)
+    best = _expected(tables, node)
+    if reaches(tables, scratch, node, best):
+        while best < node.n and reaches(tables, scratch, node, best + 1):
             best += 1
         return best
     best -= 1
-    while not reaches(tables, scratch, n, c, pattern, best):
+    while not reaches(tables, scratch, node, best):
         best -= 1
     return best
 
@@ -325,8 +384,7 @@ def solve(tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: 
     lay = tables.lay
     c, pattern, _ = pattern_of(lay.find, lay.trumps, mine, theirs, trump)
     n = popcount(mine)
-    if n <= tables.cards:
-        reached = stored(tables, n, c, pattern)
-    else:
-        reached = points(tables, scratch, n, c, pattern)
+    node = Node(n, c, pattern)
+    # `points` looks too, but is a call: most endings are in the tables.
+    reached = stored(tables, node) if n <= tables.cards else points(tables, scratch, node)
     return n - reached if tables.low else reached

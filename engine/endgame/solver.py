@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from ..dtypes import FOLLOW, NO_TRUMP, OVER
 from ..view import View
 from .choices import best_card_compiled, solve_moves
 from .index import MOST_CARDS
-from .race import NOT_LEGAL, solve_race, solve_race_moves
-from .search import Scratch, Tables, new_scratch, solve
+from .race import NOT_LEGAL, Race, solve_race, solve_race_moves
+from .search import Ending, Scratch, Tables, new_scratch, solve
 from .tablebase import no_tables, tables
 
 Hand = SupportsIndex | str | Iterable[int | str]
@@ -44,8 +44,9 @@ def _compile_solver() -> None:
     hands = np.array([[1, 2]], np.uint64)
     worth = np.zeros(CARDS_IN_ALL, np.int64)
     solve(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP)
-    solve_moves(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1, worth)
-    best_card_compiled(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP, -1)
+    ending = Ending(hands[0, 0], hands[0, 1], NO_TRUMP, -1)
+    solve_moves(nothing, scratch, ending, worth)
+    best_card_compiled(nothing, scratch, ending)
 
 
 def scratch_here() -> Scratch:
@@ -89,10 +90,8 @@ def _suit_of(trump: Trump) -> int:
     )
 
 
-def _checked(
-    hands: Sequence[Hand], trump: Trump, mover: int, led: int | str | None
-) -> tuple[np.uint64, np.uint64, int, int]:
-    """The mover's hand, the other's, the trump suit and the card led, fit for compiled code."""
+def _checked(hands: Sequence[Hand], trump: Trump, mover: int, led: int | str | None) -> Ending:
+    """The hands of the mover and of the other, trumps and the card led, fit for compiled code."""
     if isinstance(hands, str) or len(hands) != 2:
         if isinstance(hands, str):
             raise ValueError(f"hands is {hands!r}: give two hands, as in ['AS KS', 'QS JS']")
@@ -115,7 +114,7 @@ def _checked(
             f"the player to move has {n} cards and the other {others} ({held}): "
             f"both need as many, from 1 to {MOST_CARDS}"
         )
-    return np.uint64(mine), np.uint64(theirs), suit, lead
+    return Ending(np.uint64(mine), np.uint64(theirs), suit, lead)
 
 
 def value(hands: Sequence[Hand], trump: Trump, leader: int, low: bool = False) -> int:
@@ -138,9 +137,9 @@ def moves(
     other's tricks.
     """
     mover = leader if led is None else 1 - leader
-    mine, theirs, suit, lead = _checked(hands, trump, mover, led)
+    ending = _checked(hands, trump, mover, led)
     worth = np.empty(CARDS_IN_ALL, np.int64)
-    solve_moves(tables(suit != NO_TRUMP, low), _scratch_for_one(), mine, theirs, suit, lead, worth)
+    solve_moves(tables(ending.trump != NO_TRUMP, low), _scratch_for_one(), ending, worth)
     return {card(int(c)): int(worth[c]) for c in np.flatnonzero(worth >= 0)}
 
 
@@ -153,9 +152,9 @@ def best_card(
 ) -> Card:
     """The lowest of the best cards: by rank, trumps above all others, then by suit."""
     mover = leader if led is None else 1 - leader
-    mine, theirs, suit, lead = _checked(hands, trump, mover, led)
-    known = tables(suit != NO_TRUMP, low)
-    return card(int(best_card_compiled(known, _scratch_for_one(), mine, theirs, suit, lead)))
+    ending = _checked(hands, trump, mover, led)
+    known = tables(ending.trump != NO_TRUMP, low)
+    return card(int(best_card_compiled(known, _scratch_for_one(), ending)))
 
 
 # -- races
@@ -166,10 +165,9 @@ def race_value(hands: Sequence[Hand], trump: Trump, leader: int, wanted: Sequenc
 
     `wanted` says for each seat how many tricks it still needs.
     """
-    mine, theirs, suit, _ = _checked(hands, trump, leader, None)
-    known = tables(suit != NO_TRUMP)
-    needs = int(wanted[leader]), int(wanted[1 - leader])
-    return int(solve_race(known, scratch_here(), mine, theirs, suit, *needs))
+    ending = _checked(hands, trump, leader, None)
+    race = Race(int(wanted[leader]), int(wanted[1 - leader]))
+    return int(solve_race(tables(ending.trump != NO_TRUMP), scratch_here(), ending, race))
 
 
 def race_moves(
@@ -181,11 +179,10 @@ def race_moves(
 ) -> dict[Card, int]:
     """How a race ends for the player to move with each legal card: 1, 0 or -1."""
     mover = leader if led is None else 1 - leader
-    mine, theirs, suit, lead = _checked(hands, trump, mover, led)
+    ending = _checked(hands, trump, mover, led)
     ends = np.empty(CARDS_IN_ALL, np.int64)
-    needs = int(wanted[mover]), int(wanted[1 - mover])
-    known = tables(suit != NO_TRUMP)
-    solve_race_moves(known, scratch_here(), mine, theirs, suit, lead, *needs, ends)
+    race = Race(int(wanted[mover]), int(wanted[1 - mover]))
+    solve_race_moves(tables(ending.trump != NO_TRUMP), scratch_here(), ending, race, ends)
     return {card(int(c)): int(ends[c]) for c in np.flatnonzero(ends != NOT_LEGAL)}
 
 
@@ -271,36 +268,47 @@ def _must_move(view: View) -> None:
 # -- arrays
 
 
+class Endings(NamedTuple):
+    """Arrays of endings, a row for each."""
+
+    hands: np.ndarray
+    """`[N, 2]` card sets, by seat."""
+    trumps: np.ndarray
+    leaders: np.ndarray
+    led: np.ndarray
+    """The cards on the table, -1 at the start of a trick."""
+
+    def of(self, which: Any) -> Endings:
+        """Those in a slice, or under a mask."""
+        return Endings(*(column[which] for column in self))
+
+
 @jit
-def _solve_rows(
-    known: Any, scratch: Any, hands: np.ndarray, trumps: np.ndarray, leaders: np.ndarray,
-    out: np.ndarray,
-) -> None:  # fmt: skip
+def _solve_rows(known: Any, scratch: Any, endings: Endings, out: np.ndarray) -> None:
     for k in range(len(out)):
-        leader = np.int64(leaders[k])
-        mine, theirs = hands[k, leader], hands[k, 1 - leader]
-        out[k] = solve(known, scratch, mine, theirs, np.int64(trumps[k])) if mine else 0
+        leader = np.int64(endings.leaders[k])
+        mine, theirs = endings.hands[k, leader], endings.hands[k, 1 - leader]
+        out[k] = solve(known, scratch, mine, theirs, np.int64(endings.trumps[k])) if mine else 0
 
 
 @jit
 def _solve_move_rows(
-    known: Any, scratch: Any, hands: np.ndarray, trumps: np.ndarray, leaders: np.ndarray,
-    led: np.ndarray, worth: np.ndarray, out: np.ndarray,
-) -> None:  # fmt: skip
+    known: Any, scratch: Any, endings: Endings, worth: np.ndarray, out: np.ndarray
+) -> None:
     for k in range(len(out)):
-        lead = np.int64(led[k])
-        mover = np.int64(leaders[k]) if lead < 0 else 1 - np.int64(leaders[k])
-        trump = np.int64(trumps[k])
-        solve_moves(known, scratch, hands[k, mover], hands[k, 1 - mover], trump, lead, worth)
+        led, leader = np.int64(endings.led[k]), np.int64(endings.leaders[k])
+        mover = leader if led < 0 else 1 - leader
+        mine, theirs = endings.hands[k, mover], endings.hands[k, 1 - mover]
+        ending = Ending(mine, theirs, np.int64(endings.trumps[k]), led)
+        solve_moves(known, scratch, ending, worth)
         for c in range(CARDS_IN_ALL):
             out[k, c] = worth[c]
 
 
 @jit
-def _first_wrong(
-    hands: np.ndarray, trumps: np.ndarray, leaders: np.ndarray, led: np.ndarray
-) -> int:
+def _first_wrong(endings: Endings) -> int:
     """The first row that is no ending, or -1."""
+    hands, trumps, leaders, led = endings
     for k in range(len(hands)):
         leader, lead = np.int64(leaders[k]), np.int64(led[k])
         if not (0 <= leader <= 1 and 0 <= trumps[k] <= 4 and -1 <= lead < CARDS_IN_ALL):
@@ -323,9 +331,7 @@ def _first_wrong(
     return -1
 
 
-def _rows(
-    hands: Any, trumps: Any, leaders: Any, led: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _rows(hands: Any, trumps: Any, leaders: Any, led: Any) -> Endings:
     sets = np.ascontiguousarray(hands, np.uint64)
     if sets.ndim != 2 or sets.shape[1] != 2:
         raise ValueError(f"hands has shape {sets.shape}: it has to be (positions, 2)")
@@ -334,14 +340,15 @@ def _rows(
         np.ascontiguousarray(np.broadcast_to(np.asarray(column, np.int8), count))
         for column in (trumps, leaders, -1 if led is None else led)
     ]
-    wrong = int(_first_wrong(sets, *columns))
+    endings = Endings(sets, *columns)
+    wrong = int(_first_wrong(endings))
     if wrong >= 0:
         raise ValueError(
             f"position {wrong} is no ending: it needs two hands of equal length, 1 to "
             f"{MOST_CARDS} cards without a common one (the card led, in neither hand, counts "
             "for the leader), a leader 0 or 1, and trumps 0 to 3, or 4 for none"
         )
-    return sets, *columns
+    return endings
 
 
 def _shared_out(count: int, threads: int | None, work: Callable[[slice], None]) -> None:
@@ -359,28 +366,25 @@ def _shared_out(count: int, threads: int | None, work: Callable[[slice], None]) 
 
 
 def _solve_kinds(
-    columns: tuple[np.ndarray, ...],
+    endings: Endings,
     out: np.ndarray,
     low: bool,
     threads: int | None,
-    solve_some: Callable[[Tables, tuple[np.ndarray, ...], np.ndarray], None],
+    solve_some: Callable[[Tables, Endings, np.ndarray], None],
 ) -> None:
     """`solve_some` over all rows, those with trumps and those without by their own tables."""
     for with_trumps in (True, False):
-        mask = (columns[1] != NO_TRUMP) == with_trumps
+        mask = (endings.trumps != NO_TRUMP) == with_trumps
         if not mask.any():
             continue
         known = tables(with_trumps, low)
-        some = columns if mask.all() else tuple(column[mask] for column in columns)
+        some = endings if mask.all() else endings.of(mask)
         part = out if mask.all() else out[mask]
 
         def work(
-            rows: slice,
-            known: Tables = known,
-            some: tuple[np.ndarray, ...] = some,
-            part: np.ndarray = part,
+            rows: slice, known: Tables = known, some: Endings = some, part: np.ndarray = part
         ) -> None:
-            solve_some(known, tuple(column[rows] for column in some), part[rows])
+            solve_some(known, some.of(rows), part[rows])
 
         _shared_out(len(part), threads, work)
         if part is not out:
@@ -394,13 +398,13 @@ def values(
 
     `trumps` are suits, 4 for none; `trumps` and `leaders` may be single numbers.
     """
-    columns = _rows(hands, trumps, leaders, None)
-    out = np.zeros(len(columns[0]), np.int8)
+    endings = _rows(hands, trumps, leaders, None)
+    out = np.zeros(len(endings.hands), np.int8)
 
-    def solve_some(known: Tables, some: tuple[np.ndarray, ...], part: np.ndarray) -> None:
-        _solve_rows(known, scratch_here(), some[0], some[1], some[2], part)
+    def solve_some(known: Tables, some: Endings, part: np.ndarray) -> None:
+        _solve_rows(known, scratch_here(), some, part)
 
-    _solve_kinds(columns, out, low, threads, solve_some)
+    _solve_kinds(endings, out, low, threads, solve_some)
     return out
 
 
@@ -409,6 +413,7 @@ def moves_many(
     trumps: Any,
     leaders: Any,
     led: Any = None,
+    *,
     low: bool = False,
     threads: int | None = None,
 ) -> np.ndarray:
@@ -416,12 +421,12 @@ def moves_many(
 
     As `moves`, for arrays of positions; `led` is -1 at the start of a trick.
     """
-    columns = _rows(hands, trumps, leaders, led)
-    out = np.zeros((len(columns[0]), CARDS_IN_ALL), np.int8)
+    endings = _rows(hands, trumps, leaders, led)
+    out = np.zeros((len(endings.hands), CARDS_IN_ALL), np.int8)
 
-    def solve_some(known: Tables, some: tuple[np.ndarray, ...], part: np.ndarray) -> None:
+    def solve_some(known: Tables, some: Endings, part: np.ndarray) -> None:
         worth = np.empty(CARDS_IN_ALL, np.int64)
-        _solve_move_rows(known, scratch_here(), some[0], some[1], some[2], some[3], worth, part)
+        _solve_move_rows(known, scratch_here(), some, worth, part)
 
-    _solve_kinds(columns, out, low, threads, solve_some)
+    _solve_kinds(endings, out, low, threads, solve_some)
     return out

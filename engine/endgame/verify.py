@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .build import in_chunks
 from .generator import check_classes
 from .index import layer_size
-from .search import Scratch, Tables, new_scratch, points, stored
+from .search import Node, Scratch, Tables, new_scratch, points, stored
 from .store import Kind, Opened
 from .tablebase import no_tables, tables_of
 
@@ -34,21 +34,19 @@ class LayerReport:
 def verify(files: list[Opened], threads: int, samples: int = 200) -> Iterator[LayerReport]:
     """Look through opened files, layer by layer; their checksums were tested on opening."""
     known = tables_of(files)
-    kind = files[0].part.kind
     scratch = new_scratch(18)
     for file in files:
         for n in range(max(file.part.first, 1), file.part.last + 1):
-            yield _layer_report(known, file, kind, n, threads, samples, scratch)
+            counted = _counted(file, n, threads)
+            faults = [*counted.faults, *_search_some(known, file.part.kind, n, samples, scratch)]
+            yield replace(counted, searched=samples, faults=faults)
 
 
-def _layer_report(
-    known: Tables, file: Opened, kind: Kind, n: int, threads: int, samples: int, scratch: Scratch
-) -> LayerReport:
+def _counted(file: Opened, n: int, threads: int) -> LayerReport:
+    """A layer recounted, with nothing searched yet."""
+    kind, layer = file.part.kind, file.layer(n)
     lay = kind.layout
-    layer = file.layer(n)
-    counts = in_chunks(
-        kind, n, threads, lambda first, last: check_classes(lay, n, first, last, layer)
-    )
+    counts = in_chunks(kind, n, threads, lambda classes: check_classes(lay, classes, layer))
     total, majorities, hurt = (int(sum(column)) for column in zip(*counts, strict=True))
     faults = []
     said = file.sums[n - file.part.first]
@@ -59,8 +57,7 @@ def _layer_report(
         faults.append(f"its tricks add up to {total}, and {right} is right")
     if hurt and not kind.low:
         faults.append(f"{hurt} times a higher card is worth less than the next lower one")
-    faults += _search_some(known, kind, n, samples, scratch)
-    return LayerReport(n, layer_size(lay, n), total, majorities, samples, faults)
+    return LayerReport(n, layer_size(lay, n), total, majorities, 0, faults)
 
 
 def _search_some(
@@ -74,7 +71,8 @@ def _search_some(
         c = int(generator.integers(lay.first[n], lay.first[n + 1]))
         bits = generator.choice(2 * n, n, replace=False)
         pattern = np.uint64(sum(1 << int(bit) for bit in bits))
-        kept = int(stored(known, n, c, pattern))
-        found = int(points(nothing, scratch, n, c, pattern))
+        node = Node(n, c, pattern)
+        kept = int(stored(known, node))
+        found = int(points(nothing, scratch, node))
         if kept != found:
             yield f"class {c}, pattern {pattern:#x}: the table says {kept}, a search {found}"

@@ -115,9 +115,9 @@ def test_a_killed_build_goes_on_where_it_stopped(folder):
     script = SMALL + (
         "import german_whist.engine.endgame.build as build_module\n"
         "original = build_module.fill_layer\n"
-        "def fill_layer(kind, n, *rest):\n"
+        "def fill_layer(kind, n, *rest, **how):\n"
         "    if n == 5: os._exit(9)\n"
-        "    return original(kind, n, *rest)\n"
+        "    return original(kind, n, *rest, **how)\n"
         "build_module.fill_layer = fill_layer\n"
         "build(store.Kind(), 6)\n"
     )

@@ -7,6 +7,8 @@ import pytest
 from plain_endgame import PlainEnding, PlainRace, random_ending, without
 
 from german_whist.engine.endgame import (
+    Ending,
+    Race,
     best_card_compiled,
     new_scratch,
     no_tables,
@@ -50,9 +52,9 @@ def test_every_card_has_the_value_of_plain_minimax(known, trumps, low):
     def check(tables, mine, theirs, trump, led, expected):
         hands = card_set(mine), card_set(theirs)
         most = best(expected.values())
-        assert solve_moves(tables, scratch, *hands, trump, led, worth) == most
+        assert solve_moves(tables, scratch, Ending(*hands, trump, led), worth) == most
         assert {int(c): int(worth[c]) for c in np.flatnonzero(worth >= 0)} == expected
-        chosen = best_card_compiled(tables, scratch, *hands, trump, led)
+        chosen = best_card_compiled(tables, scratch, Ending(*hands, trump, led))
         assert chosen == humblest([c for c in expected if expected[c] == most], trump)
 
     for count in range(1500):
@@ -76,8 +78,9 @@ def test_races_end_as_plain_minimax_says(known):
     scratch = new_scratch(8)
     ends = np.zeros(52, np.int64)
 
-    def ends_of(tables, mine, theirs, *position):
-        best = solve_race_moves(tables, scratch, card_set(mine), card_set(theirs), *position, ends)
+    def ends_of(tables, mine, theirs, trump, led, race):
+        ending = Ending(card_set(mine), card_set(theirs), trump, led)
+        best = solve_race_moves(tables, scratch, ending, race, ends)
         found = {int(c): int(ends[c]) for c in np.flatnonzero(ends != 2)}
         assert best == max(found.values())
         return found
@@ -89,14 +92,14 @@ def test_races_end_as_plain_minimax_says(known):
         tables = source.choice(known[trump != NONE, False])
         race = PlainRace(trump)
         hands = card_set(me), card_set(other)
-        found = solve_race(tables, scratch, *hands, trump, mine, theirs)
+        found = solve_race(tables, scratch, Ending(*hands, trump, -1), Race(mine, theirs))
         assert found == race.value(me, other, mine, theirs)
-        position = (trump, -1, mine, theirs)
-        assert ends_of(tables, me, other, *position) == race.leads(me, other, mine, theirs)
+        both = Race(mine, theirs)
+        assert ends_of(tables, me, other, trump, -1, both) == race.leads(me, other, mine, theirs)
         left = without(me, me[0])
         replies = race.replies(me[0], left, other, mine, theirs)
         expected = {card: -end for card, end in replies.items()}
-        assert ends_of(tables, other, left, trump, me[0], theirs, mine) == expected
+        assert ends_of(tables, other, left, trump, me[0], Race(theirs, mine)) == expected
 
 
 def test_a_led_card_parts_its_follower_s_neighbours(known):
@@ -107,7 +110,7 @@ def test_a_led_card_parts_its_follower_s_neighbours(known):
     for tables in known[False, False]:
         scratch = new_scratch(4)
         hands = card_set([queen, ace]), card_set([two])
-        solve_moves(tables, scratch, *hands, NONE, king, worth)
+        solve_moves(tables, scratch, Ending(*hands, NONE, king), worth)
         assert (worth[ace], worth[queen]) == (2, 1)
 
 

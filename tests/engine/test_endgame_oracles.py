@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from german_whist.engine.endgame import new_scratch, solve, tables_in_memory
-from german_whist.engine.endgame.generator import check_classes
+from german_whist.engine.endgame.generator import Classes, check_classes
 from german_whist.engine.endgame.index import layer_bytes, layer_size, layout
-from german_whist.engine.endgame.search import stored
+from german_whist.engine.endgame.search import Node, stored
 
 NONE = 4
 RANKS = "23456789TJQKA"
@@ -54,7 +54,7 @@ def layer_of(tables, n):
 
 def counted(tables, n):
     first, last = tables.lay.first[n : n + 2]
-    return check_classes(tables.lay, n, first, last, layer_of(tables, n))
+    return check_classes(tables.lay, Classes(n, first, last), layer_of(tables, n))
 
 
 @pytest.mark.parametrize("n", LAYERS)
@@ -80,7 +80,7 @@ def one_suit(tables, n):
     """The leader's tricks for every pattern of one suit, by pattern."""
     c = int(tables.lay.find[0, 0, 0, 2 * n])
     patterns = [p for p in range(1 << 2 * n) if p.bit_count() == n]
-    return {p: int(stored(tables, n, c, np.uint64(p))) for p in patterns}
+    return {p: int(stored(tables, Node(n, c, np.uint64(p)))) for p in patterns}
 
 
 @cache

@@ -194,7 +194,7 @@ def random_rows(source, count, most):
 def test_arrays_give_what_single_positions_give(low, threads):
     hands, trumps, leaders = random_rows(random.Random(3), 200, 9)
     values = endgame.values(hands, trumps, leaders, low, threads)
-    many = endgame.moves_many(hands, trumps, leaders, None, low, threads)
+    many = endgame.moves_many(hands, trumps, leaders, low=low, threads=threads)
     assert (values.shape, values.dtype) == ((200,), np.int8)
     assert (many.shape, many.dtype) == ((200, 52), np.int8)
     for k in range(200):
