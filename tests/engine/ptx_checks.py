@@ -58,11 +58,22 @@ SEATS, ORDERS, CHANCES = array("u1"), array("u1", 2), array("f4")
 ROWS = {
     gather_rows: (BYTES, BYTES, NUMBERS, types.boolean, BYTES, BYTES, WORDS),
     put_rows: (STEP, STEP),
-    training.choose: (LOGITS, BYTES, CHANCES, NUMBERS, CHANCES),
+    training.sample_actions: (
+        types.NamedTuple((LOGITS, BYTES, CHANCES, NUMBERS, CHANCES), training.ActionSampling),
+    ),
     training.draw_chances: (types.uint64, CHANCES),
-    training.advantages: (ORDERS, array("f4", 3), array("?", 2), LOGITS, SEATS, CHANCES,
-                          types.float64, types.float64, LOGITS),
-    training.write_hidden: (array(RULES), RECORDS, SEATS, ORDERS, WORDS, BYTES),
+    training.estimate_advantages: (
+        types.NamedTuple(
+            (ORDERS, array("f4", 3), array("?", 2), LOGITS, SEATS, CHANCES, types.float64,
+             types.float64, LOGITS),
+            training.GAE,
+        ),
+    ),
+    training.write_hidden: (
+        types.NamedTuple(
+            (array(RULES), RECORDS, SEATS, ORDERS, WORDS, BYTES), training.HiddenCards
+        ),
+    ),
 }  # fmt: skip
 
 
