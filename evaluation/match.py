@@ -167,11 +167,7 @@ class _Half:
         self._begin_hands(np.arange(left))
         while left:
             for player in range(len(self.players)):
-                if self.exact:
-                    kernels.end_exactly(self.batch, self.endings)
                 self._move(player)
-            if self.exact:
-                kernels.end_exactly(self.batch, self.endings)
             left -= self._count()
         if self.config.match is not None:
             kernels.score_matches(self.batch)
@@ -196,6 +192,8 @@ class _Half:
             if action != _RAISED:
                 self._add_fault(player, index, "illegal", f"played {action_text(action)}")
             self._lose(player, index)
+        if self.exact:
+            kernels.end_exactly(self.batch, self.endings)
         if self.judge is not None:
             add_luck(self.batch, decisions.game_index[:count], self.judge, self.luck)
 
@@ -268,6 +266,8 @@ class _Half:
         for player, agent in enumerate(self.players):
             if agent.keeps_state:
                 self._reset(player, indices)
+        if self.exact:  # a hand without a foreplay is its ending
+            kernels.end_exactly(self.batch, self.endings)
 
     def _reset(self, player: int, indices: Array) -> None:
         """Notify a player of new hands; where it raises, by halves, to find those it forfeits."""
