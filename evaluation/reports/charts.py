@@ -158,7 +158,7 @@ class Drawing:
         )
 
     def bar(
-        self, x: float, y: float, width: float, height: float, kind: str, tip: str = "",
+        self, x: float, y: float, width: float, height: float, kind: str, *, tip: str = "",
         style: str = "",
     ) -> None:  # fmt: skip
         """A rectangle, with words for the pointer that rests on it."""
@@ -239,6 +239,7 @@ def curves(
     lines: Mapping[str, Curve],
     across: str,
     up: str,
+    *,
     width: float = 860,
     height: float = 320,
     middle: float | None = None,

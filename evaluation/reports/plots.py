@@ -15,10 +15,11 @@ _CHARACTER = 7.2
 
 
 def _on_scale(
-    names: Sequence[str], low: float, high: float, middle: float, label: str,
+    names: Sequence[str], ends: tuple[float, float], middle: float, label: str,
     words: Callable[[float], str],
 ) -> tuple[Drawing, Callable[[float], float]]:  # fmt: skip
     """A picture with a row for each name, and the place of a value on its scale."""
+    low, high = ends
     edge = max(map(len, names)) * _CHARACTER + 16
     picture = Drawing(edge + 620, len(names) * _ROW + 44, label)
     left, right, bottom = edge + 10, picture.width - 130, picture.height - 30
@@ -51,7 +52,7 @@ def figures(
     pad = 0.06 * (high - low or 1.0)
     low, high = low - pad, high + pad
     names = [name for name, _ in rows]
-    picture, at = _on_scale(names, low, high, middle, label, lambda step: f"{step:g}{unit}")
+    picture, at = _on_scale(names, (low, high), middle, label, lambda step: f"{step:g}{unit}")
     for place, (name, each) in enumerate(rows):
         y = _height(place)
         words = f"{each.value:.{digits}f}{unit}"
@@ -96,7 +97,7 @@ def heat_map(result: Result, players: Sequence[str]) -> str:
             kind = "ahead" if lead >= 0 else "behind"
             tip = f"{player} against {other}: {percent_with_reach(rate)}"
             style = f"fill-opacity:{0.04 + 0.86 * abs(lead) ** 0.8:.3f}"
-            picture.bar(x + 1, y + 1, cell - 2, high - 2, kind, tip, style)
+            picture.bar(x + 1, y + 1, cell - 2, high - 2, kind, tip=tip, style=style)
             shade = "cell strong" if abs(lead) > 0.6 else "cell"
             picture.text(x + cell / 2, y + high / 2, f"{100 * rate.value:.1f}", shade, "middle")
     return str(picture)
@@ -130,7 +131,7 @@ def margin_parts(pairing: Pairing, counts_all: bool) -> str:
     if high - low < 0.5:
         low, high = low - 0.25, high + 0.25
     names = [name for name, _ in rows]
-    picture, at = _on_scale(names, low, high, 0.0, "Parts of the margin", signed_step)
+    picture, at = _on_scale(names, (low, high), 0.0, "Parts of the margin", signed_step)
     for place, value in enumerate(values):
         y = _height(place)
         kind = ("ahead" if value >= 0 else "behind") + (" whole" if place == len(rows) - 1 else "")
@@ -162,4 +163,6 @@ def _by_trick(
     }
     last = max((line.points[-1][0] for line in told.values() if line.points), default=0)
     border = foreplay + 0.5 if 0 < foreplay < last else None
-    return curves(told, "trick", up, 470, 240, middle, words, border)
+    return curves(
+        told, "trick", up, width=470, height=240, middle=middle, words=words, border=border
+    )

@@ -47,7 +47,7 @@ def write_report(
             if found:
                 points = pictures.thinned(found)
                 line = {key: pictures.Curve(points)}
-                picture = pictures.curves(line, "decisions", key, 480, 240)
+                picture = pictures.curves(line, "decisions", key, width=480, height=240)
                 parts.append(pictures.figure(picture, escape(about)))
         parts.append("</section>")
     parts.append(f"<h2>Settings</h2><pre>{escape(settings.as_yaml())}</pre>")

@@ -130,7 +130,7 @@ class Comparison(Struct, frozen=True, dict=True):
         for figure, about in LEARNING:
             lines = {each.name: as_curve(each.learning.get(figure, [])) for each in self.trainings}
             if any(line.points for line in lines.values()):
-                picture = pictures.curves(lines, "decisions", figure, 480, 240)
+                picture = pictures.curves(lines, "decisions", figure, width=480, height=240)
                 parts.append(pictures.figure(picture, escape(about) + pictures.keys(names)))
         return pictures.page(title, [*parts, "</section>"])
 
