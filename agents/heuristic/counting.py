@@ -255,10 +255,8 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
             void = none_above * none_below
             ruffed = void * ruffs if suit != trump else 0.0
             score = for_suit + card_score(w, CARD, start, card, holding)
-            can_win, must_lose = (
-                1.0 - none_above + ruffed,
-                none_above * (1.0 - void) + void - ruffed,
-            )
+            can_win = 1.0 - none_above + ruffed
+            must_lose = none_above * (1.0 - void) + void - ruffed
             must_win = (1.0 - none_above) * none_below
             score += _meaning(w, 0, start, gain, is_last) * can_win
             score += _meaning(w, 1, start, gain, is_last) * must_lose

@@ -1,10 +1,11 @@
-"""Networks of rectifiers in compiled code.
+"""Compiled MLP inference with an incremental first layer.
 
-Every row comes out the same whichever rows are asked about with it. The first layer adds up the
-weights of the places that are set, since what networks read is ones and zeros, few of them ones;
-it does so in whole numbers of small units, which is exact in any order, so that a row may begin
-with the sums of the one before and add what is different. The layers after it are added up in a
-fixed order; for two rows at a time, since weights are slow to come by.
+The output of a row does not depend on the rows of its batch. The first layer adds up the weights of
+the inputs that are one, since inputs are ones and zeros, few of them ones; it does so in int32
+units, so that a row may start from the sums of the row before and add what is different (the
+accumulator of NNUE: Nasu, "Efficiently Updatable Neural-Network-based Evaluation Functions for
+Computer Shogi", 2018). The later layers are float32, added up in a fixed order, for two rows at a
+time: reading the weights takes longer than the arithmetic.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ def new_layers(sizes: np.ndarray, weights: np.ndarray) -> Layers:
     """A network of these numbers, kept as float32."""
     weights = weights.astype(np.float32)
     first = weights[: (sizes[0] + 1) * sizes[1]].astype(np.float64).reshape(-1, sizes[1])
+    # Integers, because their sums are exact in any order: added and subtracted in whatever sequence
+    # rows come in, a first layer has the same value as one that is computed anew, and an agent
+    # plays the same card on its own and in a batch. Floats would drift by rounding.
     units = (np.maximum(np.abs(first).sum(axis=0), 1e-20) / _MOST_UNITS).astype(np.float32)
     return Layers(sizes, weights, np.round(first / units).astype(np.int32).ravel(), units)
 

@@ -262,5 +262,7 @@ class NetworkAgent(Agent):
             network_logits(self.record, views, self.policy, new_desk(self.policy), logits)
         else:
             logits = self.policy.logits(self.record, views)
+        # In NumPy instead of `masked_softmax`: whole arrays of rows at once, whose logits are minus
+        # infinity where an action is not legal, and no random draw depends on the last digit.
         shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)

@@ -1,11 +1,11 @@
-"""The champion, thinking: one card ahead, in imagined worlds, by what networks know.
+"""The thinker: a search one card deep in sampled worlds, guided by three networks.
 
-`thinker:64` imagines 64 worlds, the other's hand drawn by what a network makes of its play so
-far. In each it plays every card that the policy network does not rule out, but of cards that
-take the same cards only the likeliest, lets that network reply if a card was led, and asks a
-third one what the position before the next trick is worth, both hands in view; all cards meet
-the same worlds. What is played is the card with the best mean, to which a little is added for
-cards that the policy itself likes. A card that falls clearly behind is dropped on the way.
+`thinker:64` samples 64 worlds (determinizations), the opponent's hand drawn by a belief network
+that reads its play so far. In each it plays every card that the policy network does not rule
+out, but of cards that take the same cards only the likeliest, lets that network reply if a card
+was led, and evaluates the position before the next trick by a value network, both hands in view;
+all cards meet the same worlds. It plays the card with the best mean, to which a little is added
+for cards that the policy itself likes. A card that falls clearly behind is dropped on the way.
 
 Where one trick is left for the stock, few worlds are possible: all of them are tried, and what
 follows is exact. So is what lies behind the last trick but one, as if the cards were open

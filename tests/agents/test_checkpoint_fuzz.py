@@ -23,10 +23,17 @@ from german_whist.agents.checkpoints.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
+from german_whist.agents.checkpoints.input_names import input_names, input_places
 from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.engine.batch.config import AUTO, HORIZONS, REWARDS
-from german_whist.engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
+from german_whist.engine.observation.layout import (
+    LAYOUT,
+    LAYOUT_VERSION,
+    LAYOUTS,
+    LONGEST_OBSERVATION,
+    OBSERVATION_SIZE,
+)
 
 INPUTS = ["own_hand[0]", "own_hand[3]", "upcards[0]", "to_move"]
 CARD: dict[str, Any] = {
@@ -73,6 +80,22 @@ def refused_or_played(path: Path) -> None:
     except (CheckpointError, CannotPlay) as error:
         told = str(error)
     assert not told or ("player" in told and "\n" not in told and len(told) < 600)
+
+
+# -- names of inputs
+
+
+@QUICK
+@given(st.lists(st.integers(0, LONGEST_OBSERVATION - 1), unique=True))
+def test_names_of_inputs_stand_for_the_places_that_they_were_made_of(places: list[int]) -> None:
+    assert input_places(input_names(np.array(places, np.int64))).tolist() == places
+
+
+def test_names_of_inputs_are_groups_of_the_layout_or_parts_of_them() -> None:
+    led, draws = LAYOUT.slice("led"), LAYOUT.slice("draws_left")
+    places = [LAYOUT.group("decision").start, *range(led.start, led.stop)]
+    places += range(draws.start + 2, draws.start + 13)
+    assert input_names(np.array(places)) == ("decision[0]", "led", "draws_left[2:13]")
 
 
 # -- cards
