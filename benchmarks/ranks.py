@@ -130,7 +130,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     ranks = ranks_here()
-    words = [f"games={GAMES * ranks.world}", f"minibatch={GAMES * ranks.world}"]
+    words = [f"n_envs={GAMES * ranks.world}", f"batch_size={GAMES * ranks.world}"]
     settings: Any = load_settings("quick", [*words, "threads=1", "device=cpu"])
     trainer = PPO(settings, ranks=ranks)
     trainer.iterate()
@@ -150,7 +150,7 @@ def main() -> None:
         "averaging": ranks.seconds / seconds,
         "playing": played / seconds,
         "learning": (trainer.seconds.learning - ranks.seconds) / seconds,
-        "steps": trainer.collector.n_steps * settings.epochs,
+        "steps": trainer.collector.n_steps * settings.n_epochs,
         "bytes": 4 * size,
         "memory": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         "buffers": buffers,

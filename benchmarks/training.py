@@ -19,7 +19,12 @@ from german_whist.training.algorithms.settings import PPOSettings, SB3Settings
 
 from .measure import Row
 
-SIZES: dict[str, Any] = {"layers": (512, 512), "games": 1024, "epochs": 2, "minibatch": 8192}
+SIZES: dict[str, Any] = {
+    "hidden_sizes": (512, 512),
+    "n_envs": 1024,
+    "n_epochs": 2,
+    "batch_size": 8192,
+}
 STEPS = 26
 ITERATIONS = 3
 
@@ -57,7 +62,9 @@ def run() -> list[Row]:
 def _ours(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, float]:
     from german_whist.training.algorithms.ppo import PPO, Seconds
 
-    settings = PPOSettings(**SIZES, steps=STEPS, precision=precision, critic=critic, ranks="real")
+    settings = PPOSettings(
+        **SIZES, n_steps=STEPS, precision=precision, critic=critic, card_ranks="absolute"
+    )
     trainer = PPO(settings)
     trainer.iterate()
     trainer.seconds, before = Seconds(), trainer.decisions
@@ -75,7 +82,7 @@ def _theirs() -> dict[str, float]:
     """The same; a decision is one of the learner's, the opponent's cost is the environment's."""
     from german_whist.training.algorithms.sb3 import SB3Trainer
 
-    trainer = SB3Trainer(SB3Settings(**SIZES, steps=STEPS, opponents=("random",)))
+    trainer = SB3Trainer(SB3Settings(**SIZES, n_steps=STEPS, opponents=("random",)))
     spent = {"environment": 0.0, "learning": 0.0}
 
     def timed(part: str, work: Callable[..., Any]) -> Callable[..., Any]:

@@ -84,7 +84,10 @@ def made(kind: type[T], values: Mapping[str, Any], source: str, what: str) -> T:
     known = {each.name: each.type for each in fields}
     strange = [each for each in values if each not in known]
     wrong = [
-        f"{each!r} is not {what}{meant(each, known, listed=len(strange) == 1)}" for each in strange
+        f"{each!r} is not {what}; its name here is {ours!r}"
+        if (ours := kind.other_names.get(each)) in known
+        else f"{each!r} is not {what}{meant(each, known, listed=len(strange) == 1)}"
+        for each in strange
     ]
     wrong += [
         f"has no {each.name!r}" for each in fields if each.required and each.name not in values
@@ -151,7 +154,7 @@ def read_words(words: Iterable[str]) -> dict[str, Any]:
     for word in words:
         name, mark, text = word.partition("=")
         if not mark:
-            raise SettingsError(f"{word!r} is no setting: write key=value, as in entropy=0.1")
+            raise SettingsError(f"{word!r} is no setting: write key=value, as in ent_coef=0.1")
         values[name.strip()] = _read_word(name.strip(), text)
     return values
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import yaml
@@ -42,7 +42,10 @@ class SettingsError(ValueError):
 
 
 class Checked(Struct, frozen=True, kw_only=True, dict=True):
-    """Settings of which each is what its type says."""
+    """Settings that are checked against their declared types when they are made."""
+
+    other_names: ClassVar[Mapping[str, str]] = {}
+    """Names of other libraries and the setting here that they stand for, for error messages."""
 
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name in self.__struct_fields__}

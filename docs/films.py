@@ -31,7 +31,13 @@ GROUND, INK, COLOURS = "#f7f8fa", "#1f2430", ("#b4531b", "#2c6a9b", "#5a7d2a")
 
 def trained() -> None:
     """Train, or go on with what is there."""
-    start = ["quick", "--run", str(RUN), "measure_every=600_000", f"yardsticks={','.join(AGAINST)}"]
+    start = [
+        "quick",
+        "--run",
+        str(RUN),
+        "eval_every=600_000",
+        f"eval_opponents={','.join(AGAINST)}",
+    ]
     words = ["--resume", str(RUN)] if (RUN / "settings.yaml").exists() else start
     # A run that is over says so, and is drawn.
     subprocess.run([sys.executable, "-m", "german_whist", "train", *words], check=False)

@@ -100,10 +100,11 @@ WRONG = {
     "table": ("--port -1", "--port 70000", "--port x", "missing", "--port 0 --data file"),
     "train": (
         *("", "''", "missing", "missing.yaml", "folder.yaml", "broken.yaml", "decisions.yaml"),
-        *("layers.yaml", "quick quick", "quick entropy", "quick =3", "quick entropy="),
-        *("quick entropy=nan", "quick entropy=inf", "quick decisions=1e400"),
-        *("quick decisions=-5", "quick layers=a", "quick layers=-3", "quick rules=missing.yaml"),
-        *("quick seed=-1", "quick seed=x", "'quick' 'entropy=[1'", "quick trainer=x"),
+        *("layers.yaml", "quick quick", "quick entropy", "quick =3", "quick ent_coef="),
+        *("quick ent_coef=nan", "quick ent_coef=inf", "quick decisions=1e400"),
+        *("quick decisions=-5", "quick hidden_sizes=a", "quick hidden_sizes=-3"),
+        *("quick rules=missing.yaml",),
+        *("quick seed=-1", "quick seed=x", "'quick' 'ent_coef=[1'", "quick trainer=x"),
         *("quick Grüße=1", "--seed 3", "--run"),
     ),
 }  # fmt: skip

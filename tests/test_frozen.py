@@ -248,34 +248,40 @@ def weights_in(path: Path) -> list[list[float]]:
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 _COMMON: dict[str, Any] = {
-    "rules": "small-last", "decisions": 6000, "layers": [16, 12], "seed": 3, "threads": 1,
-    "yardsticks": [], "final_yardsticks": ["random"], "final_hands": 20, "measuring": "here",
-    "device": "cpu", "precision": "float32", "measure_every": 10_000_000,
+    "rules": "small-last", "decisions": 6000, "hidden_sizes": [16, 12], "seed": 3, "threads": 1,
+    "eval_opponents": [], "final_eval_opponents": ["random"], "final_eval_hands": 20,
+    "eval_mode": "sync",
+    "device": "cpu", "precision": "float32", "eval_every": 10_000_000,
 }  # fmt: skip
-_PPO = {"trainer": "ppo", "games": 96, "minibatch": 256}
+_PPO = {"trainer": "ppo", "n_envs": 96, "batch_size": 256}
 TRAININGS: dict[str, dict[str, Any]] = {
     "ppo": _PPO,
     "ppo, own critic, epochs": {
-        **_PPO, "critic": "own", "epochs": 2, "discount": 0.98, "trace": 0.9, "horizon": "hand",
-        "reward": "margin", "ranks": "real", "pull": 0.2, "layout": "raw", "entropy_end": 0.01,
+        **_PPO, "critic": "separate", "n_epochs": 2, "gamma": 0.98, "gae_lambda": 0.9,
+        "horizon": "hand",
+        "reward": "margin", "card_ranks": "absolute", "kl_coef": 0.2, "layout": "raw",
+        "ent_coef_end": 0.01,
     },
-    "ppo, shared critic, steps": {**_PPO, "critic": "shared", "steps": 8, "average": 0.0},
+    "ppo, shared critic, steps": {**_PPO, "critic": "shared", "n_steps": 8, "ema_decay": 0.0},
     "ppo, pool": {
-        **_PPO, "pool_games": 0.3, "opponents": ["threshold"], "pool_every": 2000, "pool_size": 2,
-        "critic_first": 0.3, "critic_rate": 2.0,
+        **_PPO, "pool_fraction": 0.3, "opponents": ["threshold"], "pool_every": 2000,
+        "pool_size": 2,
+        "critic_warmup": 0.3, "critic_lr_scale": 2.0,
     },
     "ppo, several rules": {
         **_PPO, "rules": ["small-last", "draft", "humbug"], "horizon": "auto", "decisions": 12000,
     },
     "ppo, match": {**_PPO, "rules": TINY, "horizon": "match", "reward": "points"},
-    "mmd": {"trainer": "mmd", "games": 96, "minibatch": 256, "epochs": 2, "stride": 3.0},
+    "mmd": {"trainer": "mmd", "n_envs": 96, "batch_size": 256, "n_epochs": 2, "step_size": 3.0},
     "nfsp": {
-        "trainer": "nfsp", "games": 32, "memory": 2000, "reservoir": 3000, "update_every": 64,
-        "target_every": 20, "anticipation": 0.2,
+        "trainer": "nfsp", "n_envs": 32, "replay_size": 2000, "reservoir_size": 3000,
+        "train_every": 64,
+        "target_update_every": 20, "anticipatory": 0.2,
     },
     "sb3": {
-        "trainer": "sb3", "games": 16, "steps": 32, "minibatch": 128, "opponents": ["threshold"],
-        "pool_every": 1500, "swap_every": 1000, "epochs": 2,
+        "trainer": "sb3", "n_envs": 16, "n_steps": 32, "batch_size": 128,
+        "opponents": ["threshold"],
+        "pool_every": 1500, "swap_every": 1000, "n_epochs": 2,
     },
     "cfr": {"trainer": "cfr", "rules": "2x4-h2", "decisions": 20000},
 }  # fmt: skip
@@ -286,7 +292,7 @@ _TOLD = {"policy": "policy_loss", "value": "value_loss", "entropy": "entropy"}
 def training(name: str, folder: Path, **changes: Any) -> dict[str, Any]:
     """The weights of a short training and what it told of its last iteration."""
     own = TRAININGS[name]
-    left_out = ("layers", "precision", "device") if own["trainer"] == "cfr" else ()
+    left_out = ("hidden_sizes", "precision", "device") if own["trainer"] == "cfr" else ()
     common = {key: value for key, value in _COMMON.items() if key not in left_out}
     trained = german_whist.train({**common, **own, **changes}, folder=folder, quiet=True)
     row = trained.rows[-1]

@@ -94,8 +94,8 @@ def test_every_encoding_tells_all_of_it(words: str, encoding: str, place: Path) 
 def test_a_training_goes_on_when_nobody_listens(place: Path) -> None:
     pytest.importorskip("torch")
     run = place / "run"
-    words = ["decisions=4096", "games=64", "measure_hands=20", "final_hands=20", "threads=1"]
-    words += ["measuring=here"]
+    words = ["decisions=4096", "n_envs=64", "eval_hands=20", "final_eval_hands=20", "threads=1"]
+    words += ["eval_mode=sync"]
     assert told_to_nobody("train", "tiny", *words, "--run", str(run)) == 0
     assert (run / "report.html").exists()
     assert list((run / "checkpoints").glob("*.safetensors"))

@@ -22,7 +22,7 @@ from german_whist.engine.endgame.build import build
 from german_whist.engine.endgame.store import Kind
 
 HOOK = Path(__file__).parent / "portable"
-TINY = ["tiny", "games=64", "minibatch=64", "layers=[8]", "measure_hands=20"]
+TINY = ["tiny", "n_envs=64", "batch_size=64", "hidden_sizes=[8]", "eval_hands=20"]
 EVERY_MODULE = """
 import importlib
 for name in {names}:
@@ -74,7 +74,7 @@ def test_two_workers_evaluate(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_training_is_measured_beside_it_and_goes_on(tmp_path: Path) -> None:
-    command(tmp_path, "train", *TINY, "decisions=2000", "measure_every=1000", "--run", "run")
+    command(tmp_path, "train", *TINY, "decisions=2000", "eval_every=1000", "--run", "run")
     told = command(tmp_path, "train", "--resume", "run", "decisions=3000")
     assert "random" in told
     assert len(list((tmp_path / "run" / "checkpoints").glob("*.safetensors"))) > 1

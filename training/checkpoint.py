@@ -30,7 +30,7 @@ STATE_FORMAT = 3
 
 
 class Measured(Measurement, frozen=True, kw_only=True):
-    """A match against a yardstick, and when it was."""
+    """Result against an opponent after a number of decisions."""
 
     decisions: Count
 

@@ -1,12 +1,12 @@
-"""Settings of a training: frozen, typed, documented where they are declared, and checked at once.
+"""Settings that all trainers share: frozen, typed, checked once where they enter.
 
-Every field says in its type what it takes and what it does; the command line, `--show`,
-the page of settings and all errors are made from that. What every trainer is told stands
-here; a trainer adds its own fields in a structure of its own.
+Each field declares its type, bounds and description; the command line, `--show`, the page of
+settings and all errors are made from these. A trainer adds its own fields in a subclass.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -28,93 +28,161 @@ _MOST_MINUTES = 10 * 365 * 24 * 60
 
 
 class Settings(Checked, frozen=True, kw_only=True):
-    """What every trainer is told: what is played, for how long, and where it runs."""
+    """Settings of every trainer: environment, budget, evaluation, machine."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        *("trainer", "rules", "horizon", "layout", "seed", "layers", "games", "steps", "init"),
+        *(
+            "trainer",
+            "rules",
+            "horizon",
+            "layout",
+            "seed",
+            "hidden_sizes",
+            "n_envs",
+            "n_steps",
+            "init",
+        ),
     )
-    """What can not change in a run under way."""
+    """Settings that a resumed run cannot change."""
     several_rules: ClassVar[bool] = False
-    """Whether the trainer knows what to do with more than one rule set."""
+    """Whether the trainer accepts a list of rule sets."""
 
-    trainer: Annotated[str, says("Who trains: by name, or as `package.module:object`.")]
-    about: Annotated[str, says("What the training is for, in a line.")] = ""
+    # Of Stable-Baselines3 and its zoo, CleanRL, RLlib.
+    other_names: ClassVar[Mapping[str, str]] = {
+        "total_timesteps": "decisions",
+        "n_timesteps": "decisions",
+        "timesteps": "decisions",
+        "num_envs": "n_envs",
+        "num_env_runners": "n_envs",
+        "num_steps": "n_steps",
+        "rollout_fragment_length": "n_steps",
+        "train_batch_size": "n_steps",
+        "batch": "batch_size",
+        "minibatch_size": "batch_size",
+        "num_minibatches": "batch_size",
+        "sgd_minibatch_size": "batch_size",
+        "update_epochs": "n_epochs",
+        "epochs": "n_epochs",
+        "num_epochs": "n_epochs",
+        "num_sgd_iter": "n_epochs",
+        "lr": "learning_rate",
+        "learning_rate_schedule": "learning_rate_end",
+        "anneal_lr": "learning_rate_end",
+        "lambda": "gae_lambda",
+        "lambda_": "gae_lambda",
+        "lam": "gae_lambda",
+        "clip_coef": "clip_range",
+        "clip_param": "clip_range",
+        "clip": "clip_range",
+        "entropy_coeff": "ent_coef",
+        "entropy_coef": "ent_coef",
+        "vf_loss_coeff": "vf_coef",
+        "value_coef": "vf_coef",
+        "grad_clip": "max_grad_norm",
+        "target_kl": "kl_coef",
+        "kl_coeff": "kl_coef",
+        "net_arch": "hidden_sizes",
+        "fcnet_hiddens": "hidden_sizes",
+        "layers": "hidden_sizes",
+        "policy_kwargs": "hidden_sizes",
+        "discount": "gamma",
+        "buffer_size": "replay_size",
+        "exploration_initial_eps": "epsilon",
+        "target_update_interval": "target_update_every",
+        "train_freq": "train_every",
+        "target_network_frequency": "target_update_every",
+        "eval_freq": "eval_every",
+        "n_eval_episodes": "eval_hands",
+        "evaluation_interval": "eval_every",
+        "save_freq": "save_every",
+        "env": "rules",
+        "env_id": "rules",
+        "algo": "trainer",
+        "random_seed": "seed",
+        "torch_num_threads": "threads",
+        "reward_scaling": "reward_scale",
+    }
+
+    trainer: Annotated[str, says("Algorithm: a name, or `package.module:object`.")]
+    about: Annotated[str, says("Purpose of the training, in a line.")] = ""
     init: Annotated[
         str,
         says(
-            "A checkpoint whose weights it begins with: its path, a run's, or by name one of the "
-            "package's: `champion` (of these rules), `champion-1`."
+            "Checkpoint whose weights initialise the networks: a path, a run's folder, or a "
+            "bundled one: `champion` (of these rules), `champion-1`."
         ),
     ] = ""
-    # What is played and paid.
+    # Environment.
     rules: Annotated[
         Any,
-        says("A rule set: name, YAML file, run or mapping; of our own trainer a list of them."),
+        says("Rule set: name, YAML file, run or mapping; `ppo` and `mmd` take a list."),
     ] = "classic"
     reward: Annotated[
         str,
-        says("What an episode pays: `win` (±1), `margin`, `tricks`, or the rules' own `points`."),
+        says("Reward of an episode: `win` (±1), `margin`, `tricks`, or the rules' own `points`."),
     ] = "win"
     horizon: Annotated[
         str,
         says(
-            "`foreplay` pays an ending's exact value as it begins; `hand` plays it out; `auto` is "
-            "`foreplay` where endings are exact; `match` plays matches to 25 points, and counts "
-            "each as a hand."
+            "End of an episode: `foreplay` pays the exact value of the endgame at its start; "
+            "`hand` plays the endgame; `auto` is `foreplay` where endgames are solved exactly; "
+            "`match` plays matches to 25 points, each counted as one hand."
         ),
     ] = "foreplay"
-    layout: Annotated[str, says("How suits are shown: `trump-first`, or `raw`.")] = "trump-first"
-    # How long, and from which seed.
+    layout: Annotated[str, says("Order of suits in observations: `trump-first` or `raw`.")] = (
+        "trump-first"
+    )
+    # Budget and seed.
     decisions: Annotated[
         Count,
-        says("The budget: decisions of the learner, in self-play those of both players."),
+        says("Budget in decisions of the learner; self-play counts both seats."),
     ] = 18_000_000
-    minutes: Annotated[
-        float, says("A time limit beside the budget; 0 for none.", ge=0, le=_MOST_MINUTES)
+    max_minutes: Annotated[
+        float, says("Time limit in minutes, beside the budget; 0: none.", ge=0, le=_MOST_MINUTES)
     ] = 0.0
     patience: Annotated[
         Whole,
-        says("Measurements in a row that may be no better before the run ends; 0 for any number."),
+        says("Evaluations in a row without improvement before the run stops; 0: never."),
     ] = 0
-    seed: Annotated[Seed, says("Of everything that is drawn.")] = 1
-    # Measuring and keeping.
-    measure_every: Annotated[Count, says("Decisions between measurements and checkpoints.")] = (
-        3_000_000
-    )
+    seed: Annotated[Seed, says("Random seed.")] = 1
+    # Evaluation and checkpoints.
+    eval_every: Annotated[Count, says("Decisions between evaluated checkpoints.")] = 3_000_000
     save_every: Annotated[
-        Count, says("Decisions between saved states, from which a run goes on.")
+        Count, says("Decisions between saved states, from which `--resume` continues.")
     ] = 1_000_000
-    yardsticks: Annotated[Names, says("Who a run is measured against, as is its own past.")] = (
-        "threshold",
-    )
-    final_yardsticks: Annotated[
-        Names, says("Who the last checkpoint is measured against as well.")
-    ] = ()
-    measure_hands: Annotated[Hands, says("Hands against each on the way.")] = 2_000
-    final_hands: Annotated[Hands, says("Hands against each at the end.")] = 10_000
-    measuring: Annotated[
-        Literal["beside", "here"],
-        says("Who measures on the way: a process `beside` the training, or it waits `here`."),
-    ] = "beside"
+    eval_opponents: Annotated[
+        Names, says("Opponents of each evaluation, beside the run's earlier checkpoints.")
+    ] = ("threshold",)
+    final_eval_opponents: Annotated[Names, says("Further opponents of the last checkpoint.")] = ()
+    eval_hands: Annotated[Hands, says("Hands against each opponent in an evaluation.")] = 2_000
+    final_eval_hands: Annotated[
+        Hands, says("Hands against each opponent in the final evaluation.")
+    ] = 10_000
+    eval_mode: Annotated[
+        Literal["async", "sync"],
+        says("`async` evaluates in a process beside the training, `sync` between iterations."),
+    ] = "async"
     callbacks: Annotated[
         Names,
-        says("Who is told of the run: `mlflow`, `wandb`, or `package.module:object`."),
+        says("Callbacks: `mlflow`, `wandb`, or `package.module:object`."),
     ] = ()
-    # The machine.
+    # Machine.
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
-        says("Where torch computes; `ppo` plays its games there too."),
+        says("Device of torch; `ppo` and `mmd` also play their games there."),
     ] = "auto"
-    threads: Annotated[Whole, says("Threads of torch; 0 for one a core.")] = 0
+    threads: Annotated[Whole, says("Threads of torch; 0: one for each core.")] = 0
     precision: Annotated[
         Literal["float32", "mixed"],
-        says("`mixed` multiplies in bfloat16: twice as fast or more where the device has it."),
+        says("`mixed` multiplies matrices in bfloat16, where the device supports it."),
     ] = "float32"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.patience and not self.yardsticks:
-            raise SettingsError("patience waits for the first yardstick, and yardsticks is empty")
+        if self.patience and not self.eval_opponents:
+            raise SettingsError(
+                "patience compares results against the first of eval_opponents, which is empty"
+            )
         try:
             _ = self.all_options
         except ValueError as error:
@@ -122,12 +190,12 @@ class Settings(Checked, frozen=True, kw_only=True):
 
     @property
     def options(self) -> Options:
-        """The same for environments: rules, reward, horizon, layout; those of the first rules."""
+        """Environment options of the first rule set."""
         return self.all_options[0]
 
     @cached_property
     def all_options(self) -> tuple[Options, ...]:
-        """The same for each rule set."""
+        """Environment options of each rule set."""
         listed = _listed(self.rules)
         if not listed:
             raise SettingsError("rules is empty: name a rule set")
@@ -152,12 +220,12 @@ class Settings(Checked, frozen=True, kw_only=True):
 
     @property
     def told_horizon(self) -> str:
-        """The horizon as a card tells it: `auto` where the rule sets have different ones."""
+        """The horizon for a checkpoint's card: `auto` where rule sets differ in it."""
         found = {each.horizon for each in self.all_options}
         return found.pop() if len(found) == 1 else AUTO
 
     def as_mapping(self) -> dict[str, Any]:
-        """Every setting, as a YAML file gives it."""
+        """All settings as plain values, as a YAML file holds them."""
         told = [
             each if isinstance(each, str) and each in named_rules() else options.rules.as_mapping()
             for each, options in zip(_listed(self.rules), self.all_options, strict=True)

@@ -74,7 +74,7 @@ class Checkpoint:
     @property
     def policy_layers(self) -> list[tuple[Array, Array]]:
         """Weights and biases of the policy's layers, in order."""
-        names = [*(f"hidden.{k}" for k in range(len(self.card.network.layers))), "policy"]
+        names = [*(f"hidden.{k}" for k in range(len(self.card.network.hidden_sizes))), "policy"]
         return [(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names]
 
 
@@ -362,14 +362,14 @@ def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Sha
         yield "cells", (network.cells,)
         return
     seen = len(network.places) + len(network.rule_places)
-    yield from layer_shapes("hidden.", [seen, *network.layers])
-    yield from _layer("policy", network.layers[-1] if network.layers else seen, actions)
+    yield from layer_shapes("hidden.", [seen, *network.hidden_sizes])
+    yield from _layer("policy", network.hidden_sizes[-1] if network.hidden_sizes else seen, actions)
     if network.critic is None:
         return
     if network.critic != "shared":
         seen += HIDDEN_SIZE if network.critic == "oracle" else 0
-        yield from layer_shapes("critic.", [seen, *network.layers])
-    yield from _layer("value", network.layers[-1] if network.layers else seen, 1)
+        yield from layer_shapes("critic.", [seen, *network.hidden_sizes])
+    yield from _layer("value", network.hidden_sizes[-1] if network.hidden_sizes else seen, 1)
 
 
 def layer_shapes(prefix: str, widths: list[int]) -> Iterator[tuple[str, Shape]]:
@@ -438,7 +438,7 @@ def checkpoint_for(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Chec
     told = slice(first, first + len(places))
     ones = rule_features(rules)[places] == 1
     weights = dict(checkpoint.weights)
-    layer = "hidden.0" if network.layers else "policy"
+    layer = "hidden.0" if network.hidden_sizes else "policy"
     weight = weights[f"{layer}.weight"].astype(np.float32)
     weights[f"{layer}.weight"] = np.delete(weight, told, axis=1)
     weights[f"{layer}.bias"] = weights[f"{layer}.bias"] + weight[:, told][:, ones].sum(1)

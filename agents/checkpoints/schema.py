@@ -20,11 +20,11 @@ FORMAT = 2
 HIDDEN_SIZE = 4 * CARDS_IN_ALL
 
 Kind = Literal["mlp", "table"]
-Ranks = Literal["closed", "real"]
+CardRanks = Literal["relative", "absolute"]
 LayoutName = Literal["raw", "trump-first"]
 Horizon = Literal["hand", "foreplay", "match", "auto"]
 Reward = Literal["points", "win", "margin", "tricks"]
-Critic = Literal["shared", "own", "oracle"]
+Critic = Literal["shared", "separate", "oracle"]
 Judges = Literal["worth", "beliefs"]
 
 Count = Annotated[int, Meta(ge=0)]
@@ -46,9 +46,9 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     kind: Kind
     inputs: tuple[str, ...]
     """The groups of the observation that it reads, or parts of them, as `draws_left[0:13]`."""
-    layers: tuple[Size, ...]
-    ranks: Ranks = "real"
-    """Whether gaps in suits are closed in what it reads."""
+    hidden_sizes: tuple[Size, ...]
+    card_ranks: CardRanks = "absolute"
+    """Ranks of the input: relative to the cards in play, or absolute."""
     rule_features: tuple[str, ...] = ()
     """What it reads of `RULE_LAYOUT`, behind the observation: what tells its rule sets apart."""
     critic: Critic | None = None
@@ -76,7 +76,7 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
 
 
 class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """A match against a yardstick."""
+    """Result of a match against an opponent."""
 
     opponent: str
     win_rate: Share
@@ -88,7 +88,7 @@ class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
 
     @property
     def title(self) -> str:
-        """The yardstick, and the rules where there are several."""
+        """The opponent, with the rule set where there are several."""
         return f"{self.opponent} ({self.rules})" if self.rules else self.opponent
 
 
@@ -145,7 +145,7 @@ class JudgeCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     judges: Judges
     weights: WeightsFile | None = None
     inputs: Size
-    layers: tuple[Size, ...]
+    hidden_sizes: tuple[Size, ...]
     outputs: Size
     rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     hands: Count = 0

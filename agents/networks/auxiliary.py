@@ -39,7 +39,7 @@ def read_judge(wanted: str | Path, kind: Judges, inputs: int, outputs: int, rule
             f"answers, and what is wanted is one of {kind} with {inputs} and {outputs}"
         )
     check_listed(rules_of(card.rules, path), rules, f"{path}: judges the rules")
-    widths, weights = [inputs, *card.layers, outputs], read_weights(path, card.weights)
+    widths, weights = [inputs, *card.hidden_sizes, outputs], read_weights(path, card.weights)
     check_weights(path, weights, layer_shapes("", widths))
     layers = [(weights[f"{k}.weight"], weights[f"{k}.bias"]) for k in range(len(widths) - 1)]
     check_bounded(path, layers)

@@ -47,7 +47,7 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
         )
     return PolicyNet(
         card.layout == "trump-first",
-        network.ranks == "closed",
+        network.card_ranks == "relative",
         network.places,
         layers_of(checkpoint.policy_layers),
     )

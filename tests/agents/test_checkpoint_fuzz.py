@@ -37,7 +37,7 @@ from german_whist.engine.observation.layout import (
 
 INPUTS = ["own_hand[0]", "own_hand[3]", "upcards[0]", "to_move"]
 CARD: dict[str, Any] = {
-    "network": {"kind": "mlp", "inputs": INPUTS, "layers": [6], "ranks": "closed"},
+    "network": {"kind": "mlp", "inputs": INPUTS, "hidden_sizes": [6], "card_ranks": "relative"},
     "actions": 52,
     "layout": "trump-first",
     "layout_version": LAYOUT_VERSION,
@@ -45,7 +45,7 @@ CARD: dict[str, Any] = {
     "rules": [{"name": "classic"}],
     "horizon": "hand",
     "reward": "win",
-    "settings": {"trainer": "ppo", "layers": [6]},
+    "settings": {"trainer": "ppo", "hidden_sizes": [6]},
     "decisions": 100,
     "hands": 4,
     "minutes": 0.5,

@@ -39,7 +39,7 @@ LAYERS = [32, 16]
 
 def card(**changes: Any) -> dict[str, Any]:
     return {
-        "network": {"kind": "mlp", "inputs": input_names(INPUTS), "layers": LAYERS},
+        "network": {"kind": "mlp", "inputs": input_names(INPUTS), "hidden_sizes": LAYERS},
         "actions": 52,
         "layout": "trump-first",
         "layout_version": LAYOUT_VERSION,
@@ -104,7 +104,10 @@ def shares_of(observation: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
 
 def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) -> None:
-    network = {"kind": "mlp", "inputs": input_names(INPUTS), "layers": LAYERS, "ranks": "closed"}
+    network = {
+        "kind": "mlp", "inputs": input_names(INPUTS), "hidden_sizes": LAYERS,
+        "card_ranks": "relative",
+    }  # fmt: skip
     path = written(tmp_path / "closed", weights(), card(network=network, layout="raw"))
     games = dealt("classic", 200, seed=6)
     step = games.look()
@@ -208,21 +211,21 @@ def test_torch_is_not_needed(path: Path) -> None:
         ({}, "margin", "plays classic, and not margin"),
         ({}, "draft", "plays classic, and not draft"),
         ({"format": 9}, "classic", "format is 9, and this version reads format 2"),
-        ({"network": {"kind": "tree", "inputs": [], "layers": []}}, "classic", "'tree'"),
+        ({"network": {"kind": "tree", "inputs": [], "hidden_sizes": []}}, "classic", "'tree'"),
         (
             {
                 "network": {
                     "kind": "mlp",
                     "inputs": input_names(INPUTS),
-                    "layers": LAYERS,
-                    "ranks": "open",
+                    "hidden_sizes": LAYERS,
+                    "card_ranks": "open",
                 }
             },
             "classic",
-            r"network\.ranks is 'open': it has to be one of closed, real",
+            r"network\.card_ranks is 'open': it has to be one of absolute, relative",
         ),
         (
-            {"network": {"kind": "mlp", "inputs": input_names(INPUTS), "layers": [8, 16]}},
+            {"network": {"kind": "mlp", "inputs": input_names(INPUTS), "hidden_sizes": [8, 16]}},
             "classic",
             r"hidden\.0\.weight is \(32, 145\), and its card says \(8, 145\)",
         ),

@@ -51,7 +51,7 @@ USES: dict[str, Callable[[str], object]] = {
     "play": lambda run: load_agent(run),
     "network": lambda run: make_agent(f"network:{run},sample"),
     "opponents": lambda run: (
-        load_settings("quick", ["pool_games=0.1", f"opponents={run}"]) and make_agent(run)
+        load_settings("quick", ["pool_fraction=0.1", f"opponents={run}"]) and make_agent(run)
     ),
     "thinker": lambda run: make_agent(f"thinker:16,policy={run}"),
     "rules": lambda run: load_settings("quick", [f"rules={run}"]),

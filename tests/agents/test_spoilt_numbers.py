@@ -123,7 +123,7 @@ def test_weights_whose_outputs_may_be_infinite_are_no_checkpoint(tmp_path: Path)
         "policy.bias": np.zeros(52, np.float32),
     }
     card = {
-        "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "layers": [8]},
+        "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "hidden_sizes": [8]},
         "actions": 52,
         "layout": "raw",
         "layout_version": LAYOUT_VERSION,

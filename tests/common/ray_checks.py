@@ -55,8 +55,8 @@ os.environ["RAY_health_check_period_ms"] = "1000"  # noqa: SIM112
 ray: Any = importlib.import_module("ray")
 Cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
 TINY = [
-    *("games=64", "layers=16,16", "minibatch=128", "decisions=4000", "measure_hands=40"),
-    *("final_hands=40", "threads=1", "device=cpu", "yardsticks=my_agent:Mine"),
+    *("n_envs=64", "hidden_sizes=16,16", "batch_size=128", "decisions=4000", "eval_hands=40"),
+    *("final_eval_hands=40", "threads=1", "device=cpu", "eval_opponents=my_agent:Mine"),
 ]
 OPTIONS: dict[str, Any] = {"hands": 2048, "seed": 3, "key": "0" * 32, "rules": "small-last"}
 
@@ -111,17 +111,17 @@ def main(folder: Path) -> None:
     there = ladder(players, on="ray", workers=2, progress=kill, **OPTIONS)
     dying = ladder(["random", "my_agent:Deadly"], on="ray", **{**OPTIONS, "hands": 64})
     lines: list[str] = []
-    yardsticks = f"yardsticks=my_agent:Mine,{folder}/{champion}"
-    settings = load_settings("tiny", [*TINY, yardsticks])
+    opponents = f"eval_opponents=my_agent:Mine,{folder}/{champion}"
+    settings = load_settings("tiny", [*TINY, opponents])
     train_seeds(settings, [1, 2], folder="there", on="ray", say=lines.append)
     train(load_settings("tiny", [*TINY, "seed=2"]), folder="alone", quiet=True)
     weights = [state_of("there/seed-2"), state_of("alone")]
     train_seeds_on(Path("there"), ["decisions=8000"], on="ray", say=lines.append)
     train_on("alone", ["decisions=8000"], quiet=True)
-    named = settings_of(Path("there/seed-1")).yardsticks[1]
+    named = settings_of(Path("there/seed-1")).eval_opponents[1]
     sweep = Sweep(
         preset="tiny", settings=read_words(TINY[:-1]), against=("random",), trials=2,
-        space={"epochs": [1, 2], "entropy": [0.01, 0.1]},
+        space={"n_epochs": [1, 2], "ent_coef": [0.01, 0.1]},
     )  # fmt: skip
     swept = [
         [

@@ -46,7 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "policy.bias": np.zeros(52, np.float32),
     }
     card = {
-        "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "layers": []},
+        "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "hidden_sizes": []},
         "actions": 52,
         "layout": "raw",
         "layout_version": LAYOUT_VERSION,

@@ -26,8 +26,8 @@ from german_whist.training.rollout.tensor_state import digest_of
 
 # One minibatch holds a whole iteration: then it makes no difference in what order it is learnt.
 SETTINGS = PPOSettings(
-    games=48, layers=(16,), rules="quick", minibatch=100_000, most_gradient=100.0,
-    pool_games=0.25, pool_size=0, opponents=("threshold",),
+    n_envs=48, hidden_sizes=(16,), rules="quick", batch_size=100_000, max_grad_norm=100.0,
+    pool_fraction=0.25, pool_size=0, opponents=("threshold",),
 )  # fmt: skip
 
 

@@ -13,13 +13,13 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import exploit
 
 SMALL = [
-    *("rules=2x4-h2", "threads=1", "yardsticks=[]", "final_yardsticks=[]"),
-    *("measuring=here", "measure_every=10_000_000", "device=cpu", "final_hands=20"),
+    *("rules=2x4-h2", "threads=1", "eval_opponents=[]", "final_eval_opponents=[]"),
+    *("eval_mode=sync", "eval_every=10_000_000", "device=cpu", "final_eval_hands=20"),
 ]
 OWN = {
-    "mmd": ["layers=[32]", "games=256", "minibatch=256", "learning_rate=0.003"],
-    "nfsp": ["layers=[32]", "games=128", "update_every=32", "anticipation=0.2"],
-    "ppo": ["layers=[32]", "games=256", "minibatch=256", "learning_rate=0.002"],
+    "mmd": ["hidden_sizes=[32]", "n_envs=256", "batch_size=256", "learning_rate=0.003"],
+    "nfsp": ["hidden_sizes=[32]", "n_envs=128", "train_every=32", "anticipatory=0.2"],
+    "ppo": ["hidden_sizes=[32]", "n_envs=256", "batch_size=256", "learning_rate=0.002"],
     "cfr": [],
 }
 
@@ -43,8 +43,8 @@ def test_it_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None:
 def test_it_goes_on_to_the_same_weights(trainer: str, tmp_path: Path) -> None:
     # What changes as the budget runs out has to stay as it is, or a budget is another training.
     steady = {
-        "mmd": ["learning_rate_end=0.003", "entropy=0.05", "entropy_end=0.05"],
-        "nfsp": ["exploration=0.0"],
+        "mmd": ["learning_rate_end=0.003", "ent_coef=0.05", "ent_coef_end=0.05"],
+        "nfsp": ["epsilon=0.0"],
     }.get(trainer, [])
     whole, run = str(tmp_path / "whole"), str(tmp_path / "run")
     train(trainer, *steady, "decisions=4096", "--run", whole)

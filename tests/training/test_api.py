@@ -18,8 +18,8 @@ from german_whist.evaluation.reports.text import as_csv
 from german_whist.training.runs.presets import load_settings
 
 SMALL = {
-    "games": 64, "layers": [8], "threads": 1, "decisions": 1000, "minibatch": 128,
-    "measure_hands": 20, "final_hands": 40, "measure_every": 10**6,
+    "n_envs": 64, "hidden_sizes": [8], "threads": 1, "decisions": 1000, "batch_size": 128,
+    "eval_hands": 20, "final_eval_hands": 40, "eval_every": 10**6,
 }  # fmt: skip
 
 
@@ -79,12 +79,12 @@ def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
     assert len(on.rows) > len(trained.rows)
     agent = german_whist.load_agent(on.checkpoint)
     assert agent.rules.name == "tiny"
-    ready = load_settings("tiny", ["layers=8", "decisions=500"])
+    ready = load_settings("tiny", ["hidden_sizes=8", "decisions=500"])
     again = german_whist.train(ready, folder="mine", quiet=True, **{**SMALL, "decisions": 600})
     assert again.folder == Path("mine")
     assert again.decisions >= 600
-    with pytest.raises(SettingsError, match="did you mean 'entropy'"):
-        german_whist.train("tiny", entrpy=0.1)
+    with pytest.raises(SettingsError, match="did you mean 'ent_coef'"):
+        german_whist.train("tiny", ent_ceof=0.1)
     with pytest.raises(ValueError, match="is not empty: go on with --resume"):
         german_whist.train("tiny", folder="mine")
 

@@ -34,8 +34,8 @@ TINY = {
     "seeds": 3,
     "decisions": 512,
     "points": 2,
-    "settings": {"layers": [8]},
-    "algorithms": {"slow": {"trainer": "nfsp", "games": 64}},
+    "settings": {"hidden_sizes": [8]},
+    "algorithms": {"slow": {"trainer": "nfsp", "n_envs": 64}},
 }
 
 
@@ -113,7 +113,7 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
         written(
             tmp_path / "own.yaml", sizes=["small-last"], decisions=64, points=1, hands=4,
             against=["random"], settings={"horizon": "auto"},
-            algorithms={"ppo": {"games": 2, "layers": [4], "minibatch": 2}},
+            algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2}},
         )
     )  # fmt: skip
     cell = wanted.cells()[0]
@@ -157,7 +157,7 @@ def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
     wanted = load_benchmark(
         written(
             tmp_path / "two.yaml", sizes=["2x4-h2", "2x5-h3"],
-            algorithms={"nfsp": {}, "mmd": {"games": 64}}, settings={},
+            algorithms={"nfsp": {}, "mmd": {"n_envs": 64}}, settings={},
         )
     )  # fmt: skip
     worth = {"nfsp": 0.02, "mmd": 0.01}

@@ -43,15 +43,15 @@ TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
     "rules": TINY,
     "horizon": "hand",
-    "layers": (16,),
-    "games": 16,
-    "steps": 16,
-    "minibatch": 128,
+    "hidden_sizes": (16,),
+    "n_envs": 16,
+    "n_steps": 16,
+    "batch_size": 128,
     "decisions": 1500,
-    "measure_hands": 40,
-    "measuring": "here",
-    "final_hands": 40,
-    "yardsticks": ("random",),
+    "eval_hands": 40,
+    "eval_mode": "sync",
+    "final_eval_hands": 40,
+    "eval_opponents": ("random",),
     "opponents": ("random",),
     "threads": 1,
     "save_every": 500,
@@ -204,9 +204,9 @@ class Telling(Callback):
 
 
 def wanted_of(trainer: str, *words: str) -> Settings:
-    small = ["games=16", "decisions=1500", "threads=1", "measure_hands=20", "final_hands=20",
-             "measure_every=1000", "minibatch=128", "layers=16", "measuring=here"]  # fmt: skip
-    tiny = ["rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "steps=16"]
+    small = ["n_envs=16", "decisions=1500", "threads=1", "eval_hands=20", "final_eval_hands=20",
+             "eval_every=1000", "batch_size=128", "hidden_sizes=16", "eval_mode=sync"]  # fmt: skip
+    tiny = ["rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "n_steps=16"]
     preset = {"ppo": "tiny", "sb3": "sb3"}[trainer]
     return load_settings(preset, [*small, *tiny, *words])
 
@@ -263,7 +263,7 @@ def found(rate: float, decisions: int, opponent: str = "random") -> Measured:
 def test_a_run_ends_when_nothing_has_got_better_for_long_enough() -> None:
     stopped: list[str] = []
     run: Any = SimpleNamespace(
-        settings=SimpleNamespace(yardsticks=("random", "threshold")), measured=[],
+        settings=SimpleNamespace(eval_opponents=("random", "threshold")), measured=[],
         stop=stopped.append,
     )  # fmt: skip
     stopping = EarlyStopping(2)
@@ -275,12 +275,10 @@ def test_a_run_ends_when_nothing_has_got_better_for_long_enough() -> None:
 
 
 def test_patience_is_a_setting_of_every_run(tmp_path: Path) -> None:
-    wanted = wanted_of(
-        "ppo", "patience=1", "measure_every=256", "decisions=1e5", "learning_rate=1e-9"
-    )
+    wanted = wanted_of("ppo", "patience=1", "eval_every=256", "decisions=1e5", "learning_rate=1e-9")
     run, told = start(tmp_path / "run", wanted), io.StringIO()
     run.go(Lines(told))
     assert run.trainer.decisions < 20_000
     assert "nothing was better in 1 measurements" in told.getvalue()
-    with pytest.raises(SettingsError, match="patience waits for the first yardstick"):
-        wanted_of("ppo", "patience=1", "yardsticks=[]")
+    with pytest.raises(SettingsError, match="patience compares results"):
+        wanted_of("ppo", "patience=1", "eval_opponents=[]")

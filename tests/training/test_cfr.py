@@ -24,7 +24,7 @@ TINY: list[dict[str, Any]] = [
     {"name": "low", "suits": 2, "ranks": 3, "hand": 2, "contract": "low"},
     {"name": "all", "suits": 2, "ranks": 3, "hand": 2, "counts": "all", "pay": "margin"},
 ]
-QUICK = ["yardsticks=[]", "final_hands=2", "measure_hands=2", "measure_every=10_000_000"]
+QUICK = ["eval_opponents=[]", "final_eval_hands=2", "eval_hands=2", "eval_every=10_000_000"]
 
 
 def train(run: Path, *words: str) -> None:
@@ -41,7 +41,7 @@ def test_regrets_of_drawn_hands_are_on_average_those_of_all(rules: dict[str, Any
 
     Both begin with the same regrets, so far above nothing there that none is cut off.
     """
-    trainer = CFR(CFRSettings(rules=rules, reward="points", weighing=0.0))
+    trainer = CFR(CFRSettings(rules=rules, reward="points", averaging=0.0))
     desk, walker = trainer.desk, Walker(load_rules(rules), 1)
     held = np.random.default_rng(1).uniform(1, 2, len(desk.regrets)).astype(np.float32)
     deals = walker.tree.roots * walker.tree.deals
@@ -62,7 +62,7 @@ def test_regrets_of_drawn_hands_are_on_average_those_of_all(rules: dict[str, Any
 
 def added_by_hand(regrets: Any, weighing: float, number: int) -> tuple[Any, Any]:
     """What a hand adds to regrets and to the average strategy."""
-    desk = CFR(CFRSettings(rules=TINY[0], reward="points", weighing=weighing)).desk
+    desk = CFR(CFRSettings(rules=TINY[0], reward="points", averaging=weighing)).desk
     desk.regrets[:] = regrets
     _walk_many(desk, number, 1, weighing, np.zeros(2))
     added = desk.regrets - regrets
@@ -90,7 +90,7 @@ def test_cards_of_negative_regret_are_not_played_beside_others() -> None:
     """Regret matching: in proportion to positive regrets, evenly where there are none."""
     size = len(CFR(CFRSettings(rules=TINY[0])).desk.regrets)
     regrets = np.random.default_rng(2).choice([-1.0, 3.0], size).astype(np.float32)
-    desk = CFR(CFRSettings(rules=TINY[0], reward="points", weighing=0.0)).desk
+    desk = CFR(CFRSettings(rules=TINY[0], reward="points", averaging=0.0)).desk
     below = 0
     for number in range(400):
         desk.regrets[:], desk.sums[:] = regrets, 0
@@ -123,7 +123,7 @@ def by_open_spiel(game: Any, hands: int, seed: int) -> Responses:
 
 def by_ours(hands: int, seed: int) -> Responses:
     """The same from the average of as many hands that all count alike."""
-    desk = CFR(CFRSettings(rules=TINY[0], reward="points", weighing=0.0, seed=seed)).desk
+    desk = CFR(CFRSettings(rules=TINY[0], reward="points", averaging=0.0, seed=seed)).desk
     for number in range(hands):
         _walk_many(desk, number, 1, 0.0, np.zeros(2))
     return Walker(load_rules(TINY[0]), 1).responses(desk.sums)
@@ -240,9 +240,9 @@ def test_a_state_that_is_none_is_refused(name: str, value: Any, told: str) -> No
         (["rules=draft", "horizon=auto"], "cfr learns a table, and the rules draft"),
         (["rules={suits: 2, ranks: 4, hand: 2, race: 2}", "horizon=auto"], "are a race"),
         (["horizon=hand"], "cfr takes endings for what they are worth"),
-        (["weighing=3"], "weighing is 3.0: it has to be a number of at least 0 and at most 2"),
+        (["averaging=3"], "averaging is 3.0: it has to be a number of at least 0 and at most 2"),
         (["init=champion"], "init is 'champion': cfr learns a table"),
-        (["layers=[64]"], "'layers' is not a setting of the cfr trainer"),
+        (["hidden_sizes=[64]"], "'hidden_sizes' is not a setting of the cfr trainer"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(
@@ -256,5 +256,5 @@ def test_a_run_under_way_keeps_how_hands_count(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train(tmp_path / "run", "decisions=1_000")
-    assert main(["train", "--resume", str(tmp_path / "run"), "weighing=1"]) == 2
-    assert "weighing is 2.0 in this run and can not become 1" in capsys.readouterr().err
+    assert main(["train", "--resume", str(tmp_path / "run"), "averaging=1"]) == 2
+    assert "averaging is 2.0 in this run and can not become 1" in capsys.readouterr().err

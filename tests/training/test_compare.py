@@ -28,7 +28,7 @@ def a_run(
     lines += [f"{1000 * (k + 1)},random,{rate},0.02,0.1,400" for k, rate in enumerate(rates)]
     lines += ["2000,itself@1000,0.5,0.02,0,400"]
     (folder / "measured.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    rows = ["decisions,hands_played,seconds,entropy,speed"]
+    rows = ["decisions,hands_played,seconds,entropy,decisions_per_second"]
     rows += [f"{100 * k},{k},{k},{entropy / k},{50 * k}" for k in range(1, 21)]
     (folder / "progress.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder
@@ -36,8 +36,8 @@ def a_run(
 
 @pytest.fixture
 def two(tmp_path: Path) -> Comparison:
-    one = a_run(tmp_path / "one", "entropy=0.1", "seed=1")
-    other = a_run(tmp_path / "other", "entropy=0.2", "layers=8", "seed=2", rates=(0.4, 0.7))
+    one = a_run(tmp_path / "one", "ent_coef=0.1", "seed=1")
+    other = a_run(tmp_path / "other", "ent_coef=0.2", "hidden_sizes=8", "seed=2", rates=(0.4, 0.7))
     return compare([one, f"second={other}"])
 
 
@@ -55,8 +55,8 @@ def test_curves_of_long_runs_are_thinned_and_keep_their_ends(tmp_path: Path) -> 
 
 def test_the_settings_that_differ_are_told_and_no_others(two: Comparison) -> None:
     assert [each.name for each in two.trainings] == ["one", "second"]
-    assert two.differing == {"layers": [[64, 64], [8]], "entropy": [0.1, 0.2]}
-    assert re.search(r"entropy +0\.1 +0\.2", two.text())
+    assert two.differing == {"hidden_sizes": [[64, 64], [8]], "ent_coef": [0.1, 0.2]}
+    assert re.search(r"ent_coef +0\.1 +0\.2", two.text())
 
 
 def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> None:
@@ -129,8 +129,8 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 
 # Of all trainers this one starts soonest: it needs no torch.
 WORDS = [
-    *("train", "trainer=cfr", "decisions=640", "iteration=256", "measure_hands=20"),
-    *("final_hands=40", "yardsticks=[random]", "measuring=here"),
+    *("train", "trainer=cfr", "decisions=640", "iteration=256", "eval_hands=20"),
+    *("final_eval_hands=40", "eval_opponents=[random]", "eval_mode=sync"),
 ]
 DEADLY = """
 import os

@@ -285,7 +285,7 @@ def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_trie
     about = PolicyStudy(CLASSIC, policy, 0.01)
     advised = tried_hands()[:5]
     x, worths = about.read(advised)
-    names = [*(f"hidden.{k}" for k in range(len(champion().card.network.layers))), "policy"]
+    names = [*(f"hidden.{k}" for k in range(len(champion().card.network.hidden_sizes))), "policy"]
     weights = {name: each.astype(np.float64) for name, each in champion().weights.items()}
     logits = forward(weights, names, (x != 0).astype(float))[-1]
     row = 0
@@ -312,7 +312,7 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
     pull = 0.3
     about = PolicyStudy(CLASSIC, policy_net(champion()), pull)
     x, worths = about.read(tried_hands())
-    plan = Plan(tuple(champion().card.network.layers))
+    plan = Plan(tuple(champion().card.network.hidden_sizes))
     net = policy_layers(champion(), about, plan)
     names = [*(f"hidden.{k}" for k in range(len(plan.layers))), "policy"]
     old_weights = {name: each.astype(np.float64) for name, each in champion().weights.items()}
@@ -543,7 +543,7 @@ def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(
     study(tmp_path, course, lines.append)
     assert not any("training errors" in line for line in lines)
     about = PolicyStudy(CLASSIC, policy_net(champion()), course.pull)
-    widths = tuple(champion().card.network.layers)
+    widths = tuple(champion().card.network.hidden_sizes)
     plans = {
         "worth": (WorthStudy(CLASSIC, course.trace), Plan((6,), 8.0, 512, 0.5)),
         "beliefs": (BeliefStudy(CLASSIC), Plan((6,), 8.0, 128, 0.5)),

@@ -27,12 +27,14 @@ from german_whist.training.export.export import export_half
 from support import dealt
 
 
-@pytest.mark.parametrize("ranks", ["closed", "real"])
+@pytest.mark.parametrize("ranks", ["relative", "absolute"])
 @pytest.mark.parametrize("rules", ["classic", "draft", "humbug"])
 def test_the_graph_plays_as_the_player_does(
     rules: str, ranks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = PPOSettings(rules=rules, horizon="auto", layers=(16, 16), games=4, ranks=ranks)
+    settings = PPOSettings(
+        rules=rules, horizon="auto", hidden_sizes=(16, 16), n_envs=4, card_ranks=ranks
+    )
     trainer = PPO(settings)
     chance = np.random.default_rng(1)
     weights = {name: chance.normal(size=each.shape).astype(np.float32)
@@ -67,7 +69,7 @@ def test_the_graph_tells_what_it_plays_and_warns_of_endings(
 ) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     for horizon in ("foreplay", "hand"):
-        settings = PPOSettings(layers=(8,), games=4, horizon=horizon, reward="margin")
+        settings = PPOSettings(hidden_sizes=(8,), n_envs=4, horizon=horizon, reward="margin")
         trainer = PPO(settings)
         path = write_player(tmp_path / horizon, trainer.player(), settings, trainer.network_card())
         assert main(["export", str(path)]) == 0
@@ -132,7 +134,7 @@ def test_a_network_of_several_games_is_written_for_those_that_show_less(tmp_path
 
 
 def test_what_is_too_large_for_half_precision_is_refused(tmp_path: Path) -> None:
-    settings = PPOSettings(layers=(8,), games=4)
+    settings = PPOSettings(hidden_sizes=(8,), n_envs=4)
     trainer = PPO(settings)
     weights = trainer.player()
     weights["policy.bias"][3] = 1e5
@@ -144,7 +146,7 @@ def test_what_is_too_large_for_half_precision_is_refused(tmp_path: Path) -> None
 def test_half_precision_plays_as_the_whole_does(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = PPOSettings(layers=(16, 16), games=4)
+    settings = PPOSettings(hidden_sizes=(16, 16), n_envs=4)
     trainer = PPO(settings)
     path = write_player(
         tmp_path / "1", trainer.player(), settings, trainer.network_card(), decisions=7
@@ -166,7 +168,7 @@ def test_half_precision_plays_as_the_whole_does(
 def test_a_checkpoint_is_not_written_over_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = PPOSettings(layers=(8,), games=4)
+    settings = PPOSettings(hidden_sizes=(8,), n_envs=4)
     trainer = PPO(settings)
     path = write_player(tmp_path / "1", trainer.player(), settings, trainer.network_card())
     before = path.read_bytes()

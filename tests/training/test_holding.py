@@ -32,13 +32,13 @@ from german_whist.training.runs.store import STATE
 from german_whist.training.settings import Settings
 
 SMALL = [
-    *("games=16", "layers=8", "minibatch=64", "threads=1", "decisions=640", "seed=3"),
+    *("n_envs=16", "hidden_sizes=8", "batch_size=64", "threads=1", "decisions=640", "seed=3"),
     *(
-        "measure_every=10_000",
+        "eval_every=10_000",
         "save_every=10_000",
-        "measure_hands=20",
-        "final_hands=20",
-        "measuring=here",
+        "eval_hands=20",
+        "final_eval_hands=20",
+        "eval_mode=sync",
     ),
 ]
 
@@ -97,14 +97,14 @@ def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_a_run_that_can_not_be_resumed_is_not_held(tmp_path: Path) -> None:
     start(tmp_path / "run", settings()).close()
-    with pytest.raises(ValueError, match="layers is"):
-        resume(tmp_path / "run", ["layers=9"])
+    with pytest.raises(ValueError, match="hidden_sizes is"):
+        resume(tmp_path / "run", ["hidden_sizes=9"])
     resume(tmp_path / "run").close()
 
 
 def test_what_is_wrong_with_settings_makes_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="yardsticks: 'thresold' is not an agent"):
-        start(tmp_path / "run", settings("yardsticks=[thresold]"))
+    with pytest.raises(ValueError, match="eval_opponents: 'thresold' is not an agent"):
+        start(tmp_path / "run", settings("eval_opponents=[thresold]"))
     assert not (tmp_path / "run").exists()
 
 
@@ -152,7 +152,7 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
 
 def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    start(folder, settings("measure_every=320")).go(quiet())
+    start(folder, settings("eval_every=320")).go(quiet())
     before = {each.name: each.read_bytes() for each in folder.rglob("*.csv")}
     decisions = [line.split(",")[:2] for line in before["measured.csv"].decode().splitlines()]
     assert len({tuple(each) for each in decisions}) == len(decisions)
@@ -206,7 +206,7 @@ def test_a_signal_saves_what_a_process_has_learnt(tmp_path: Path) -> None:
 def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
     at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("measure_every=320",)
+    words = ("eval_every=320",)
     start(tmp_path / "whole", settings(*words)).go(quiet())
     measure, calls = runs.measure, 0
 

@@ -36,13 +36,13 @@ from german_whist.training.runs.warm_start import beginning_of
 TINY: dict[str, Any] = {
     "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},
     "horizon": "hand",
-    "games": 8,
-    "layers": (6, 5),
-    "minibatch": 16,
+    "n_envs": 8,
+    "hidden_sizes": (6, 5),
+    "batch_size": 16,
     "decisions": 200,
-    "yardsticks": (),
+    "eval_opponents": (),
     "threads": 1,
-    "final_hands": 20,
+    "final_eval_hands": 20,
 }
 
 
@@ -69,7 +69,7 @@ def begun(path: Path, **changes: Any) -> tuple[PPO, str]:
     return trainer, beginning.about
 
 
-@pytest.mark.parametrize("critic", ["oracle", "own", "shared"])
+@pytest.mark.parametrize("critic", ["oracle", "separate", "shared"])
 def test_network_average_and_critic_begin_with_the_weights(critic: str, tmp_path: Path) -> None:
     path = checkpoint(tmp_path, critic=critic)
     trainer, about = begun(path, critic=critic)
@@ -89,7 +89,7 @@ def test_network_average_and_critic_begin_with_the_weights(critic: str, tmp_path
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"critic": "own"}, "there it is 'oracle', and here 'own'"),
+        ({"critic": "separate"}, "there it is 'oracle', and here 'separate'"),
         ({"reward": "margin"}, "it was paid 'win' with the horizon 'hand', and here 'margin'"),
     ],
 )
@@ -119,7 +119,7 @@ def test_without_a_critic_in_the_checkpoint_a_new_one_begins(tmp_path: Path) -> 
 def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> None:
     path = checkpoint(tmp_path)
     told = io.StringIO()
-    wanted = settings(init=str(path), final_hands=20)
+    wanted = settings(init=str(path), final_eval_hands=20)
     run = start(tmp_path / "run", wanted)
     run.go(Lines(told))
     assert f"begun with the weights of {path}" in told.getvalue()
@@ -146,8 +146,14 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"layers": (6,)}, r"has layers \[6, 5\], and this training \[6\]: give layers=6,5"),
-        ({"ranks": "real"}, "has ranks closed, and this training real: give ranks=closed"),
+        (
+            {"hidden_sizes": (6,)},
+            r"has hidden_sizes \[6, 5\], and this training \[6\]: give hidden_sizes=6,5",
+        ),
+        (
+            {"card_ranks": "absolute"},
+            "has card_ranks relative, and this training absolute: give card_ranks=relative",
+        ),
         ({"layout": "raw"}, "reads the layout trump-first, .* raw: give layout=trump-first"),
     ],
 )
@@ -223,7 +229,9 @@ def test_a_path_that_is_none_makes_no_folder(tmp_path: Path) -> None:
 
 
 def test_training_begins_with_the_champion(tmp_path: Path) -> None:
-    wanted = load_settings("quick", ["init=champion", "layers=512,256", "games=16", "threads=1"])
+    wanted = load_settings(
+        "quick", ["init=champion", "hidden_sizes=512,256", "n_envs=16", "threads=1"]
+    )
     run = start(tmp_path / "run", wanted)
     assert run.state.init is not None
     assert run.state.init.checkpoint == "champion"
@@ -233,17 +241,26 @@ def test_training_begins_with_the_champion(tmp_path: Path) -> None:
     for name, each in champions.items():
         assert np.array_equal(mine[name], each.astype(np.float32)), name
     run.close()
-    with pytest.raises(SettingsError, match=r"has layers \[512, 256\], and this training \[256"):
+    with pytest.raises(
+        SettingsError, match=r"has hidden_sizes \[512, 256\], and this training \[256"
+    ):
         start(tmp_path / "other", load_settings("quick", ["init=champion"]))
 
 
 def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
-    path = checkpoint(tmp_path, ranks="real")
+    path = checkpoint(tmp_path, card_ranks="absolute")
     words = [
-        *("rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "layers=6,5"),
-        *("games=8", "steps=8", "minibatch=16", "threads=1", "decisions=64", "final_hands=20"),
-        *("yardsticks=[]", "final_yardsticks=[]", "pool_size=0", "opponents=random"),
+        *("rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "hidden_sizes=6,5"),
+        *(
+            "n_envs=8",
+            "n_steps=8",
+            "batch_size=16",
+            "threads=1",
+            "decisions=64",
+            "final_eval_hands=20",
+        ),
+        *("eval_opponents=[]", "final_eval_opponents=[]", "pool_size=0", "opponents=random"),
     ]
     run = start(tmp_path / "run", load_settings("sb3", [*words, f"init={path}"]))
     found = read_checkpoint(path)
@@ -258,7 +275,7 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
 
 
 def test_each_of_several_rule_sets_ends_where_its_endings_are_exact(tmp_path: Path) -> None:
-    trainer, _ = begun(checkpoint(tmp_path), rules=[TINY["rules"], RACE], horizon="auto", steps=4)
+    trainer, _ = begun(checkpoint(tmp_path), rules=[TINY["rules"], RACE], horizon="auto", n_steps=4)
     told = trainer.iterate()
     assert told["hands"] > 0
     path = write_player(tmp_path / "2", trainer.player(), trainer.settings, trainer.network_card())

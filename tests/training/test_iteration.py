@@ -44,22 +44,22 @@ SETTINGS: dict[str, Any] = {
     "rules": TINY,
     "horizon": "hand",
     "reward": "margin",
-    "games": 12,
-    "layers": (7, 5),
-    "minibatch": 24,
-    "epochs": 2,
+    "n_envs": 12,
+    "hidden_sizes": (7, 5),
+    "batch_size": 24,
+    "n_epochs": 2,
     "decisions": 1000,
     "learning_rate": 0.05,
     "learning_rate_end": 0.01,
-    "entropy": 0.3,
-    "entropy_end": 0.1,
-    "clip": 0.05,
-    "discount": 0.9,
-    "trace": 0.7,
-    "value_weight": 0.8,
-    "most_gradient": 0.1,
-    "average": 0.9,
-    "pull": 0.5,
+    "ent_coef": 0.3,
+    "ent_coef_end": 0.1,
+    "clip_range": 0.05,
+    "gamma": 0.9,
+    "gae_lambda": 0.7,
+    "vf_coef": 0.8,
+    "max_grad_norm": 0.1,
+    "ema_decay": 0.9,
+    "kl_coef": 0.5,
     "seed": 5,
 }
 
@@ -69,8 +69,8 @@ def settings(**changes: Any) -> PPOSettings:
 
 
 def mmd_settings(**changes: Any) -> MMDSettings:
-    held = {name: SETTINGS[name] for name in SETTINGS if name not in ("clip", "pull")}
-    return MMDSettings(**{**held, "stride": 5.0, "entropy": 0.05, "epochs": 4, **changes})
+    held = {name: SETTINGS[name] for name in SETTINGS if name not in ("clip_range", "kl_coef")}
+    return MMDSettings(**{**held, "step_size": 5.0, "ent_coef": 0.05, "n_epochs": 4, **changes})
 
 
 # -- the second trainer
@@ -84,7 +84,7 @@ class PlainPPO:
         self.weights = float64_copy(weights_of(trainer.network))
         self.average = float64_copy(weights_of(trainer.average))
         self.adam = PlainAdam(self.weights, eps=1e-5)
-        hidden = [f"hidden.{k}" for k in range(len(self.settings.layers))]
+        hidden = [f"hidden.{k}" for k in range(len(self.settings.hidden_sizes))]
         critic = [name.replace("hidden", "critic") for name in hidden]
         self.has_critic = "critic.0.weight" in self.weights
         self.policy_layers = [*hidden, "policy"]
@@ -97,7 +97,7 @@ class PlainPPO:
 
     def reference(self, rows: Rows) -> Array | None:
         """Log-probabilities of the policy that the loss holds this one near."""
-        return self.log_probs(self.average, rows) if self.settings.pull else None
+        return self.log_probs(self.average, rows) if self.settings.kl_coef else None
 
     @property
     def hidden_size(self) -> int:
@@ -120,21 +120,21 @@ class PlainPPO:
         ratio = np.exp(log_probs[numbers, rows["actions"]] - rows["logs"])
         advantages = rows["advantages"]
         advantages = (advantages - advantages.mean()) / (advantages.std(ddof=1) + 1e-8)
-        clipped = np.clip(ratio, 1 - settings.clip, 1 + settings.clip)
+        clipped = np.clip(ratio, 1 - settings.clip_range, 1 + settings.clip_range)
         unclipped = ratio * advantages <= clipped * advantages
         finite = np.where(rows["masks"] > 0, log_probs, 0)
         entropies = -(probs * finite).sum(axis=1)
         metrics = {
             "policy_loss": -np.minimum(ratio * advantages, clipped * advantages).mean(),
             "entropy": entropies.mean(),
-            "clipped": (np.abs(ratio - 1) > settings.clip).mean(),
-            "divergence": (ratio - 1 - np.log(ratio)).mean(),
+            "clip_fraction": (np.abs(ratio - 1) > settings.clip_range).mean(),
+            "approx_kl": (ratio - 1 - np.log(ratio)).mean(),
         }
         # Gradients with respect to the logits: of log p_a it is e_a - p.
         d_logits = -(ratio * advantages * unclipped)[:, None] * (one_hot(rows, probs) - probs)
         d_logits += ent_coef * probs * (finite + entropies[:, None])
         if ref_log_probs is not None:
-            d_logits += settings.pull * d_kl(log_probs, ref_log_probs)
+            d_logits += settings.kl_coef * d_kl(log_probs, ref_log_probs)
         return metrics, d_logits
 
     def update(
@@ -148,18 +148,18 @@ class PlainPPO:
         metrics, d_logits = self.policy_terms(log_probs, rows, ent_coef, ref_log_probs)
         errors = critic[-1][:, 0] - rows["returns"]
         metrics["value_loss"] = (errors**2).mean()
-        d_values = settings.value_weight * 2 * errors[:, None]
+        d_values = settings.vf_coef * 2 * errors[:, None]
         gradients: Weights = {}
         add_gradients(gradients, self.weights, self.policy_layers, policy, d_logits / n)
         add_gradients(gradients, self.weights, self.value_layers, critic, d_values / n)
         norm = np.sqrt(sum((gradient**2).sum() for gradient in gradients.values()))
-        metrics["gradient"] = norm
-        scale = min(1.0, settings.most_gradient / (norm + 1e-6))
+        metrics["grad_norm"] = norm
+        scale = min(1.0, settings.max_grad_norm / (norm + 1e-6))
         scaled = {name: scale * gradient for name, gradient in gradients.items()}
         self.adam.step(self.weights, scaled, lr)
         for name, weight in self.average.items():
-            weight *= settings.average
-            weight += (1 - settings.average) * self.weights[name]
+            weight *= settings.ema_decay
+            weight += (1 - settings.ema_decay) * self.weights[name]
         return {name: float(value) for name, value in metrics.items()}
 
 
@@ -182,12 +182,12 @@ class PlainMMD(PlainPPO):
         uniform = np.where(probs > 0, -np.log(rows["masks"].sum(axis=1, keepdims=True)), -np.inf)
         d_logits = -weighted[:, None] * (one_hot(rows, probs) - probs)
         d_logits += ent_coef * d_kl(log_probs, uniform)
-        d_logits += d_kl(log_probs, ref_log_probs) / self.settings.stride
+        d_logits += d_kl(log_probs, ref_log_probs) / self.settings.step_size
         finite, old = (np.where(probs > 0, each, 0) for each in (log_probs, ref_log_probs))
         metrics = {
             "policy_loss": -weighted.mean(),
             "entropy": -(probs * finite).sum(axis=1).mean(),
-            "divergence": (probs * (finite - old)).sum(axis=1).mean(),
+            "approx_kl": (probs * (finite - old)).sum(axis=1).mean(),
         }
         return metrics, d_logits
 
@@ -210,7 +210,7 @@ def rows_of(
 ) -> dict[str, Array]:
     """What was played as rows, its advantages computed here from what the games paid."""
     kept, wanted = trainer.collector.buffer, trainer.settings
-    steps, games = len(paid), wanted.games
+    steps, games = len(paid), wanted.n_envs
     rewards = np.array(paid, np.float64) / UNIT
     gained = np.zeros((steps, games))
     for game in range(games):
@@ -221,7 +221,7 @@ def rows_of(
         gained[:, game] = seat_by_seat(
             kept.seats[:steps, game], rewards[:, game],
             kept.ended[:steps, game], kept.values[:steps, game].astype(np.float64), after,
-            wanted.discount, wanted.trace,
+            wanted.gamma, wanted.gae_lambda,
         )  # fmt: skip
     where = np.flatnonzero(kept.is_learner[:steps])
     flat = {
@@ -288,21 +288,21 @@ def iterate_both(
     rows = rows_of(trainer, paid, beyond[0] if beyond else None)
     assert trainer.collector.buffer.hidden.shape[-1] == plain.hidden_size
     lr = settings.learning_rate + done * (settings.learning_rate_end - settings.learning_rate)
-    ent_coef = settings.entropy + done * (settings.entropy_end - settings.entropy)
+    ent_coef = settings.ent_coef + done * (settings.ent_coef_end - settings.ent_coef)
     reference = plain.reference(rows)
     check_recorded(plain, rows)
     count = len(rows["actions"])
     updates: list[dict[str, float]] = []
-    assert len(orders) == settings.epochs
+    assert len(orders) == settings.n_epochs
     for order in orders:
         assert sorted(order) == list(range(count))
-        for places in np.array_split(order, max(1, round(count / settings.minibatch))):
+        for places in np.array_split(order, max(1, round(count / settings.batch_size))):
             minibatch = {name: column[places] for name, column in rows.items()}
             ref_log_probs = None if reference is None else reference[places]
             updates.append(plain.update(minibatch, lr, ent_coef, ref_log_probs))
     wanted = {name: float(np.mean([each[name] for each in updates])) for name in updates[0]}
-    wanted |= {"learning_rate": lr, "entropy_weight": ent_coef}
-    wanted["explained"] = 1 - wanted["value_loss"] / rows["returns"].var(ddof=1)
+    wanted |= {"learning_rate": lr, "ent_coef": ent_coef}
+    wanted["explained_variance"] = 1 - wanted["value_loss"] / rows["returns"].var(ddof=1)
     for name, value in wanted.items():
         assert metrics[name] == pytest.approx(value, rel=2e-3, abs=2e-4), name
     return metrics
@@ -318,11 +318,11 @@ def same(found: Weights, wanted: Weights) -> None:
     "changes",
     [
         {},
-        {"critic": "own"},
+        {"critic": "separate"},
         {"critic": "shared"},
-        {"pull": 0.0},
-        {"steps": 5},
-        {"pool_games": 0.5, "opponents": ("random",)},
+        {"kl_coef": 0.0},
+        {"n_steps": 5},
+        {"pool_fraction": 0.5, "opponents": ("random",)},
     ],
 )
 def test_an_iteration_is_what_the_formulas_say(
@@ -336,8 +336,8 @@ def test_an_iteration_is_what_the_formulas_say(
         same(weights_of(trainer.network), plain.weights)
         same(weights_of(trainer.average), plain.average)
     # Ratios and gradients were so large that clipping them shows.
-    assert max(each["clipped"] for each in told) > 0.02
-    assert max(each["gradient"] for each in told) > trainer.settings.most_gradient
+    assert max(each["clip_fraction"] for each in told) > 0.02
+    assert max(each["grad_norm"] for each in told) > trainer.settings.max_grad_norm
     # What is handed out is the average, which is not the network.
     same(trainer.player(), plain.average)
     assert any(
@@ -349,9 +349,9 @@ def test_an_iteration_is_what_the_formulas_say(
     "changes",
     [
         {},
-        {"critic": "own", "discount": 1.0},
-        {"steps": 5, "entropy": 0.0},
-        {"pool_games": 0.5, "opponents": ("random",), "stride": 2.0},
+        {"critic": "separate", "gamma": 1.0},
+        {"n_steps": 5, "ent_coef": 0.0},
+        {"pool_fraction": 0.5, "opponents": ("random",), "step_size": 2.0},
     ],
 )
 def test_an_iteration_of_mmd_is_what_the_paper_says(
@@ -365,7 +365,7 @@ def test_an_iteration_of_mmd_is_what_the_paper_says(
         same(weights_of(trainer.network), plain.weights)
         same(weights_of(trainer.average), plain.average)
     # Steps were so long that the direction of a divergence and higher powers of a ratio show.
-    assert max(each["divergence"] for each in metrics) > 0.02
+    assert max(each["approx_kl"] for each in metrics) > 0.02
     same(trainer.player(), plain.average)
 
 
@@ -382,7 +382,7 @@ def moved(before: Weights, trainer: PPO) -> dict[bool, float]:
 
 
 def test_a_critic_may_learn_before_the_policy_moves() -> None:
-    trainer = PPO(settings(decisions=480, critic_first=0.5))
+    trainer = PPO(settings(decisions=480, critic_warmup=0.5))
     while trainer.decisions < 480:
         first, before = trainer.decisions < 240, weights_of(trainer.network)
         trainer.iterate()
@@ -394,7 +394,7 @@ def test_a_critic_may_learn_before_the_policy_moves() -> None:
 def test_a_critic_may_learn_faster_than_the_policy() -> None:
     """Adam's first step has the length of the rate."""
     for times in (1.0, 0.25):
-        trainer = PPO(settings(epochs=1, minibatch=240, clip=0.2, critic_rate=times))
+        trainer = PPO(settings(n_epochs=1, batch_size=240, clip_range=0.2, critic_lr_scale=times))
         before = weights_of(trainer.network)
         trainer.iterate()
         assert moved(before, trainer) == pytest.approx({False: 0.05, True: 0.05 * times}, rel=0.02)
@@ -405,7 +405,7 @@ def test_a_critic_may_learn_faster_than_the_policy() -> None:
 
 def test_an_earlier_self_plays_by_its_own_weights_and_not_by_the_learners() -> None:
     """It is made to like one action above all, and the learner another."""
-    trainer = PPO(settings(pool_games=1.0, pool_every=10**6, decisions=10**7))
+    trainer = PPO(settings(pool_fraction=1.0, pool_every=10**6, decisions=10**7))
     liked = {}
     for name, place in (("earlier", 0), ("network", -1)):
         state = {key: torch.zeros_like(each) for key, each in trainer.network.state_dict().items()}
@@ -429,7 +429,7 @@ def test_an_earlier_self_plays_by_its_own_weights_and_not_by_the_learners() -> N
 
 
 def test_the_pool_takes_the_average_when_it_is_due_and_lets_others_go_when_it_is_full() -> None:
-    trainer = PPO(settings(pool_games=0.5, pool_every=100, pool_size=2, opponents=("random",)))
+    trainer = PPO(settings(pool_fraction=0.5, pool_every=100, pool_size=2, opponents=("random",)))
     joined: list[dict[str, torch.Tensor]] = []
 
     def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
@@ -476,7 +476,7 @@ class Remembering(Agent):
 def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, steps: int) -> None:
     """An iteration is some whole hands, of eight decisions, or of four up to the ending."""
     trainer = PPO(
-        settings(pool_games=0.5, opponents=("random",), horizon=horizon, games=8, steps=steps)
+        settings(pool_fraction=0.5, opponents=("random",), horizon=horizon, n_envs=8, n_steps=steps)
     )
     agent = Remembering(trainer.settings.options.rules)
     trainer.pool.agents = [[agent]]
@@ -490,7 +490,7 @@ def test_an_opponent_plays_both_seats_as_often_and_the_learner_the_other(
     pool: dict[str, Any],
 ) -> None:
     """Or the learner would learn one seat alone against it."""
-    trainer = PPO(settings(pool_games=0.5, decisions=10**6, **pool))
+    trainer = PPO(settings(pool_fraction=0.5, decisions=10**6, **pool))
     trainer.iterate()  # an earlier self joins after it
     learner_seats: list[set[int]] = [set() for _ in range(12)]
     for _ in range(3):
@@ -506,7 +506,7 @@ def test_an_opponent_plays_both_seats_as_often_and_the_learner_the_other(
 
 
 @pytest.mark.parametrize(
-    ("budget", "pool"), [(100, {}), (1000, {"pool_games": 0.5, "opponents": ("random",)})]
+    ("budget", "pool"), [(100, {}), (1000, {"pool_fraction": 0.5, "opponents": ("random",)})]
 )
 def test_a_training_ends_within_one_decision_a_game_of_its_budget(
     budget: int, pool: dict[str, Any]
@@ -514,20 +514,20 @@ def test_a_training_ends_within_one_decision_a_game_of_its_budget(
     trainer = PPO(settings(decisions=budget, **pool))
     while trainer.decisions < budget:
         trainer.iterate()
-    assert budget <= trainer.decisions < budget + trainer.settings.games
+    assert budget <= trainer.decisions < budget + trainer.settings.n_envs
 
 
 def test_decisions_are_those_that_are_learnt_from() -> None:
-    trainer = PPO(settings(pool_games=1.0, opponents=("random",)))
+    trainer = PPO(settings(pool_fraction=1.0, opponents=("random",)))
     trainer.iterate()
     is_learner = trainer.collector.buffer.is_learner
     assert trainer.decisions == is_learner.sum() < is_learner.size
 
 
 def test_one_decision_alone_is_not_learnt_from() -> None:
-    trainer = PPO(settings(games=1, steps=1, minibatch=2))
+    trainer = PPO(settings(n_envs=1, n_steps=1, batch_size=2))
     before = weights_of(trainer.network)
     told = trainer.iterate()
-    assert told["gradient"] == 0
+    assert told["grad_norm"] == 0
     same(weights_of(trainer.network), before)
     assert trainer.decisions == 1

@@ -26,12 +26,12 @@ from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [
-    *("layers=16", "threads=1", "measure_every=1500", "save_every=1000", "measure_hands=40"),
-    *("final_hands=40", "measuring=here"),
+    *("hidden_sizes=16", "threads=1", "eval_every=1500", "save_every=1000", "eval_hands=40"),
+    *("final_eval_hands=40", "eval_mode=sync"),
 ]
-OURS = [*SMALL, "games=64", "minibatch=128", "decisions=4000"]
+OURS = [*SMALL, "n_envs=64", "batch_size=128", "decisions=4000"]
 SB3 = [
-    *(*SMALL, "games=16", "steps=16", "minibatch=128", "decisions=1500"),
+    *(*SMALL, "n_envs=16", "n_steps=16", "batch_size=128", "decisions=1500"),
     *("rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand"),
 ]
 
@@ -63,7 +63,7 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
     run.go(quiet())
     found = curves(tmp_path / "run")
     steps = [row["decisions"] for row in run.rows]
-    for name in ("entropy", "value_loss", "explained", "speed"):
+    for name in ("entropy", "value_loss", "explained_variance", "decisions_per_second"):
         assert [step for step, _ in found[f"train/{name}"]] == steps
         assert [value for _, value in found[f"train/{name}"]] == pytest.approx(
             [row[name] for row in run.rows], rel=1e-4
@@ -75,9 +75,9 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
     # What was played against its own past is one curve.
     past = [each for each in run.measured if each.opponent.startswith("itself@")]
     assert len(past) > 1
-    assert [step for step, _ in found["eval/itself"]] == [each.decisions for each in past]
+    assert [step for step, _ in found["eval/win_rate/itself"]] == [each.decisions for each in past]
     measured = [each for each in run.measured if each.opponent == "random"]
-    assert found["eval/random"] == [
+    assert found["eval/win_rate/random"] == [
         (each.decisions, pytest.approx(each.win_rate)) for each in measured
     ]
 
@@ -89,8 +89,8 @@ def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
     steps = [256, 512, 768, 1024, 1280, 1504]
     for name in ("rollout/ep_rew_mean", "rollout/ep_len_mean", "train/loss", "train/value_loss"):
         assert [step for step, _ in found[name]] == steps, name
-    assert "train/explained" in found
-    assert "eval/threshold" in found
+    assert "train/explained_variance" in found
+    assert "eval/win_rate/threshold" in found
 
 
 def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     resume(folder).go(quiet())
     whole, found = curves(tmp_path / "whole"), curves(folder)
     assert whole.keys() == found.keys()
-    for name in found.keys() - {"train/speed"}:
+    for name in found.keys() - {"train/decisions_per_second"}:
         assert found[name] == whole[name], name
     assert len(list((folder / "tensorboard").iterdir())) == 3
 
@@ -147,8 +147,8 @@ def test_without_tensorboard_a_run_says_so_once_and_works(
 
 # -- MLflow and Weights & Biases
 
-TRACKED = ["games=64", "layers=8", "threads=1", "decisions=1024", "measuring=here"]
-MEASURED = ["measure_hands=20", "final_hands=40", "measure_every=512", "minibatch=128"]
+TRACKED = ["n_envs=64", "hidden_sizes=8", "threads=1", "decisions=1024", "eval_mode=sync"]
+MEASURED = ["eval_hands=20", "final_eval_hands=40", "eval_every=512", "batch_size=128"]
 
 
 @pytest.mark.filterwarnings("ignore")  # what MLflow's own packages warn each other of
@@ -169,7 +169,7 @@ def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     assert kept.data.params["trainer"] == "ppo"
     points = client.get_metric_history(kept.info.run_id, "train/entropy")
     assert [each.step for each in points] == [row["decisions"] for row in run.rows]
-    rates = client.get_metric_history(kept.info.run_id, "eval/random")
+    rates = client.get_metric_history(kept.info.run_id, "eval/win_rate/random")
     assert [each.value for each in rates] == pytest.approx(
         [each.win_rate for each in run.measured if each.opponent == "random"]
     )
@@ -208,7 +208,11 @@ def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
     assert fake.begun[0]["config"] == run.settings.as_mapping()
     entropies = [each["train/entropy"] for each in fake.told if "train/entropy" in each]
     assert entropies == pytest.approx([row["entropy"] for row in run.rows], rel=1e-4)
-    rates = {each["decisions"]: each["eval/random"] for each in fake.told if "eval/random" in each}
+    rates = {
+        each["decisions"]: each["eval/win_rate/random"]
+        for each in fake.told
+        if "eval/win_rate/random" in each
+    }
     assert rates == {each.decisions: each.win_rate for each in run.measured
                      if each.opponent == "random"}  # fmt: skip
     resume(folder, words=["decisions=1536"]).go(quiet())

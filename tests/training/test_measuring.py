@@ -26,8 +26,8 @@ from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [
-    *("games=64", "layers=8", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
-    *("measure_every=1500", "save_every=1000", "measure_hands=40", "final_hands=80"),
+    *("n_envs=64", "hidden_sizes=8", "batch_size=128", "threads=1", "decisions=4000", "seed=3"),
+    *("eval_every=1500", "save_every=1000", "eval_hands=40", "final_eval_hands=80"),
 ]
 
 
@@ -49,7 +49,7 @@ class Watching(Callback):
 def waited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that waited for its measurements."""
     folder = tmp_path_factory.mktemp("runs") / "waited"
-    start(folder, settings("measuring=here")).go(quiet())
+    start(folder, settings("eval_mode=sync")).go(quiet())
     return folder
 
 

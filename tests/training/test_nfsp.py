@@ -40,10 +40,12 @@ NEVER = 10**9
 
 def settings(**changes: Any) -> NFSPSettings:
     values: dict[str, Any] = {
-        "rules": TINY, "horizon": "hand", "reward": "margin", "games": N_ENVS, "layers": (9,),
-        "memory": 100_000, "reservoir": 100_000, "update_every": 16, "target_every": 7,
-        "minibatch": 32, "learning_rate": 0.02, "decisions": 10_000, "seed": 3,
-        "anticipation": 0.4, "exploration": 0.5,
+        "rules": TINY, "horizon": "hand", "reward": "margin", "n_envs": N_ENVS,
+        "hidden_sizes": (9,),
+        "replay_size": 100_000, "reservoir_size": 100_000, "train_every": 16,
+        "target_update_every": 7,
+        "batch_size": 32, "learning_rate": 0.02, "decisions": 10_000, "seed": 3,
+        "anticipatory": 0.4, "epsilon": 0.5,
     }  # fmt: skip
     return NFSPSettings(**{**values, **changes})
 
@@ -204,7 +206,7 @@ def test_the_replay_buffer_holds_what_each_seat_saw_did_and_was_paid_until_its_n
     horizon: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a match there are rewards along the way."""
-    trainer = NFSP(settings(update_every=NEVER, horizon=horizon))
+    trainer = NFSP(settings(train_every=NEVER, horizon=horizon))
     recorder = Recorder(trainer, monkeypatch)
     iterations = 3 if horizon == "hand" else 1
     for _ in range(iterations):
@@ -235,7 +237,7 @@ def test_each_seat_of_each_hand_is_all_best_response_or_all_average_which_are_no
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The best response likes high places, the average low ones, so each shows who played."""
-    trainer = NFSP(settings(exploration=0.0, update_every=NEVER, anticipation=0.3))
+    trainer = NFSP(settings(epsilon=0.0, train_every=NEVER, anticipatory=0.3))
     prefer(trainer, "values", ascending(trainer))
     prefer(trainer, "average", -ascending(trainer))
     recorder = Recorder(trainer, monkeypatch)
@@ -282,7 +284,7 @@ def test_the_exploration_of_best_responses_falls_to_nothing_along_the_budget(
     done: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With epsilon anything legal is played, so with n legal actions (1 - 1/n) epsilon shows."""
-    trainer = NFSP(settings(exploration=0.8, update_every=NEVER, anticipation=1.0))
+    trainer = NFSP(settings(epsilon=0.8, train_every=NEVER, anticipatory=1.0))
     prefer(trainer, "values", ascending(trainer))
     trainer.decisions = int(done * 10_000)
     recorder = Recorder(trainer, monkeypatch)
@@ -308,7 +310,7 @@ def test_the_exploration_of_best_responses_falls_to_nothing_along_the_budget(
 def test_the_average_policy_is_drawn_from_by_its_probabilities(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    trainer = NFSP(settings(update_every=NEVER, anticipation=1e-12))
+    trainer = NFSP(settings(train_every=NEVER, anticipatory=1e-12))
     logits = np.random.default_rng(1).normal(size=trainer.actions).astype(np.float32)
     prefer(trainer, "average", logits)
     recorder = Recorder(trainer, monkeypatch)

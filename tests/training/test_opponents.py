@@ -19,11 +19,11 @@ from german_whist.envs.gymnasium_env import GermanWhistVectorEnv
 from german_whist.training.checkpoint import load_state
 from german_whist.training.runs.store import STATE
 
-SMALL = ["games=16", "layers=8", "minibatch=64", "threads=1", "decisions=3000", "seed=3"]
-SMALL += ["measure_hands=20", "final_hands=20", "yardsticks=random", "save_every=1_000_000"]
+SMALL = ["n_envs=16", "hidden_sizes=8", "batch_size=64", "threads=1", "decisions=3000", "seed=3"]
+SMALL += ["eval_hands=20", "final_eval_hands=20", "eval_opponents=random", "save_every=1_000_000"]
 MET = {
-    "ppo": ["tiny", "pool_games=0.5", "pool_size=0"],
-    "sb3": ["sb3", "rules=quick", "pool_size=0", "steps=8", "final_yardsticks="],
+    "ppo": ["tiny", "pool_fraction=0.5", "pool_size=0"],
+    "sb3": ["sb3", "rules=quick", "pool_size=0", "n_steps=8", "final_eval_opponents="],
 }
 
 

@@ -28,7 +28,7 @@ class Quiet(Trainer):
     def player(self):
         return {"policy.weight": np.zeros((52, 1)), "policy.bias": np.zeros(52)}
     def network_card(self):
-        return NetworkCard(kind="mlp", inputs=('led[0]',), layers=())
+        return NetworkCard(kind="mlp", inputs=('led[0]',), hidden_sizes=())
     def state(self):
         return self.player(), {"decisions": self.decisions, "hands": self.hands}
     def restore(self, arrays, plain):
@@ -36,7 +36,13 @@ class Quiet(Trainer):
 
 class Own(Quiet):
 """
-SMALL = ["trainer=own:Own", "decisions=100", "yardsticks=", "final_hands=2", "rules=small-last"]
+SMALL = [
+    "trainer=own:Own",
+    "decisions=100",
+    "eval_opponents=",
+    "final_eval_hands=2",
+    "rules=small-last",
+]
 
 
 @pytest.fixture
@@ -69,7 +75,7 @@ ITERATE = "def iterate(self):"
         (f"{MAKE}    raise KeyError('x')", "raised KeyError: 'x' (own.py:27) in __init__"),
         (f"{MAKE}    pass", "it has to be one that calls super().__init__(settings)"),
         (f"{CARD} dict(kind='mlp')", "network_card of the trainer own:Own returned a dict: it"),
-        (f"{CARD} NetworkCard(kind='mlp', inputs=('led[0:2]',), layers=(8,))",
+        (f"{CARD} NetworkCard(kind='mlp', inputs=('led[0:2]',), hidden_sizes=(8,))",
          "player of the trainer own:Own returned a dict: it has to be NumPy arrays of floats with "
          "the names and shapes of network_card: {'hidden.0.weight': (8, 2)"),
         ("def player(self): return {'policy.weight': [1.0]}",

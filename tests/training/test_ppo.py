@@ -110,10 +110,10 @@ def test_with_closed_ranks_the_unseen_cards_are_read() -> None:
     assert more.tolist() == list(range(*LAYOUT.slice("unseen").indices(OBSERVATION_SIZE)))
 
 
-@pytest.mark.parametrize("ranks", ["closed", "real"])
+@pytest.mark.parametrize("ranks", ["relative", "absolute"])
 def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
     settings = PPOSettings(
-        games=16, layers=(8,), ranks=ranks, pool_games=0.5, opponents=("threshold",)
+        n_envs=16, hidden_sizes=(8,), card_ranks=ranks, pool_fraction=0.5, opponents=("threshold",)
     )
     trainer = PPO(settings)
     played: list[tuple[np.ndarray, np.ndarray]] = []
@@ -158,7 +158,11 @@ def test_what_the_network_does_not_read_tells_nothing(name: str, horizon: Any, l
 
 
 def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
-    trainer = PPO(PPOSettings(games=8, layers=(8,), critic="oracle", layout="raw", ranks="real"))
+    trainer = PPO(
+        PPOSettings(
+            n_envs=8, hidden_sizes=(8,), critic="oracle", layout="raw", card_ranks="absolute"
+        )
+    )
     now = trainer.games.look()
     trainer.collector.add_observations(0, now)
     sets = trainer.collector.buffer.at(0)[1].reshape(8, 4, 52)
@@ -173,7 +177,12 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
 
 def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
     settings = PPOSettings(
-        rules="humbug", horizon="hand", games=8, layers=(8,), layout="raw", ranks="real"
+        rules="humbug",
+        horizon="hand",
+        n_envs=8,
+        hidden_sizes=(8,),
+        layout="raw",
+        card_ranks="absolute",
     )
     trainer, answers = PPO(settings), [KEEP, TAKE_BLIND] * 4
     [(games, _)] = trainer.games.parts()
@@ -201,8 +210,8 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
 @pytest.mark.parametrize(("name", "horizon"), RULES)
 def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> None:
     settings = PPOSettings(
-        rules=name, horizon=horizon, reward="points", games=32, layers=(16,),
-        minibatch=256, critic="oracle", pull=0.1, pool_games=0.5, opponents=("random",),
+        rules=name, horizon=horizon, reward="points", n_envs=32, hidden_sizes=(16,),
+        batch_size=256, critic="oracle", kl_coef=0.1, pool_fraction=0.5, opponents=("random",),
     )  # fmt: skip
     trainer = PPO(settings)
     for _ in range(2):
@@ -220,7 +229,9 @@ def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> 
 
 def test_mixed_precision_comes_close_to_the_full() -> None:
     told = [
-        PPO(PPOSettings(games=64, layers=(32,), minibatch=512, precision=precision)).iterate()
+        PPO(
+            PPOSettings(n_envs=64, hidden_sizes=(32,), batch_size=512, precision=precision)
+        ).iterate()
         for precision in ("float32", "mixed")
     ]
     for name in ("entropy", "value_loss"):
@@ -230,8 +241,8 @@ def test_mixed_precision_comes_close_to_the_full() -> None:
 @pytest.mark.thorough
 def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
     settings = PPOSettings(
-        games=512, layers=(64,), minibatch=1024, decisions=250_000, final_hands=1000,
-        learning_rate=2e-3, yardsticks=("random-exact",), measure_every=10**9, threads=1,
+        n_envs=512, hidden_sizes=(64,), batch_size=1024, decisions=250_000, final_eval_hands=1000,
+        learning_rate=2e-3, eval_opponents=("random-exact",), eval_every=10**9, threads=1,
     )  # fmt: skip
     run = start(tmp_path / "run", settings)
     run.go(quiet())

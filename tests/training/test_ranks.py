@@ -29,10 +29,17 @@ from german_whist.training.runs.start import resume
 
 HERE = Path(__file__).resolve().parent
 SMALL = [
-    *("games=64", "layers=16,16", "minibatch=256", "seed=3", "decisions=10000", "threads=1"),
-    *("measure_every=100000", "save_every=2000", "final_hands=40", "yardsticks=random"),
-    *("pool_games=0.25", "pool_every=6000", "pool_size=2", "critic=oracle", "device=cpu"),
-    "measuring=here",
+    *(
+        "n_envs=64",
+        "hidden_sizes=16,16",
+        "batch_size=256",
+        "seed=3",
+        "decisions=10000",
+        "threads=1",
+    ),
+    *("eval_every=100000", "save_every=2000", "final_eval_hands=40", "eval_opponents=random"),
+    *("pool_fraction=0.25", "pool_every=6000", "pool_size=2", "critic=oracle", "device=cpu"),
+    "eval_mode=sync",
 ]
 
 PATIENCE = 500
@@ -155,8 +162,8 @@ def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> 
 def test_what_ranks_can_not_share_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ValueError, match="games is 100, which 3 processes can not share evenly"):
-        PPO(PPOSettings(games=100), ranks=Ranks(0, 3))
+    with pytest.raises(ValueError, match="n_envs is 100, which 3 processes cannot share evenly"):
+        PPO(PPOSettings(n_envs=100), ranks=Ranks(0, 3))
     with pytest.raises(ValueError, match="trainer: sb3 trains in one process"):
         make_trainer(load_settings("sb3", []), Ranks(0, 2))
     for name, value in {

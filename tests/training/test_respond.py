@@ -113,7 +113,11 @@ def test_the_training_meets_nobody_else_and_begins_as_the_champion() -> None:
         hands=20, seed=1,
     )  # fmt: skip
     wanted = training(plan, rules).as_mapping()
-    assert (wanted["opponents"], wanted["pool_games"], wanted["pool_size"]) == (["counting"], 1, 0)
+    assert (wanted["opponents"], wanted["pool_fraction"], wanted["pool_size"]) == (
+        ["counting"],
+        1,
+        0,
+    )
     assert wanted["init"] == "champion"
     assert training(plan, load_rules(DECK)).as_mapping()["init"] == ""
 

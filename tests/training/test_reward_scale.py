@@ -19,7 +19,7 @@ from german_whist.training.runs.presets import load_settings, settings_from
 from german_whist.training.runs.start import resume, start
 from german_whist.training.runs.warm_start import beginning_of
 
-SMALL = ["rules=2x4-h2", "games=8", "layers=8", "threads=1", "reward=margin"]
+SMALL = ["rules=2x4-h2", "n_envs=8", "hidden_sizes=8", "threads=1", "reward=margin"]
 
 
 def trainer_of(name: str, *words: str) -> Any:
@@ -29,7 +29,7 @@ def trainer_of(name: str, *words: str) -> Any:
 
 
 def learnt(name: str, *words: str) -> dict[str, Any]:
-    trainer = trainer_of(name, "minibatch=8", *words)
+    trainer = trainer_of(name, "batch_size=8", *words)
     for _ in range(2):
         trainer.iterate()
     return trainer.player()
@@ -82,8 +82,9 @@ def test_sb3_learns_from_scaled_rewards_and_tells_what_was_paid() -> None:
 
 
 def test_the_scale_stays_and_a_critic_of_another_does_not_come_along(tmp_path: Path) -> None:
-    words = [*SMALL, "decisions=200", "measure_every=200", "final_hands=2", "measure_hands=2",
-             "yardsticks=random", "minibatch=8", "measuring=here", "critic=shared"]  # fmt: skip
+    words = [*SMALL, "decisions=200", "eval_every=200", "final_eval_hands=2", "eval_hands=2",
+             "eval_opponents=random", "batch_size=8", "eval_mode=sync",
+             "critic=shared"]  # fmt: skip
     folder = tmp_path / "run"
     start(folder, load_settings("tiny", words)).go(quiet())
     with pytest.raises(SettingsError, match="reward_scale"):

@@ -32,15 +32,15 @@ from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [
-    *("games=64", "layers=16,16", "minibatch=128", "threads=1", "decisions=4000", "seed=3"),
+    *("n_envs=64", "hidden_sizes=16,16", "batch_size=128", "threads=1", "decisions=4000", "seed=3"),
     *(
-        "measure_every=1500",
+        "eval_every=1500",
         "save_every=1000",
-        "measure_hands=40",
-        "final_hands=80",
-        "measuring=here",
+        "eval_hands=40",
+        "final_eval_hands=80",
+        "eval_mode=sync",
     ),
-    *("pool_games=0.25", "pool_every=600", "pool_size=2", "critic=oracle", "pull=0.01"),
+    *("pool_fraction=0.25", "pool_every=600", "pool_size=2", "critic=oracle", "kl_coef=0.01"),
 ]
 
 
@@ -153,7 +153,7 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
 
 def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) -> None:
     """The figures of an iteration are those of before its last step."""
-    one_step = "epochs=1", "minibatch=512", "pull=0"
+    one_step = "n_epochs=1", "batch_size=512", "kl_coef=0"
     run = start(tmp_path / "run", settings("save_every=1", *one_step))
     assert isinstance(run.trainer, PPO)
     weight, step = run.trainer.network.value.weight, run.trainer.optimizer.step
@@ -204,22 +204,22 @@ def test_a_run_goes_on_with_changed_settings_and_its_card_tells(
     told = capsys.readouterr().out
     assert "against random" in told
     assert str(folder / "report.html") in told
-    assert main(["train", "--resume", str(folder), "decisions=2000", "entropy=0.02"]) == 0
+    assert main(["train", "--resume", str(folder), "decisions=2000", "ent_coef=0.02"]) == 0
     path = checkpoints_in(folder / "checkpoints")[-1]
     card = read_checkpoint(path).card
     assert card.decisions >= 2000
-    assert (card.settings["decisions"], card.settings["entropy"]) == (2000, 0.02)
+    assert (card.settings["decisions"], card.settings["ent_coef"]) == (2000, 0.02)
     first, second = card.commands
     assert first.startswith("german-whist train tiny ")
     assert "decisions=1000" in first
     assert second.startswith(
-        "german-whist train --resume RUN decisions=2000 entropy=0.02  # after 1"
+        "german-whist train --resume RUN decisions=2000 ent_coef=0.02  # after 1"
     )
     run = resume(folder)
     assert run.state.commands == list(card.commands)
     run.close()
     before = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
-    assert main(["train", "--resume", str(folder), "layers=9"]) != 0
+    assert main(["train", "--resume", str(folder), "hidden_sizes=9"]) != 0
     assert before == {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
 
 
@@ -237,9 +237,15 @@ def files_of(folder: Path) -> dict[str, bytes]:
     ("words", "told"),
     [
         (("decisions=1900",), r"decisions is 1,900, and .* played 4,\d+ already: give more .*=8"),
-        (("decisions=1900", "final_hands=90"), "decisions is 1,900, and"),
-        (("minutes=1e-6",), "minutes is 1e-06, and .* has taken .* already: .* minutes=1, or 0"),
-        (("entropy=0.2", "clip=0.3"), r"clip, entropy: .*its 4,\d+ decisions.* as in decisions=8"),
+        (("decisions=1900", "final_eval_hands=90"), "decisions is 1,900, and"),
+        (
+            ("max_minutes=1e-6",),
+            "max_minutes is 1e-06, and .* has taken .* already: .* max_minutes=1, or 0",
+        ),
+        (
+            ("ent_coef=0.2", "clip_range=0.3"),
+            r"clip_range, ent_coef: .*its 4,\d+ decisions.* as in decisions=8",
+        ),
     ],
 )
 def test_a_resumed_run_refuses_what_would_train_and_measure_nothing(
@@ -253,7 +259,7 @@ def test_a_resumed_run_refuses_what_would_train_and_measure_nothing(
 
 def test_a_finished_run_is_measured_anew_where_that_alone_is_asked_for(finished: Path) -> None:
     before = arrays_of(finished)
-    resume(finished, ["final_hands=120", "final_yardsticks=threshold"]).go(quiet())
+    resume(finished, ["final_eval_hands=120", "final_eval_opponents=threshold"]).go(quiet())
     card = read_checkpoint(checkpoints_in(finished / "checkpoints")[-1]).card
     assert {(each.opponent, each.hands) for each in card.measured} >= {
         ("random", 120),

@@ -31,17 +31,17 @@ SMALL = {
     "rules": TINY,
     "horizon": "hand",
     "reward": "points",
-    "layers": (16, 16),
-    "games": 16,
-    "steps": 16,
-    "minibatch": 128,
+    "hidden_sizes": (16, 16),
+    "n_envs": 16,
+    "n_steps": 16,
+    "batch_size": 128,
     "decisions": 1500,
-    "measure_every": 600,
+    "eval_every": 600,
     "save_every": 500,
-    "measure_hands": 40,
-    "measuring": "here",
-    "final_hands": 40,
-    "yardsticks": ("random",),
+    "eval_hands": 40,
+    "eval_mode": "sync",
+    "final_eval_hands": 40,
+    "eval_opponents": ("random",),
     "threads": 1,
     "pool_every": 300,
     "swap_every": 200,
@@ -77,7 +77,8 @@ def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
 def test_against_random_it_comes_close_to_the_best_response() -> None:
     wanted = settings(
         opponents=("random",), pool_every=10**9, swap_every=100_000, decisions=40_000,
-        games=64, steps=32, layers=(64, 64), minibatch=256, learning_rate=2e-3, entropy=0.01,
+        n_envs=64, n_steps=32, hidden_sizes=(64, 64), batch_size=256, learning_rate=2e-3,
+        ent_coef=0.01,
     )  # fmt: skip
     assert isinstance(wanted, SB3Settings)
     trainer = SB3Trainer(wanted)
@@ -94,8 +95,9 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
 
 def test_its_settings_are_those_of_the_model() -> None:
     wanted = settings(
-        games=8, steps=6, minibatch=12, epochs=3, learning_rate=3e-3, clip=0.3, discount=0.9,
-        trace=0.8, entropy=0.04, value_weight=0.7, most_gradient=0.6, reward="margin",
+        n_envs=8, n_steps=6, batch_size=12, n_epochs=3, learning_rate=3e-3, clip_range=0.3,
+        gamma=0.9,
+        gae_lambda=0.8, ent_coef=0.04, vf_coef=0.7, max_grad_norm=0.6, reward="margin",
     )  # fmt: skip
     assert isinstance(wanted, SB3Settings)
     model = SB3Trainer(wanted).model
@@ -112,7 +114,7 @@ def test_its_settings_are_those_of_the_model() -> None:
 
 
 def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() -> None:
-    wanted = settings(decisions=1000, games=16, steps=16)
+    wanted = settings(decisions=1000, n_envs=16, n_steps=16)
     trainer = SB3Trainer(wanted)  # type: ignore[arg-type]
     rates, hands = [], 0
     while trainer.decisions < 1000:
@@ -133,7 +135,7 @@ def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() ->
 
 def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> None:
     wanted = settings(
-        decisions=10_000, games=16, steps=8, pool_every=256, pool_size=2, swap_every=128,
+        decisions=10_000, n_envs=16, n_steps=8, pool_every=256, pool_size=2, swap_every=128,
         opponents=("random",),
     )  # fmt: skip
     trainer = SB3Trainer(wanted)  # type: ignore[arg-type]

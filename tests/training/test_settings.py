@@ -36,9 +36,13 @@ def test_every_preset_loads_and_says_what_it_is_for(name: str) -> None:
 
 
 def test_words_go_over_the_preset() -> None:
-    settings = load_settings("quick", ["entropy=1e-1", "layers=512,512", "decisions=2e6"])
+    settings = load_settings("quick", ["ent_coef=1e-1", "hidden_sizes=512,512", "decisions=2e6"])
     assert isinstance(settings, PPOSettings)
-    assert (settings.entropy, settings.layers, settings.decisions) == (0.1, (512, 512), 2_000_000)
+    assert (settings.ent_coef, settings.hidden_sizes, settings.decisions) == (
+        0.1,
+        (512, 512),
+        2_000_000,
+    )
     assert isinstance(settings.decisions, int)
 
 
@@ -46,9 +50,9 @@ def test_words_go_over_the_preset() -> None:
     "words",
     [
         (),
-        ("entropy=1e-5", "layers=300,200", "seed=7", "minutes=2.5"),
+        ("ent_coef=1e-5", "hidden_sizes=300,200", "seed=7", "max_minutes=2.5"),
         ("rules={name: mine, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "opponents=[]"),
-        ("yardsticks=[threshold, 'value:13', 'flat-mc:16,voids']",),
+        ("eval_opponents=[threshold, 'value:13', 'flat-mc:16,voids']",),
     ],
 )
 @pytest.mark.parametrize("name", PRESETS.names())
@@ -64,14 +68,21 @@ def test_the_command_of_settings_gives_the_same_settings(name: str, words: tuple
 
 def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
     before = load_settings("quick", ["seed=4"])
-    after = changed_settings(before, ["decisions=20_000_000", "pool_games=0.1"])
+    after = changed_settings(before, ["decisions=20_000_000", "pool_fraction=0.1"])
     assert (after.decisions, after.seed) == (20_000_000, 4)
     assert changed_settings(before, []) == before
-    for word in ("layers=64", "rules=draft", "games=12", "critic=own", "ranks=real", "seed=5"):
+    for word in (
+        "hidden_sizes=64",
+        "rules=draft",
+        "n_envs=12",
+        "critic=separate",
+        "card_ranks=absolute",
+        "seed=5",
+    ):
         name = word.partition("=")[0]
         with pytest.raises(SettingsError, match=f"{name} is .* in this run and can not become"):
             changed_settings(before, [word])
-    for word in ("trainer=sb3", "entrpy=0.1", "entropy"):
+    for word in ("trainer=sb3", "ent_ceof=0.1", "ent_coef"):
         with pytest.raises(SettingsError):
             changed_settings(before, [word])
 
@@ -87,26 +98,38 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "told"),
     [
-        ("entrpy=0.1", "'entropy'"),
-        ("entropy", "key=value"),
-        ("entropy=much", "a number"),
-        ("games=1.5", "a whole number"),
-        ("games=0", "games is 0: it has to be a whole number of at least 1"),
+        ("ent_ceof=0.1", "'ent_coef'"),
+        ("ent_coef", "key=value"),
+        ("lr=0.1", "'lr' is not a setting of the ppo trainer; its name here is 'learning_rate'"),
+        ("net_arch=64", "its name here is 'hidden_sizes'"),
+        ("buffer_size=9", "did you mean 'batch_size'"),
+        ("ent_coef=much", "a number"),
+        ("n_envs=1.5", "a whole number"),
+        ("n_envs=0", "n_envs is 0: it has to be a whole number of at least 1"),
         ("device=gpu", "auto, cpu, cuda"),
         ("critic=orcale", "'oracle'"),
-        ("average=1", "average is 1.0: .* less than 1"),
-        ("critic_first=1", "critic_first is 1.0: .* less than 1"),
-        ("layers=0", r"layers is \[0\]: .* one or more whole numbers, each at least 1 and at most"),
-        ("yardsticks=1", r"yardsticks is \[1\]: it has to be a list of texts$"),
-        ("entropy=", "entropy is empty: it has to be a number"),
-        ("entropy=much clip=0", r"clip is 0\.0: .*; entropy is 'much': it has to be a number"),
-        ("entrpy=1 folds=2 clip=0", "'entrpy' is not .*'entropy'.*; 'folds' is not .*; clip is"),
+        ("ema_decay=1", "ema_decay is 1.0: .* less than 1"),
+        ("critic_warmup=1", "critic_warmup is 1.0: .* less than 1"),
+        (
+            "hidden_sizes=0",
+            r"hidden_sizes is \[0\]: .* one or more whole numbers, each at least 1 and at most",
+        ),
+        ("eval_opponents=1", r"eval_opponents is \[1\]: it has to be a list of texts$"),
+        ("ent_coef=", "ent_coef is empty: it has to be a number"),
+        (
+            "ent_coef=much clip_range=0",
+            r"clip_range is 0\.0: .*; ent_coef is 'much': it has to be a number",
+        ),
+        (
+            "ent_ceof=1 folds=2 clip_range=0",
+            "'ent_ceof' is not .*'ent_coef'.*; 'folds' is not .*; clip_range is",
+        ),
         ("rules=clasic", "'classic'"),
         ("reward=points,win", "a text"),
         ("trainer=pppo", "trainer: 'pppo' is not a trainer; did you mean 'ppo'"),
         ("horizon=foreplay rules=race-7", "race"),
-        ("measure_hands=101", "measure_hands is 101: .* an even number of"),
-        ("final_hands=1", "final_hands is 1: .* an even number of"),
+        ("eval_hands=101", "eval_hands is 101: .* an even number of"),
+        ("final_eval_hands=1", "final_eval_hands is 1: .* an even number of"),
     ],
 )
 def test_what_does_not_fit_is_refused(word: str, told: str) -> None:
@@ -117,38 +140,38 @@ def test_what_does_not_fit_is_refused(word: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("preset", "words", "told"),
     [
-        ("quick", ("opponents=[threshold]",), "opponents are threshold, and pool_games is 0"),
-        ("quick", ("pool_games=0.0001",), "of 4096 games that is none; give at least 0.00024"),
-        ("quick", ("pool_games=0.5", "pool_size=0"), "pool_size is 0: name opponents"),
+        ("quick", ("opponents=[threshold]",), "opponents are threshold, and pool_fraction is 0"),
+        ("quick", ("pool_fraction=0.0001",), "less than one of 4096 games; give at least 0.00024"),
+        ("quick", ("pool_fraction=0.5", "pool_size=0"), "the pool is empty; name opponents"),
         (
             "quick",
-            ("pool_games=0.5", "decisions=500_000"),
-            "pool_games is 0.5 and has no effect: earlier selves join the pool every 1,000,000",
+            ("pool_fraction=0.5", "decisions=500_000"),
+            "pool_fraction is 0.5 and has no effect: a policy joins the pool every 1,000,000",
         ),
         ("quick", ("pool_every=10**9",), "a whole number"),
         ("sb3", ("opponents=[]", "pool_size=0"), "opponents is empty, and pool_size is 0"),
-        ("sb3", ("opponents=[]", "pool_every=1e9"), "opponents is empty: earlier selves join"),
+        ("sb3", ("opponents=[]", "pool_every=1e9"), "opponents is empty: a policy joins"),
         ("quick", ("learning_rate=0",), "nothing is learnt"),
         ("sb3", ("learning_rate=0",), "nothing would be learnt"),
         *(
             (each, (word,), told)
             for each in ("quick", "sb3")
             for word, told in (
-                ("most_gradient=0", "most_gradient is 0.0: .* more than 0"),
-                ("most_gradient=-1", "more than 0"),
-                ("clip=0", "clip is 0.0: it has to be a number of more than 0"),
-                ("minibatch=1", "minibatch is 1: .* at least 2"),
-                ("discount=1.5", "discount is 1.5: .* more than 0 and at most 1"),
-                ("trace=-1", "trace is -1.0: it has to be a number of at least 0"),
-                ("entropy=.nan", "entropy is nan: it has to be a finite number"),
+                ("max_grad_norm=0", "max_grad_norm is 0.0: .* more than 0"),
+                ("max_grad_norm=-1", "more than 0"),
+                ("clip_range=0", "clip_range is 0.0: it has to be a number of more than 0"),
+                ("batch_size=1", "batch_size is 1: .* at least 2"),
+                ("gamma=1.5", "gamma is 1.5: .* more than 0 and at most 1"),
+                ("gae_lambda=-1", "gae_lambda is -1.0: it has to be a number of at least 0"),
+                ("ent_coef=.nan", "ent_coef is nan: it has to be a finite number"),
                 ("learning_rate=.inf", "a finite number"),
             )
         ),
-        ("sb3", ("games=1", "steps=1"), "one decision alone can not be learnt from"),
+        ("sb3", ("n_envs=1", "n_steps=1"), "a single decision cannot be learnt from"),
         ("sb3", ("precision=mixed",), "float32 alone"),
-        ("quick", ("average=1.0",), "less than 1"),
+        ("quick", ("ema_decay=1.0",), "less than 1"),
         ("quick", ("seed=9223372036854775808",), "seed is 9223372036854775808: .* at most"),
-        ("quick", ("discount=0",), "discount is 0"),
+        ("quick", ("gamma=0",), "gamma is 0"),
     ],
 )  # fmt: skip
 def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], told: str) -> None:
@@ -159,8 +182,8 @@ def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], t
 @pytest.mark.parametrize(
     ("preset", "words"),
     [
-        ("quick", ("pool_games=0.1", "opponents=[threshold]", "pool_size=0")),
-        ("quick", ("pool_games=0.1", "pool_size=3", "pool_every=50_000")),
+        ("quick", ("pool_fraction=0.1", "opponents=[threshold]", "pool_size=0")),
+        ("quick", ("pool_fraction=0.1", "pool_size=3", "pool_every=50_000")),
         ("quick", ("learning_rate=0", "learning_rate_end=1e-3")),
         ("sb3", ("opponents=random", "pool_size=0")),
         ("sb3", ("opponents=[]",)),
@@ -172,26 +195,26 @@ def test_what_has_its_effect_is_taken(preset: str, words: tuple[str, ...]) -> No
 
 def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("entropy: much\n")
-    with pytest.raises(SettingsError, match=r"mine\.yaml: entropy is 'much'"):
+    path.write_text("ent_coef: much\n")
+    with pytest.raises(SettingsError, match=r"mine\.yaml: ent_coef is 'much'"):
         load_settings(path, ["seed=2"])
     path.write_text("seed: 2\n")
-    with pytest.raises(SettingsError, match=r"^entropy is 'much'"):
-        load_settings(path, ["entropy=much", "seed=3"])
+    with pytest.raises(SettingsError, match=r"^ent_coef is 'much'"):
+        load_settings(path, ["ent_coef=much", "seed=3"])
     # Right with what was typed, and not without.
     path.write_text("opponents: [threshold]\n")
-    assert load_settings(path, ["pool_games=0.2"])
-    with pytest.raises(SettingsError, match=r"^entropy is 'much'"):
-        changed_settings(load_settings("quick"), ["entropy=much"])
+    assert load_settings(path, ["pool_fraction=0.2"])
+    with pytest.raises(SettingsError, match=r"^ent_coef is 'much'"):
+        changed_settings(load_settings("quick"), ["ent_coef=much"])
 
 
 def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--list"]) == 0
     assert all(name in capsys.readouterr().out for name in ["quick"])
-    assert main(["train", "quick", "entropy=0.2", "--show"]) == 0
-    assert yaml.safe_load(capsys.readouterr().out)["entropy"] == 0.2
+    assert main(["train", "quick", "ent_coef=0.2", "--show"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["ent_coef"] == 0.2
     assert main(["train", "quick", "entrop=0.2", "--show"]) == 2
-    assert "'entropy'" in capsys.readouterr().err
+    assert "'ent_coef'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -205,9 +228,9 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
         (["quick", "seeds=a"], "seeds is a: give whole numbers"),
         (["quick", "decisions=2e6", "opponents=random"], "train: opponents are random, and pool"),
         (["trainer=cfr", "rules=2x4-h2", "reward_scale=2"], "'reward_scale' is not a setting"),
-        (["trainer=mmd", "clip=0.3"], "clip is 0.3: mmd is held by stride"),
-        (["trainer=mmd", "stride=0"], "stride is 0.0: it has to be a number of more than 0"),
-        (["trainer=nfsp", "anticipation=0"], "no best response plays, so nothing is learnt"),
+        (["trainer=mmd", "clip_range=0.3"], "clip_range is 0.3: mmd uses step_size"),
+        (["trainer=mmd", "step_size=0"], "step_size is 0.0: it has to be a number of more than 0"),
+        (["trainer=nfsp", "anticipatory=0"], "no best response plays, so nothing is learnt"),
         (["trainer=nfsp", "precision=mixed"], "nfsp learns in float32 alone"),
         (["trainer=nfsp", "rules=quick,classic"], "the trainer nfsp takes one rule set"),
     ],
@@ -220,8 +243,8 @@ def test_the_command_refuses_what_it_would_not_do(
 
 
 def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
-    assert words_of({"layers": (512, 256), "opponents": ["random", "value:13"]}) == [
-        *("layers=512,256", "opponents=random,value:13")
+    assert words_of({"hidden_sizes": (512, 256), "opponents": ["random", "value:13"]}) == [
+        *("hidden_sizes=512,256", "opponents=random,value:13")
     ]
     for value in ([], ["random"], ["flat-mc:16,voids", "random"], ["true", "random"]):
         assert read_words(words_of({"opponents": value})) == {"opponents": value}
@@ -231,12 +254,12 @@ def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
 
 
 def test_a_file_builds_on_a_preset_or_on_another_file(tmp_path: Path) -> None:
-    (tmp_path / "base.yaml").write_text("preset: quick\nentropy: 0.3\nseed: 5\n")
+    (tmp_path / "base.yaml").write_text("preset: quick\nent_coef: 0.3\nseed: 5\n")
     (tmp_path / "mine.yaml").write_text("preset: base.yaml\nseed: 6\n")
-    settings, quick = load_settings(tmp_path / "mine.yaml", ["games=64"]), load_settings("quick")
+    settings, quick = load_settings(tmp_path / "mine.yaml", ["n_envs=64"]), load_settings("quick")
     assert isinstance(settings, PPOSettings)
-    assert (settings.entropy, settings.seed, settings.games) == (0.3, 6, 64)
-    assert settings.final_yardsticks == quick.final_yardsticks
+    assert (settings.ent_coef, settings.seed, settings.n_envs) == (0.3, 6, 64)
+    assert settings.final_eval_opponents == quick.final_eval_opponents
     assert "preset" not in settings.as_mapping()
 
 
@@ -278,10 +301,10 @@ def test_settings_are_shown_with_what_they_do(capsys: pytest.CaptureFixture[str]
 
 
 def test_settings_made_in_python_are_checked_as_well() -> None:
-    with pytest.raises(SettingsError, match="games is 0: it has to be a whole number of at least"):
-        PPOSettings(games=0)
-    with pytest.raises(SettingsError, match="entropy is 'much': it has to be a number"):
-        PPOSettings(entropy="much")
+    with pytest.raises(SettingsError, match="n_envs is 0: it has to be a whole number of at least"):
+        PPOSettings(n_envs=0)
+    with pytest.raises(SettingsError, match="ent_coef is 'much': it has to be a number"):
+        PPOSettings(ent_coef="much")
 
 
 # -- numbers
@@ -306,12 +329,12 @@ def test_ladders_and_benchmarks_take_an_even_number() -> None:
         Benchmark(algorithms={"ppo": {}}, sizes=("2x4-h2",), hands=11)
 
 
-INTEGERS = ["decisions", "games", "steps", "seed", "minibatch", "measure_every", "save_every",
-            "measure_hands", "final_hands", "patience", "threads", "pool_size"]  # fmt: skip
+INTEGERS = ["decisions", "n_envs", "n_steps", "seed", "batch_size", "eval_every", "save_every",
+            "eval_hands", "final_eval_hands", "patience", "threads", "pool_size"]  # fmt: skip
 
 
 @pytest.mark.parametrize("preset", ["quick", "sb3"])
-@pytest.mark.parametrize("name", [*INTEGERS, "minutes", "reward_scale"])
+@pytest.mark.parametrize("name", [*INTEGERS, "max_minutes", "reward_scale"])
 def test_no_training_takes_a_number_that_nothing_could_come_of(preset: str, name: str) -> None:
     with pytest.raises(SettingsError, match=rf"{name} is 1e?\+?[0-9]*.* at most"):
         load_settings(preset, [f"{name}=1e30"])

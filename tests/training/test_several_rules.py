@@ -33,8 +33,8 @@ from german_whist.training.runs.presets import load_settings
 HIGH = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 ALL = {**HIGH, "name": "tiny-all", "counts": "all"}
 LOW = {**HIGH, "name": "tiny-low", "contract": "low"}
-SMALL: dict[str, Any] = {"horizon": "hand", "games": 11, "minibatch": 32, "layers": (16,)}
-OPPONENTS: dict[str, Any] = {"opponents": ("random",), "pool_games": 0.5, "pool_every": 200}
+SMALL: dict[str, Any] = {"horizon": "hand", "n_envs": 11, "batch_size": 32, "hidden_sizes": (16,)}
+OPPONENTS: dict[str, Any] = {"opponents": ("random",), "pool_fraction": 0.5, "pool_every": 200}
 
 
 def settings_of(*rules: Any, **more: Any) -> PPOSettings:
@@ -112,7 +112,7 @@ def test_a_resumed_training_comes_to_the_same_weights() -> None:
 
 
 def test_others_play_their_share_of_every_rule_set() -> None:
-    trainer = PPO(settings_of(HIGH, ALL, opponents=("random",), pool_games=0.5, pool_size=0))
+    trainer = PPO(settings_of(HIGH, ALL, opponents=("random",), pool_fraction=0.5, pool_size=0))
     trainer.iterate()
     others = trainer.pool.seats
     assert [(others[span] != 2).sum() for _, span in trainer.games.parts()] == [2, 3]
@@ -123,7 +123,13 @@ def test_others_play_their_share_of_every_rule_set() -> None:
 def test_opposite_rules_are_learnt_by_one_network() -> None:
     words = [
         f"rules=[{json.dumps(HIGH)}, {json.dumps(LOW)}]",
-        *("decisions=240000", "games=256", "minibatch=256", "learning_rate=3e-3", "layers=64,64"),
+        *(
+            "decisions=240000",
+            "n_envs=256",
+            "batch_size=256",
+            "learning_rate=3e-3",
+            "hidden_sizes=64,64",
+        ),
     ]
     settings = load_settings("tiny", words)
     assert isinstance(settings, PPOSettings)
@@ -142,8 +148,9 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     trained = german_whist.train(
-        "tiny", folder="both", quiet=True, rules=[HIGH, ALL], games=64, layers=[8], threads=1,
-        decisions=2000, minibatch=128, measure_hands=40, final_hands=40, measure_every=1000,
+        "tiny", folder="both", quiet=True, rules=[HIGH, ALL], n_envs=64, hidden_sizes=[8],
+        threads=1,
+        decisions=2000, batch_size=128, eval_hands=40, final_eval_hands=40, eval_every=1000,
     )  # fmt: skip
     assert {(each.opponent, each.rules) for each in trained.measured} >= {
         ("random", "tiny"), ("random", "tiny-all"),
@@ -160,8 +167,9 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
     with pytest.raises(CannotPlay, match="both plays tiny, tiny-all, and not classic"):
         NetworkAgent("classic", "both")
     more = german_whist.train(
-        "tiny", folder="more", quiet=True, rules=[HIGH, ALL], games=64, layers=[8], threads=1,
-        decisions=500, minibatch=128, final_hands=20, init="both",
+        "tiny", folder="more", quiet=True, rules=[HIGH, ALL], n_envs=64, hidden_sizes=[8],
+        threads=1,
+        decisions=500, batch_size=128, final_eval_hands=20, init="both",
     )  # fmt: skip
     assert more.decisions >= 500
     assert main(["compare", "both", "more"]) == 0
@@ -197,7 +205,7 @@ def test_a_graph_is_of_one_rule_set(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["classic", "classic"], {}, "classic and classic are the same game"),
         ([HIGH, {**ALL, "name": "tiny"}], {}, "tiny and tiny are the same game, or are called the"),
         (["classic", "race-7"], {"horizon": "foreplay"}, "the rules race-7 are a race"),
-        ([HIGH, ALL], {"games": 1}, "games is 1: of 2 rule sets each needs one"),
+        ([HIGH, ALL], {"n_envs": 1}, "n_envs is 1: each of 2 rule sets needs a game"),
         (["classic", "clasic"], {}, "did you mean 'classic'"),
     ],
 )

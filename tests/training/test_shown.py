@@ -53,7 +53,12 @@ def a_run(decisions: int = 50_000, **more: Any) -> Any:
     )  # fmt: skip
 
 
-TOLD = {"speed": 12_345.6, "entropy": 1.2345, "explained": 0.5, "divergence": 0.0104}
+TOLD = {
+    "decisions_per_second": 12_345.6,
+    "entropy": 1.2345,
+    "explained_variance": 0.5,
+    "approx_kl": 0.0104,
+}
 
 
 def test_the_time_left_is_told_by_the_last_iterations_without_the_first_start() -> None:
@@ -83,7 +88,7 @@ def test_a_line_tells_how_far_how_fast_and_how_long() -> None:
     brief.note(0.25, 50)
     assert brief.left(12_050) == "1:00"
     assert progress_line(a_run(), {}, Pace()) == "       50,000 decisions       1,923 hands"
-    own = {"paid": 0.25, "speed": 12.0}
+    own = {"paid": 0.25, "decisions_per_second": 12.0}
     assert progress_line(a_run(), own, Pace()).split("hands")[1].split() == ["12/s", "paid", "0.25"]
 
 
@@ -132,8 +137,8 @@ def test_the_panel_shows_the_run_and_its_latest_measurements(
         ["a second", "12,346 decisions"],
         ["time", "1:02:05, 0:30 left"],
         ["entropy", "1.234"],
-        ["explained", "0.500"],
-        ["divergence", "0.010"],
+        ["explained_variance", "0.500"],
+        ["approx_kl", "0.010"],
         ["against random", "100.0 ± 1.2 % at 100,000"],
         ["against [threshold] <b>", "50.0 ± 1.2 % at 0"],
         ["against itself@50,000", "50.0 ± 1.2 % at 100,000"],

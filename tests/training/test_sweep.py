@@ -35,13 +35,13 @@ optuna = pytest.importorskip("optuna")
 
 
 SMALL = {
-    "games": 16, "decisions": 640, "minibatch": 64, "threads": 1, "measure_every": 256,
-    "measure_hands": 20, "final_hands": 40, "layers": [8],
+    "n_envs": 16, "decisions": 640, "batch_size": 64, "threads": 1, "eval_every": 256,
+    "eval_hands": 20, "final_eval_hands": 40, "hidden_sizes": [8],
 }  # fmt: skip
 SPACE = {
     "learning_rate": {"low": 1e-4, "high": 1e-2, "log": True},
-    "epochs": {"low": 1, "high": 3},
-    "layers": [[8], [8, 8]],
+    "n_epochs": {"low": 1, "high": 3},
+    "hidden_sizes": [[8], [8, 8]],
 }
 GOOD = {
     "preset": "tiny", "settings": SMALL, "space": SPACE, "against": ["random"], "trials": 3,
@@ -70,10 +70,10 @@ def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
     best = load_settings(folder / "best.yaml")
     chosen = int(told.split("best: trial ")[-1].split(",")[0])
     params = study.trials[chosen].params
-    wanted = {**params, "layers": yaml.safe_load(params["layers"])}
+    wanted = {**params, "hidden_sizes": yaml.safe_load(params["hidden_sizes"])}
     assert {name: best.as_mapping()[name] for name in wanted} == wanted
     assert wanted.keys() == SPACE.keys()
-    assert isinstance(wanted["epochs"], int)
+    assert isinstance(wanted["n_epochs"], int)
     assert best.about.startswith("the best of 3 trials, ")
     assert " % on fresh deals" in best.about
     assert told.count(" on fresh deals: ") == 1 + 2
@@ -101,7 +101,7 @@ def kept(folder: Path, values: Sequence[float]) -> None:
     good = read_checkpoint("champion-1")
     weights = {**good.weights, "policy.weight": -good.weights["policy.weight"]}
     for number, value in enumerate(values):
-        trial = study.ask({"epochs": optuna.distributions.IntDistribution(1, 3)})
+        trial = study.ask({"n_epochs": optuna.distributions.IntDistribution(1, 3)})
         trial.set_user_attr("half_width", 0.3)
         study.tell(trial, value)
         path = folder / "trials" / str(number) / "checkpoints" / "640"
@@ -126,7 +126,7 @@ def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
         (again.win_rate, again.half_width)
     )
     preset = load_settings(folder / "best.yaml")
-    assert preset.as_mapping()["epochs"] == found.study.trials[1].params["epochs"]
+    assert preset.as_mapping()["n_epochs"] == found.study.trials[1].params["n_epochs"]
     figure = percent_with_reach(found.confirmed)
     assert preset.about == f"the best of 4 trials, {figure} on fresh deals, not told from trial 2"
     assert said == [f"trial {each.number} on fresh deals: {each}" for each in (poor, best, same)]
@@ -218,17 +218,17 @@ def no_training(settings: Settings, folder: Path, **_: object) -> None:
 
 
 def test_no_trial_is_drawn_twice_by_a_sweep_that_goes_on_or_is_shared(tmp_path: Path) -> None:
-    sweep = load_sweep(written(tmp_path, space={"entropy": {"low": 0.0, "high": 1.0}}))
+    sweep = load_sweep(written(tmp_path, space={"ent_coef": {"low": 0.0, "high": 1.0}}))
 
     def drawn(folder: Path, trials: int) -> list[float]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("german_whist.training.experiments.sweep.train_or_go_on", no_training)
             found = run_sweep(replace(sweep, trials=trials), folder, say=lambda _: None)
         if find_spec("pandas"):
-            assert [*found.frame().params_entropy] == [
-                each.params["entropy"] for each in found.study.trials
+            assert [*found.frame().params_ent_coef] == [
+                each.params["ent_coef"] for each in found.study.trials
             ]
-        return [each.params["entropy"] for each in found.study.trials]
+        return [each.params["ent_coef"] for each in found.study.trials]
 
     whole = drawn(tmp_path / "whole", 3)
     assert len(set(whole)) == 3
@@ -282,7 +282,7 @@ def test_a_killed_trial_goes_on_from_what_it_saved(tmp_path: Path) -> None:
     rows = load_state(place / "state.safetensors")[1].rows
     assert rows[0]["decisions"] < saved < rows[-1]["decisions"]
     # One that dies of it again and again is given up.
-    trial = found.study.ask({"epochs": optuna.distributions.IntDistribution(1, 3)})
+    trial = found.study.ask({"n_epochs": optuna.distributions.IntDistribution(1, 3)})
     trial.set_user_attr("process", (socket.gethostname(), os.getpid(), 3))
     run_sweep(sweep, folder, say=said.append)
     assert "trial 1 is given up, since it was broken off 3 times" not in said
@@ -319,7 +319,7 @@ class Told:
     def __init__(self, folder: Path) -> None:
         self.folder, self.settings = (
             folder,
-            load_settings("tiny", ["decisions=1000", "yardsticks=random"]),
+            load_settings("tiny", ["decisions=1000", "eval_opponents=random"]),
         )
         self.trainer = SimpleNamespace(decisions=0, hands=0)
         self.measured: list[Measured] = []
@@ -354,22 +354,28 @@ class Told:
             {"pruner": "Medan"},
             "pruner is 'Medan', which is none of Optuna's; did you mean 'Median'",
         ),
-        ({"space": {"entrpy": [0.1]}}, "'entrpy' is not a setting of ppo; did you mean 'entropy'"),
-        ({"space": {"clip": {"low": -1, "high": 1}}}, "space: clip is -1.0: it has to be a number"),
         (
-            {"space": {"clip": {"low": 2, "high": 1}}},
+            {"space": {"ent_ceof": [0.1]}},
+            "'ent_ceof' is not a setting of ppo; did you mean 'ent_coef'",
+        ),
+        (
+            {"space": {"clip_range": {"low": -1, "high": 1}}},
+            "space: clip_range is -1.0: it has to be a number",
+        ),
+        (
+            {"space": {"clip_range": {"low": 2, "high": 1}}},
             "`low <= high` must hold, but got (low=2.0, high=1.0)",
         ),
         (
-            {"space": {"clip": {"low": 0, "high": 1, "log": True}}},
+            {"space": {"clip_range": {"low": 0, "high": 1, "log": True}}},
             "`low > 0` must hold for `log=True`",
         ),
         ({"space": {"critic": ["orcale"]}}, "did you mean 'oracle'"),
         ({"space": {"critic": []}}, "critic: The `choices` must contain one or more elements"),
         ({"space": {}}, "space is {}: it has to be a mapping of one or more"),
-        ({"space": {"clip": {"low": 1}}}, "space: clip: has no 'high'"),
-        ({"space": {"clip": {"lo": 1, "high": 2}}}, "'lo' is not a part of a range"),
-        ({"space": {"clip": 1}}, "space: clip is 1: give `low` and `high`, or a list"),
+        ({"space": {"clip_range": {"low": 1}}}, "space: clip_range: has no 'high'"),
+        ({"space": {"clip_range": {"lo": 1, "high": 2}}}, "'lo' is not a part of a range"),
+        ({"space": {"clip_range": 1}}, "space: clip_range is 1: give `low` and `high`, or a list"),
         ({"space": None}, "space is empty: it has to be a mapping"),
         ({"trails": 3}, "'trails' is not a part of a sweep; did you mean 'trials'"),
         ({"preset": "tny"}, "'tny' is not a preset; did you mean 'tiny'"),
@@ -392,5 +398,5 @@ def test_a_range_is_read_as_settings_are(tmp_path: Path) -> None:
 
 
 def test_a_sweep_may_be_made_in_python() -> None:
-    sweep = Sweep(preset="tiny", space={"entropy": Between(low=0.01, high=0.1)})
+    sweep = Sweep(preset="tiny", space={"ent_coef": Between(low=0.01, high=0.1)})
     assert sweep.sampler == "TPE"

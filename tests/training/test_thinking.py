@@ -356,7 +356,9 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
     assert len(lines) == told
 
 
-TRAINING = "{trainer: ppo, decisions: 4000, games: 64, layers: [8], seed: 5, yardsticks: []}"
+TRAINING = (
+    "{trainer: ppo, decisions: 4000, n_envs: 64, hidden_sizes: [8], seed: 5, eval_opponents: []}"
+)
 
 
 @pytest.mark.thorough
@@ -491,8 +493,8 @@ def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
 def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(tmp_path: Path) -> None:
     lines: list[str] = []
     for word, told in (
-        ("worth_layers=[9]", "is a network of worth with layers"),
-        ("belief_layers=[9]", "is a network of beliefs with layers"),
+        ("worth_layers=[9]", "is a network of worth with hidden_sizes"),
+        ("belief_layers=[9]", "is a network of beliefs with hidden_sizes"),
     ):
         with pytest.raises(SettingsError, match=told):
             study(tmp_path / "round", load_course("round", [word]), lines.append)
@@ -576,7 +578,7 @@ def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
         about.errors(Fit(about, Plan((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
     )
     assert judge_layers("", about, plan, CLASSIC) is None
-    with pytest.raises(SettingsError, match=r"layers \(8,\), and what is to be fitted .* \(9,\)"):
+    with pytest.raises(SettingsError, match=r"hidden_sizes \(8,\), and the settings ask .* \(9,\)"):
         judge_layers(str(path), about, Plan((9,)), CLASSIC)
     with pytest.raises(SettingsError, match=r"network of worth .* one of beliefs"):
         judge_layers(str(path), BeliefStudy(CLASSIC), plan, CLASSIC)

@@ -23,8 +23,8 @@ from german_whist.training.runs.presets import command_of, load_settings
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "algorithms.md"
 TRAINER = "trainer=reinforce:Reinforce"
 SMALL = [
-    *(TRAINER, "games=64", "decisions=5000", "measure_every=3000", "save_every=1000"),
-    *("measure_hands=20", "final_hands=40", "yardsticks=random-exact", "measuring=here"),
+    *(TRAINER, "n_envs=64", "decisions=5000", "eval_every=3000", "save_every=1000"),
+    *("eval_hands=20", "final_eval_hands=40", "eval_opponents=random-exact", "eval_mode=sync"),
 ]
 
 
@@ -51,7 +51,7 @@ def test_the_example_trains_and_its_checkpoint_plays(
     assert yaml.safe_load((run / "settings.yaml").read_text())["trainer"] == "reinforce:Reinforce"
     assert "entropy,paid" in (run / "progress.csv").read_text(encoding="utf-8")
     card = read_checkpoint(run).card
-    assert card.network.layers == ()
+    assert card.network.hidden_sizes == ()
     assert card.commands[0].startswith("german-whist train trainer=reinforce:Reinforce ")
     words = ["--against", "random-exact", "--hands", "40"]
     assert main(["evaluate", str(run), *words]) == 0
@@ -59,9 +59,9 @@ def test_the_example_trains_and_its_checkpoint_plays(
 
 @pytest.mark.thorough
 def test_the_example_learns(folder: Path) -> None:
-    words = ["games=512", "decisions=200_000", "learning_rate=2", "save_every=1e6"]
-    tiny = ["rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand", "yardsticks=random"]
-    measure = ["measure_every=1e6", "final_hands=4000"]
+    words = ["n_envs=512", "decisions=200_000", "learning_rate=2", "save_every=1e6"]
+    tiny = ["rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand", "eval_opponents=random"]
+    measure = ["eval_every=1e6", "final_eval_hands=4000"]
     assert main(["train", TRAINER, *words, *tiny, *measure, "--run", "run"]) == 0
     measured = read_checkpoint(folder / "run").card.measured[-1]
     # Whoever knows how random plays wins 60.7 %.
@@ -98,12 +98,12 @@ def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) 
     assert main(["train", TRAINER, "--show"]) == 0
     told = capsys.readouterr().out
     assert "# Of plain gradient steps." in told
-    assert "# Who trains: by name" in told
+    assert "# Algorithm: a name" in told
     assert yaml.safe_load(told)["learning_rate"] == 0.5
     for word, wrong in (
         ("learnin_rate=1", "'learnin_rate' is not a setting of the reinforce:Reinforce trainer"),
         ("learning_rate=-1", "learning_rate is -1.0: it has to be a number of more than 0"),
-        ("games=1", "games is 1: it has to be a whole number of at least 2"),
+        ("n_envs=1", "n_envs is 1: it has to be a whole number of at least 2"),
     ):
         assert main(["train", TRAINER, word]) == 2
         assert wrong in capsys.readouterr().err
@@ -150,7 +150,7 @@ def test_settings_are_shown_without_torch_and_tables_need_none() -> None:
         "assert main(['train', 'quick', '--show']) == 0\n"
         "assert main(['train', 'quick']) == 2\n"
         "assert main(['study', 'quick']) == 2\n"
-        "cfr = ['trainer=cfr', 'decisions=100', 'yardsticks=[]', 'final_hands=2']\n"
+        "cfr = ['trainer=cfr', 'decisions=100', 'eval_opponents=[]', 'final_eval_hands=2']\n"
         "assert main(['train', *cfr]) == 0\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

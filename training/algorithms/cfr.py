@@ -7,7 +7,7 @@ card's regret grows by what the card would have been worth beyond what was playe
 played is in proportion to regrets above nothing. Where the other was to play, its strategy is
 added to the average, which comes to an equilibrium and is the player. Later hands count for more
 in both (Brown and Sandholm 2019, "Solving imperfect-information games via discounted regret
-minimization", arXiv:1809.04040, who weigh by the number of the hand: `weighing` 1).
+minimization", arXiv:1809.04040, who weigh by the number of the hand: `averaging` 1).
 
 Decisions are those of the public tree, by which `solve` and `nash` know them too: all that both
 have seen, and one's own hand. Endings are worth what exact play makes of them. Read it from top
@@ -52,17 +52,21 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
     """Counterfactual regret minimisation on sampled hands, in a table: for small decks."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        *("trainer", "rules", "reward", "horizon", "layout", "seed", "init", "weighing"),
+        *("trainer", "rules", "reward", "horizon", "layout", "seed", "init", "averaging"),
     )
 
     trainer: str = "cfr"
-    rules: Annotated[Any, says("A small deck: name, YAML file, run or mapping.")] = "2x4-h2"
-    weighing: Annotated[
+    rules: Annotated[Any, says("Rule set with a small deck: name, YAML file, run or mapping.")] = (
+        "2x4-h2"
+    )
+    averaging: Annotated[
         float,
-        says("By what power of its number a hand counts; 0 for all alike, 1 for linearly.",
+        says("Exponent of the iteration in its weight; 0: uniform, 1: linear averaging.",
              ge=0, le=2),
     ] = 2.0  # fmt: skip
-    iteration: Annotated[Count, says("Decisions between what is told of the training.")] = 10_000
+    iteration: Annotated[
+        Count, says("Decisions in an iteration, after which metrics are logged.")
+    ] = 10_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -268,7 +272,7 @@ class CFR(Trainer):
         """Walk until there are so many decisions."""
         settings, told = self.settings, np.zeros(2)
         wanted = min(settings.iteration, settings.decisions - self.decisions)
-        decisions, hands = _walk_many(self.desk, self.hands, wanted, settings.weighing, told)
+        decisions, hands = _walk_many(self.desk, self.hands, wanted, settings.averaging, told)
         self.decisions += decisions
         self.hands += hands
         known, entropy = (told / max(decisions, 1)).tolist()
@@ -281,7 +285,7 @@ class CFR(Trainer):
 
     def network_card(self) -> NetworkCard:
         """What the card of a checkpoint says of it."""
-        return NetworkCard(kind="table", inputs=(), layers=(), cells=len(self.desk.sums))
+        return NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=len(self.desk.sums))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Everything that the rest of the training depends on."""

@@ -30,7 +30,7 @@ class MMD(PPO):
 
     settings_kind = MMDSettings
     settings: MMDSettings
-    loss_metrics = ("policy_loss", "value_loss", "entropy", "divergence")
+    loss_metrics = ("policy_loss", "value_loss", "entropy", "approx_kl")
 
     def _ref_log_probs(self, samples: RolloutSamples) -> Tensor:
         """The policy before the iteration."""
@@ -52,8 +52,8 @@ class MMD(PPO):
         probs = log_probs.exp()
         entropy = -(probs * log_probs.clamp(min=-50)).sum(1).mean()
         kl = (probs * (log_probs - ref_log_probs).clamp(-50, 50)).sum(1).mean()
-        loss = policy_loss - ent_coef * entropy + kl / settings.stride
-        loss = loss + settings.value_weight * value_loss
+        loss = policy_loss - ent_coef * entropy + kl / settings.step_size
+        loss = loss + settings.vf_coef * value_loss
         with torch.no_grad():
             metrics = torch.stack([policy_loss, value_loss, entropy, kl])
         return loss, metrics

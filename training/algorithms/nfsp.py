@@ -66,11 +66,11 @@ class NFSP(Trainer):
         self.inputs = inputs_of(options, closed=True)
         self.actions = options.rules.actions
         self.games = SelfPlayEnv(
-            settings.games, options.rules, reward=settings.reward, layout=settings.layout,
+            settings.n_envs, options.rules, reward=settings.reward, layout=settings.layout,
             horizon=settings.horizon,
         )  # fmt: skip
         chance = torch.Generator().manual_seed(settings.seed)
-        sizes = len(self.inputs), settings.layers, self.actions, None, chance
+        sizes = len(self.inputs), settings.hidden_sizes, self.actions, None, chance
         self.average, self.values = (Network(*sizes).to(self.device) for _ in range(2))
         self.target = Network(*sizes).to(self.device).requires_grad_(False)
         self.target.load_state_dict(self.values.state_dict())
@@ -81,8 +81,10 @@ class NFSP(Trainer):
         seen, legal = ("i1", (len(self.inputs),)), ("i1", (self.actions,))
         decision = [("seen", *seen), ("action", "i2")]
         after = [("paid", "f4"), ("over", "i1"), ("next", *seen), ("next_legal", *legal)]
-        self.steps_seen = Memory([*decision, *after], settings.memory, reservoir=False)
-        self.played = Memory([*decision, ("legal", *legal)], settings.reservoir, reservoir=True)
+        self.steps_seen = Memory([*decision, *after], settings.replay_size, reservoir=False)
+        self.played = Memory(
+            [*decision, ("legal", *legal)], settings.reservoir_size, reservoir=True
+        )
         self.updates = 0
 
     @classmethod
@@ -97,13 +99,13 @@ class NFSP(Trainer):
         before = self.decisions
         self._play(int(seed.generate_state(1)[0]), chance)
         losses = []
-        every = self.settings.update_every
+        every = self.settings.train_every
         for _ in range(self.decisions // every - before // every):
             losses.append((self._learn_values(chance), self._imitate(chance)))
             self.updates += 1
-            if self.updates % self.settings.target_every == 0:
+            if self.updates % self.settings.target_update_every == 0:
                 self.target.load_state_dict(self.values.state_dict())
-        self.hands += self.settings.games
+        self.hands += self.settings.n_envs
         value_loss, policy_loss = np.mean(losses, axis=0).tolist() if losses else (0.0, 0.0)
         return {"value_loss": value_loss, "policy_loss": policy_loss}
 
@@ -111,10 +113,10 @@ class NFSP(Trainer):
 
     def _play(self, seed: int, chance: np.random.Generator) -> None:
         """One episode in every game, each seat by its best response or by its average."""
-        settings, count = self.settings, self.settings.games
-        responds = chance.random((count, SEATS)) < settings.anticipation
+        settings, count = self.settings, self.settings.n_envs
+        responds = chance.random((count, SEATS)) < settings.anticipatory
         done = min(1.0, self.decisions / settings.decisions)
-        astray = settings.exploration * (1 - done)
+        astray = settings.epsilon * (1 - done)
         now, going = self.games.reset(seed), np.ones(count, np.bool_)
         # What each seat saw and did last, and what it was paid since; nothing before it moved.
         earlier = np.zeros((count, SEATS), self.steps_seen.kind)
@@ -186,7 +188,7 @@ class NFSP(Trainer):
 
     def _learn_values(self, chance: np.random.Generator) -> float:
         """One step of Q-learning towards what was paid and the target's best afterwards."""
-        rows = self.steps_seen.drawn(self.settings.minibatch, chance)
+        rows = self.steps_seen.drawn(self.settings.batch_size, chance)
         x, later, paid, over = (
             self._numbers(rows[name]) for name in ("seen", "next", "paid", "over")
         )
@@ -200,7 +202,7 @@ class NFSP(Trainer):
 
     def _imitate(self, chance: np.random.Generator) -> float:
         """One step of the average policy towards what best responses have played."""
-        rows = self.played.drawn(self.settings.minibatch, chance)
+        rows = self.played.drawn(self.settings.batch_size, chance)
         if not len(rows):
             return 0.0
         x, actions = self._numbers(rows["seen"]), self._numbers(rows["action"]).long()
@@ -224,8 +226,8 @@ class NFSP(Trainer):
     def network_card(self) -> NetworkCard:
         """What the card of a checkpoint says of it."""
         return NetworkCard(
-            kind="mlp", inputs=input_names(self.inputs), layers=self.settings.layers,
-            ranks="closed",
+            kind="mlp", inputs=input_names(self.inputs), hidden_sizes=self.settings.hidden_sizes,
+            card_ranks="relative",
         )  # fmt: skip
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:

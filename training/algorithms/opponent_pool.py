@@ -57,7 +57,7 @@ class OpponentPool:
 
     def _shared(self, games: SelfPlayEnv) -> int:
         """In how many games of a rule set an opponent plays: the first of them."""
-        return int(self._settings.pool_games * games.num_envs)
+        return int(self._settings.pool_fraction * games.num_envs)
 
     def draw(self, rng: np.random.Generator) -> None:
         """Draw the opponent of an iteration, and give it seat 1 and 0 of its games in turn."""

@@ -93,17 +93,17 @@ class PPO(Trainer):
     settings_kind = PPOSettings
     several_ranks = True
     loss_metrics: ClassVar[tuple[str, ...]] = (
-        *("policy_loss", "value_loss", "entropy", "divergence", "clipped"),
+        *("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"),
     )
     """Names of the metrics that `_loss` returns."""
 
     def __init__(self, settings: PPOSettings, device: str = "cpu", ranks: Ranks = ALONE) -> None:
         super().__init__(settings)
         self.ranks = ranks
-        n_envs, left = divmod(settings.games, ranks.world)
+        n_envs, left = divmod(settings.n_envs, ranks.world)
         if left:
             raise ValueError(
-                f"games is {settings.games}, which {ranks.world} processes can not share evenly: "
+                f"n_envs is {settings.n_envs}, which {ranks.world} processes cannot share evenly: "
                 f"give {ranks.world * max(1, n_envs)} or another multiple"
             )
         self.side = side_of(device, settings.precision)
@@ -129,7 +129,7 @@ class PPO(Trainer):
 
     def _parts(self) -> Iterator[tuple[nn.Module, float]]:
         """Parameter groups and the factors of their learning rates, in the order of the state."""
-        network, times = self.network, self.settings.critic_rate
+        network, times = self.network, self.settings.critic_lr_scale
         yield from ((network.hidden, 1.0), (network.policy, 1.0))
         if network.critic is not None:
             yield network.critic, times
@@ -178,20 +178,20 @@ class PPO(Trainer):
         """
         settings, network = self.settings, self.network
         lr = _between(settings.learning_rate, settings.learning_rate_end, progress)
-        ent_coef = _between(settings.entropy, settings.entropy_end, progress)
-        schedules = {"learning_rate": lr, "entropy_weight": ent_coef}
+        ent_coef = _between(settings.ent_coef, settings.ent_coef_end, progress)
+        schedules = {"learning_rate": lr, "ent_coef": ent_coef}
         for group in self.optimizer.param_groups:
             group["lr"] = lr * group["times"]
         count = len(samples.actions)
         # Advantages are divided by their standard deviation, which one alone does not have.
         most = int(self.ranks.reduced([count // 2], "MIN")[0])
-        n_minibatches = min(max(1, round(decisions / settings.minibatch)), most)
+        n_minibatches = min(max(1, round(decisions / settings.batch_size)), most)
         if not n_minibatches:
-            names = [*self.loss_metrics, "gradient", "explained"]
+            names = [*self.loss_metrics, "grad_norm", "explained_variance"]
             return {**dict.fromkeys(names, 0.0), **schedules}
         ref_log_probs = self._ref_log_probs(samples)
         steps: list[tuple[float, Tensor]] = []
-        for _ in range(settings.epochs):
+        for _ in range(settings.n_epochs):
             order = self.side.order(self.random, count)
             minibatches = torch.tensor_split(order, n_minibatches)
             moments = self._moments(
@@ -204,11 +204,11 @@ class PPO(Trainer):
                 # Weighted by its share, the sum over ranks is the loss of the whole minibatch.
                 (loss if self.ranks.alone else stats.share * loss).backward()
                 self.ranks.add_gradients(network.parameters())
-                if progress < settings.critic_first:
+                if progress < settings.critic_warmup:
                     # Only the critic learns: a policy from `init` would be spoilt by a new critic.
                     for part in (network.hidden, network.policy):
                         part.zero_grad(set_to_none=True)
-                grad_norm = nn.utils.clip_grad_norm_(network.parameters(), settings.most_gradient)
+                grad_norm = nn.utils.clip_grad_norm_(network.parameters(), settings.max_grad_norm)
                 self.optimizer.step()
                 self._update_average()
                 steps.append((stats.share, torch.cat([metrics, grad_norm.reshape(1)])))
@@ -226,17 +226,17 @@ class PPO(Trainer):
         log_ratio = new_log_probs - batch.old_log_probs
         ratio = log_ratio.exp()
         advantages = (batch.advantages - stats.mean) / (stats.std + 1e-8)
-        clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+        clipped = ratio.clamp(1 - settings.clip_range, 1 + settings.clip_range)
         policy_loss = -torch.min(ratio * advantages, clipped * advantages).mean()
         value_loss = functional.mse_loss(values, batch.returns)
         probs = log_probs.exp()
         entropy = -(probs * log_probs.clamp(min=-50)).sum(1).mean()
-        loss = policy_loss + settings.value_weight * value_loss - ent_coef * entropy
+        loss = policy_loss + settings.vf_coef * value_loss - ent_coef * entropy
         if ref_log_probs is not None:
             kl = (probs * (log_probs - ref_log_probs).clamp(-50, 50)).sum(1).mean()
-            loss = loss + settings.pull * kl
+            loss = loss + settings.kl_coef * kl
         with torch.no_grad():
-            clip_fraction = ((ratio - 1).abs() > settings.clip).float().mean()
+            clip_fraction = ((ratio - 1).abs() > settings.clip_range).float().mean()
             # The estimator k3 of http://joschu.net/blog/kl-approx.html: never negative.
             approx_kl = (ratio - 1 - log_ratio).mean()
             metrics = torch.stack([policy_loss, value_loss, entropy, approx_kl, clip_fraction])
@@ -244,7 +244,7 @@ class PPO(Trainer):
 
     def _ref_log_probs(self, samples: RolloutSamples) -> Tensor | None:
         """The policy that the loss holds to, if any: that of the averaged weights."""
-        return self.log_probs(self.average, samples) if self.settings.pull else None
+        return self.log_probs(self.average, samples) if self.settings.kl_coef else None
 
     @torch.no_grad()
     def log_probs(self, network: Network, samples: RolloutSamples) -> Tensor:
@@ -261,7 +261,7 @@ class PPO(Trainer):
     @torch.no_grad()
     def _update_average(self) -> None:
         """Move the averaged weights, the player, a little towards the network's."""
-        rate = 1 - self.settings.average
+        rate = 1 - self.settings.ema_decay
         for average, param in zip(
             self.average.parameters(), self.network.parameters(), strict=True
         ):
@@ -292,10 +292,12 @@ class PPO(Trainer):
             sums += share * metrics[:-1]
         grad_norms = float(fetched[:, -1].sum())
         means = np.array([*self.ranks.reduced(sums), grad_norms]) / len(steps)
-        metrics = dict(zip((*self.loss_metrics, "gradient"), means.tolist(), strict=True))
+        metrics = dict(zip((*self.loss_metrics, "grad_norm"), means.tolist(), strict=True))
         (stats,) = self._moments([returns])
         variance = float(stats.std) ** 2
-        metrics["explained"] = 1 - metrics["value_loss"] / variance if variance > 0 else 0.0
+        metrics["explained_variance"] = (
+            1 - metrics["value_loss"] / variance if variance > 0 else 0.0
+        )
         return metrics
 
     def _check_finite(self, metrics: Mapping[str, float]) -> None:
@@ -311,7 +313,7 @@ class PPO(Trainer):
         """Let the averaged weights join the pool every `pool_every` decisions."""
         settings, pool = self.settings, self.pool
         due = self.decisions // settings.pool_every != before // settings.pool_every
-        if due and settings.pool_games and settings.pool_size:
+        if due and settings.pool_fraction and settings.pool_size:
             removed = pool.add(self.average, self.random)
             if removed is not None:
                 del pool.snapshots[self.ranks.of_first(removed)]
@@ -334,8 +336,8 @@ class PPO(Trainer):
             kind="mlp",
             inputs=input_names(self.collector.inputs),
             rule_features=input_names(self.collector.features, RULE_LAYOUT),
-            layers=settings.layers,
-            ranks=settings.ranks,
+            hidden_sizes=settings.hidden_sizes,
+            card_ranks=settings.card_ranks,
             critic=settings.critic,
         )
 

@@ -47,9 +47,9 @@ _TOLD = {
     "train/entropy_loss": "entropy",
     "train/value_loss": "value_loss",
     "train/policy_gradient_loss": "policy_loss",
-    "train/approx_kl": "divergence",
-    "train/clip_fraction": "clipped",
-    "train/explained_variance": "explained",
+    "train/approx_kl": "approx_kl",
+    "train/clip_fraction": "clip_fraction",
+    "train/explained_variance": "explained_variance",
 }
 
 
@@ -138,7 +138,7 @@ class SB3Trainer(Trainer):
         self._selves: list[Agent] = []
         self.random = np.random.default_rng(settings.seed)
         self.games = ScaledVecEnv(
-            settings.games,
+            settings.n_envs,
             options.rules,
             opponent=self.fixed[0] if self.fixed else "random",
             reward=settings.reward,
@@ -150,17 +150,17 @@ class SB3Trainer(Trainer):
             "MlpPolicy",
             self.games,
             learning_rate=lambda _: self._rate(),
-            n_steps=settings.steps,
-            batch_size=settings.minibatch,
-            n_epochs=settings.epochs,
-            gamma=settings.discount,
-            gae_lambda=settings.trace,
-            clip_range=settings.clip,
-            ent_coef=settings.entropy,
-            vf_coef=settings.value_weight,
-            max_grad_norm=settings.most_gradient,
+            n_steps=settings.n_steps,
+            batch_size=settings.batch_size,
+            n_epochs=settings.n_epochs,
+            gamma=settings.gamma,
+            gae_lambda=settings.gae_lambda,
+            clip_range=settings.clip_range,
+            ent_coef=settings.ent_coef,
+            vf_coef=settings.vf_coef,
+            max_grad_norm=settings.max_grad_norm,
             policy_kwargs={
-                "net_arch": {"pi": list(settings.layers), "vf": list(settings.layers)},
+                "net_arch": {"pi": list(settings.hidden_sizes), "vf": list(settings.hidden_sizes)},
                 "activation_fn": nn.ReLU,
                 "features_extractor_class": Chosen,
                 "features_extractor_kwargs": {"places": self.places.tolist()},
@@ -183,7 +183,9 @@ class SB3Trainer(Trainer):
 
     def watch(self, writer: Any) -> None:
         """Write SB3's own curves with a writer of TensorBoard."""
-        ours = [f"train/{name}" for name in (*_TOLD.values(), "learning_rate", "speed")]
+        ours = [
+            f"train/{name}" for name in (*_TOLD.values(), "learning_rate", "decisions_per_second")
+        ]
         self.model.set_logger(Logger(None, [Curves(writer, ours)]))
 
     def _rate(self) -> float:
@@ -218,8 +220,8 @@ class SB3Trainer(Trainer):
     def _steps_now(self) -> int:
         """Steps of this iteration: fewer in the last, so that the budget is met closely."""
         settings = self.settings
-        left = math.ceil((settings.decisions - self.decisions) / settings.games)
-        return min(settings.steps, left) if left > 0 else settings.steps
+        left = math.ceil((settings.decisions - self.decisions) / settings.n_envs)
+        return min(settings.n_steps, left) if left > 0 else settings.n_steps
 
     def _learn(self, steps: int) -> None:
         """One rollout of so many steps, and what SB3 learns from it."""
@@ -229,7 +231,7 @@ class SB3Trainer(Trainer):
             model.rollout_buffer.reset()
         try:
             model.learn(
-                steps * self.settings.games, callback=self.callbacks, reset_num_timesteps=False
+                steps * self.settings.n_envs, callback=self.callbacks, reset_num_timesteps=False
             )
         except ValueError as error:
             if self._sound():
@@ -247,7 +249,7 @@ class SB3Trainer(Trainer):
 
     def _choose_opponent(self) -> None:
         """Every so often another of the pool takes the other seat."""
-        every, size = self.settings.swap_every, self.settings.steps * self.settings.games
+        every, size = self.settings.swap_every, self.settings.n_steps * self.settings.n_envs
         if self.decisions // every == (self.decisions - size) // every:
             return
         members = [*self.fixed, *self._selves]
@@ -291,7 +293,9 @@ class SB3Trainer(Trainer):
 
     def network_card(self) -> NetworkCard:
         """What the card of a checkpoint says of the network."""
-        return NetworkCard(kind="mlp", inputs=input_names(self.places), layers=self.settings.layers)
+        return NetworkCard(
+            kind="mlp", inputs=input_names(self.places), hidden_sizes=self.settings.hidden_sizes
+        )
 
     def write_beside(self, path: Path) -> None:
         """SB3's own zip, for those who go on with SB3."""

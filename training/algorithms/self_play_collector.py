@@ -54,27 +54,27 @@ class SelfPlayCollector:
             copy=False,
             device=side.games,
         )
-        self.inputs = inputs_of_all(options, settings.ranks == "closed")
+        self.inputs = inputs_of_all(options, settings.card_ranks == "relative")
         self.features = features_of(options)
         scales = np.ones((n_envs, 1), np.float32)
         for (_, span), each in zip(self.games.parts(), options, strict=True):
             scales[span] = settings.reward_scale or max(1.0, 0.4 * each.worst)
         self.reward_scales: Array = side.put(scales)
         self._rules = [side.place.keep(each.rules_record) for each in options]
-        self.n_steps = settings.steps or settings.episode
+        self.n_steps = settings.n_steps or settings.episode
         self.buffer = RolloutBuffer(
             side, self.n_steps, n_envs, self.inputs, self.games.actions,
             rule_features=self.games.rule_features[:, self.features],
-            closed=settings.ranks == "closed", oracle=settings.critic == "oracle",
+            closed=settings.card_ranks == "relative", oracle=settings.critic == "oracle",
         )  # fmt: skip
 
     def make_network(self) -> Network:
         """A network for what these games show, with fresh weights."""
         settings = self.settings
-        critic_inputs = {"shared": None, "own": 0, "oracle": HIDDEN_SIZE}[settings.critic]
+        critic_inputs = {"shared": None, "separate": 0, "oracle": HIDDEN_SIZE}[settings.critic]
         rng = torch.Generator().manual_seed(settings.seed)
         size = len(self.inputs) + len(self.features)
-        network = Network(size, settings.layers, self.games.actions, critic_inputs, rng)
+        network = Network(size, settings.hidden_sizes, self.games.actions, critic_inputs, rng)
         return network.to(self.side.device)
 
     @torch.no_grad()
@@ -123,7 +123,7 @@ class SelfPlayCollector:
         gae = GAE(
             buffer.seats[:n_steps], buffer.rewards[:n_steps], buffer.ended[:n_steps],
             buffer.values[:n_steps], now.seats, next_values,
-            settings.discount, settings.trace, buffer.advantages[:n_steps],
+            settings.gamma, settings.gae_lambda, buffer.advantages[:n_steps],
         )  # fmt: skip
         self.side.place.rows(self.n_envs, estimate_advantages, gae)
 

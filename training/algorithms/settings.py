@@ -1,10 +1,10 @@
-"""The settings of the trainers that learn by PPO: our own, and Stable-Baselines3's."""
+"""Settings of the trainers that learn with networks: ppo, mmd, nfsp, sb3."""
 
 from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from ...agents.checkpoints.schema import Critic, Ranks
+from ...agents.checkpoints.schema import CardRanks, Critic
 from ...common.typed_settings import (
     AboveNothing,
     AtLeastNothing,
@@ -21,221 +21,233 @@ from ..settings import Settings
 
 _Batch = Annotated[
     int,
-    says("Decisions in a step; advantages are measured by their spread.", ge=2, le=10**12 - 1),
+    says("Minibatch size in decisions; advantages are normalised within it.", ge=2, le=10**12 - 1),
 ]
-_Clip = Annotated[AboveNothing, says("How far one step moves a probability.")]
-_Discount = Annotated[float, says("What a reward is worth a decision earlier.", gt=0, le=1)]
-_Trace = Annotated[
-    Share, says("How far credit reaches before the critic is believed: lambda of its advantages.")
+_Clip = Annotated[AboveNothing, says("Clipping range of the probability ratio (PPO's ε).")]
+_Discount = Annotated[float, says("Discount factor, for each decision.", gt=0, le=1)]
+_Trace = Annotated[Share, says("λ of generalised advantage estimation (GAE).")]
+_Epochs = Annotated[Count, says("Passes over the data of an iteration.")]
+_Gradient = Annotated[
+    AboveNothing, says("Maximum norm of the gradient; larger ones are scaled down.")
 ]
-_Epochs = Annotated[Count, says("How often each decision is learnt from.")]
-_Gradient = Annotated[AboveNothing, says("Gradients are scaled down to this length.")]
-_RewardScale = Annotated[
-    float, says("Rewards are divided by it before they are learnt from.", ge=1e-6, le=1e6)
+_RewardScale = Annotated[float, says("Divisor of rewards.", ge=1e-6, le=1e6)]
+_Layers = Annotated[Widths, says("Widths of the hidden layers.")]
+_PoolSize = Annotated[Whole, says("Maximum number of earlier policies in the opponent pool.")]
+_PoolEvery = Annotated[
+    Count, says("Decisions between additions of the current policy to the pool.")
 ]
-_Layers = Annotated[Widths, says("The widths of the network's hidden layers.")]
-_PoolSize = Annotated[Whole, says("Earlier selves in the pool, at most.")]
-_PoolEvery = Annotated[Count, says("Decisions between the selves that join the pool.")]
-_Opponents = Annotated[Names, says("Players that stay in the pool.")]
-_Rate = Annotated[AtLeastNothing, says("Adam's, at the beginning.")]
-_ValueWeight = Annotated[AtLeastNothing, says("Of the critic's error in the loss.")]
-_Entropy = Annotated[AtLeastNothing, says("The bonus for it, at the beginning.")]
+_Opponents = Annotated[Names, says("Fixed opponents in the pool.")]
+_Rate = Annotated[AtLeastNothing, says("Learning rate of Adam at the start.")]
+_ValueWeight = Annotated[AtLeastNothing, says("Coefficient of the value loss.")]
+_Entropy = Annotated[AtLeastNothing, says("Coefficient of the entropy bonus at the start.")]
 
 
 class PPOSettings(Settings, frozen=True, kw_only=True):
-    """The project's own trainer: self-play in which both seats learn."""
+    """Proximal policy optimisation by self-play; both seats learn."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *Settings.fixed,
-        *("ranks", "critic", "reward_scale"),
+        *("card_ranks", "critic", "reward_scale"),
     )
 
     several_rules: ClassVar[bool] = True
 
     trainer: str = "ppo"
-    # The network.
-    layers: _Layers = (256, 256)
-    ranks: Annotated[
-        Ranks,
-        says("`closed` shows cards in play by their ranks among those left; or `real`."),
-    ] = "closed"
+    # Network.
+    hidden_sizes: _Layers = (256, 256)
+    card_ranks: Annotated[
+        CardRanks,
+        says("Ranks in the network's input: `relative` to the cards in play, or `absolute`."),
+    ] = "relative"
     critic: Annotated[
         Critic,
-        says("`oracle` sees all cards, `own` what the actor sees, `shared` has its layers."),
+        says("Critic: `oracle` sees all cards, `separate` the actor's input, `shared` its layers."),
     ] = "oracle"
     reward_scale: Annotated[
         float,
         says(
-            "Rewards are divided by it before they are learnt from, so that entropy, and of mmd "
-            "the stride, are in units of the quotient; 0 for 0.4 of the most that an episode "
-            "pays, and 1 at least.",
+            "Divisor of rewards; ent_coef, and step_size of mmd, are in units of the quotient. "
+            "0: 0.4 of the largest reward of an episode, at least 1.",
             ge=0,
             le=1e6,
         ),
     ] = 0.0
-    # Playing.
-    games: Annotated[Count, says("Games in lockstep.")] = 4096
-    steps: Annotated[
-        Whole, says("Decisions a game in each iteration; 0 for one whole episode.")
+    # Rollouts.
+    n_envs: Annotated[Count, says("Games played in lockstep.")] = 4096
+    n_steps: Annotated[
+        Whole, says("Decisions of each game in an iteration; 0: one whole episode.")
     ] = 0
-    pool_games: Annotated[
+    pool_fraction: Annotated[
         Share,
-        says("The share of games in which one seat is played by another out of the pool."),
+        says("Fraction of games in which the opponent pool plays one seat."),
     ] = 0.0
     opponents: _Opponents = ()
     pool_size: _PoolSize = 12
     pool_every: _PoolEvery = 1_000_000
-    # Learning.
-    epochs: _Epochs = 1
-    minibatch: _Batch = 4096
+    # Optimisation.
+    n_epochs: _Epochs = 1
+    batch_size: _Batch = 4096
     learning_rate: _Rate = 1e-3
-    learning_rate_end: Annotated[AtLeastNothing, says("At the end.")] = 0.0
-    clip: _Clip = 0.2
-    discount: _Discount = 1.0
-    trace: _Trace = 0.6
-    entropy: _Entropy = 0.05
-    entropy_end: Annotated[AtLeastNothing, says("The bonus at the end.")] = 0.05
-    value_weight: _ValueWeight = 0.5
-    most_gradient: _Gradient = 0.5
-    critic_first: Annotated[
+    learning_rate_end: Annotated[
+        AtLeastNothing, says("Learning rate at the end; linear in between.")
+    ] = 0.0
+    clip_range: _Clip = 0.2
+    gamma: _Discount = 1.0
+    gae_lambda: _Trace = 0.6
+    ent_coef: _Entropy = 0.05
+    ent_coef_end: Annotated[
+        AtLeastNothing, says("Coefficient of the entropy bonus at the end.")
+    ] = 0.05
+    vf_coef: _ValueWeight = 0.5
+    max_grad_norm: _Gradient = 0.5
+    critic_warmup: Annotated[
         float,
         says(
-            "The share of the decisions, the first ones, that the critic alone learns from.",
+            "Fraction of the budget, from the start, in which only the critic is trained.",
             ge=0, lt=1,
         ),
     ] = 0.0  # fmt: skip
-    critic_rate: Annotated[
-        AboveNothing, says("The learning rate of a critic with layers of its own, times the other.")
+    critic_lr_scale: Annotated[
+        AboveNothing,
+        says("Learning rate of a critic with its own layers, relative to the policy's."),
     ] = 1.0
-    average: Annotated[
+    ema_decay: Annotated[
         float,
-        says("What the averaged weights, the player, keep of themselves at each step.", ge=0, lt=1),
+        says(
+            "Decay of the EMA of weights, for each step; the EMA policy is the player.", ge=0, lt=1
+        ),
     ] = 0.99
-    pull: Annotated[
+    kl_coef: Annotated[
         AtLeastNothing,
-        says("How strongly the policy is pulled towards that of the averaged weights."),
+        says("Coefficient of KL(policy ‖ EMA policy) in the loss."),
     ] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.learning_rate and not self.learning_rate_end:
             raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
-        if self.games < len(self.all_options):
+        if self.n_envs < len(self.all_options):
             raise SettingsError(
-                f"games is {self.games}: of {len(self.all_options)} rule sets each needs one"
+                f"n_envs is {self.n_envs}: each of {len(self.all_options)} rule sets needs a game"
             )
         self._check_pool()
 
     @property
     def iteration(self) -> int:
-        """The decisions of an iteration, at most."""
-        return self.games * (self.steps or self.episode)
+        """Maximum number of decisions in an iteration."""
+        return self.n_envs * (self.n_steps or self.episode)
 
     @property
     def episode(self) -> int:
-        """The decisions of the longest episode, both players'; of a race, the most there can be."""
+        """Decisions of the longest possible episode, both seats counted."""
         return max(_episode(each) for each in self.all_options)
 
     def _check_pool(self) -> None:
-        if not self.pool_games:
+        if not self.pool_fraction:
             if self.opponents:
                 raise SettingsError(
-                    f"opponents are {', '.join(self.opponents)}, and pool_games is 0: give the "
-                    "share of games that are played against others, as in pool_games=0.2"
+                    f"opponents are {', '.join(self.opponents)}, and pool_fraction is 0: give the "
+                    "fraction of games against the pool, as in pool_fraction=0.2"
                 )
             return
-        if int(self.pool_games * self.games) < 1:
+        if int(self.pool_fraction * self.n_envs) < 1:
             raise SettingsError(
-                f"pool_games is {self.pool_games} and has no effect: of {self.games} games that "
-                f"is none; give at least {1 / self.games:.2g}"
+                f"pool_fraction is {self.pool_fraction} and has no effect: it is less than one of "
+                f"{self.n_envs} games; give at least {1 / self.n_envs:.2g}"
             )
-        _check_somebody_joins(self, f"pool_games is {self.pool_games} and has no effect")
+        _check_somebody_joins(self, f"pool_fraction is {self.pool_fraction} and has no effect")
 
 
 class MMDSettings(PPOSettings, frozen=True, kw_only=True):
-    """Magnetic mirror descent: PPO held by divergences instead of a clip."""
+    """Magnetic mirror descent: PPO with KL penalties in place of the clipped ratio."""
 
     trainer: str = "mmd"
-    stride: Annotated[
+    step_size: Annotated[
         AboveNothing,
-        says("How far an iteration moves the policy: eta, the step of mirror descent."),
+        says("Step size of mirror descent (η): larger moves the policy further."),
     ] = 5.0
-    # A bonus for entropy is the pull of a uniform magnet, and its weight the temperature.
-    entropy: _Entropy = 0.05
-    entropy_end: Annotated[AtLeastNothing, says("The bonus at the end.")] = 0.005
+    # The entropy bonus equals a KL penalty towards a uniform magnet; its weight is the temperature.
+    ent_coef: _Entropy = 0.05
+    ent_coef_end: Annotated[
+        AtLeastNothing, says("Coefficient of the entropy bonus at the end.")
+    ] = 0.005
 
     def __post_init__(self) -> None:
         super().__post_init__()
         usual = PPOSettings()
-        for name in ("clip", "pull"):
+        for name in ("clip_range", "kl_coef"):
             if getattr(self, name) != getattr(usual, name):
                 raise SettingsError(
-                    f"{name} is {getattr(self, name)}: mmd is held by stride and entropy; leave it "
-                    "out"
+                    f"{name} is {getattr(self, name)}: mmd uses step_size and ent_coef instead; "
+                    "leave it out"
                 )
 
 
 class NFSPSettings(Settings, frozen=True, kw_only=True):
-    """Neural fictitious self-play: a best response by deep Q-learning, and its average."""
+    """Neural fictitious self-play: Q-learning best response and average policy."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        *(each for each in Settings.fixed if each != "steps"),
-        *("memory", "reservoir", "reward_scale"),
+        *(each for each in Settings.fixed if each != "n_steps"),
+        *("replay_size", "reservoir_size", "reward_scale"),
     )
 
     trainer: str = "nfsp"
-    layers: _Layers = (256, 256)
-    games: Annotated[Count, says("Games in lockstep.")] = 256
-    anticipation: Annotated[
-        Share, says("How often a seat is played by its best response: eta.")
+    hidden_sizes: _Layers = (256, 256)
+    n_envs: Annotated[Count, says("Games played in lockstep.")] = 256
+    anticipatory: Annotated[
+        Share, says("Anticipatory parameter (η): probability that a seat plays its best response.")
     ] = 0.1
-    exploration: Annotated[
-        Share, says("How often a best response plays anything, at the beginning; 0 at the end.")
+    epsilon: Annotated[
+        Share, says("Exploration rate of ε-greedy play at the start; 0 at the end.")
     ] = 0.06
-    memory: Annotated[Count, says("Steps that action values are learnt from, the latest.")] = 50_000
-    reservoir: Annotated[Count, says("Decisions of best responses that are imitated.")] = 200_000
-    update_every: Annotated[Count, says("Decisions between steps of both networks.")] = 64
-    target_every: Annotated[Count, says("Steps between copies of the target network.")] = 300
-    minibatch: Annotated[Count, says("Rows in a step.")] = 128
-    learning_rate: Annotated[AboveNothing, says("Adam's, of both networks.")] = 1e-3
+    replay_size: Annotated[Count, says("Capacity of the replay buffer, in transitions.")] = 50_000
+    reservoir_size: Annotated[Count, says("Capacity of the reservoir buffer, in decisions.")] = (
+        200_000
+    )
+    train_every: Annotated[Count, says("Decisions between gradient steps of both networks.")] = 64
+    target_update_every: Annotated[
+        Count, says("Gradient steps between updates of the target network.")
+    ] = 300
+    batch_size: Annotated[Count, says("Minibatch size.")] = 128
+    learning_rate: Annotated[AboveNothing, says("Learning rate of Adam, for both networks.")] = 1e-3
     reward_scale: _RewardScale = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.anticipation:
-            raise SettingsError("anticipation is 0: no best response plays, so nothing is learnt")
+        if not self.anticipatory:
+            raise SettingsError("anticipatory is 0: no best response plays, so nothing is learnt")
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: nfsp learns in float32 alone")
 
 
 class SB3Settings(Settings, frozen=True, kw_only=True):
-    """MaskablePPO of sb3-contrib against a growing pool of earlier selves and rule players."""
+    """MaskablePPO of sb3-contrib against a pool of earlier policies and fixed opponents."""
 
     fixed: ClassVar[tuple[str, ...]] = (*Settings.fixed, "reward_scale")
 
     trainer: str = "sb3"
-    layers: _Layers = (256, 256)
-    games: Annotated[Count, says("Games in lockstep.")] = 256
-    steps: Annotated[Count, says("Decisions a game in each iteration.")] = 52
+    hidden_sizes: _Layers = (256, 256)
+    n_envs: Annotated[Count, says("Games played in lockstep.")] = 256
+    n_steps: Annotated[Count, says("Decisions of each game in an iteration.")] = 52
     opponents: _Opponents = ("threshold", "random-exact")
     pool_size: _PoolSize = 8
     pool_every: _PoolEvery = 500_000
-    swap_every: Annotated[Count, says("Decisions between changes of the opponent.")] = 100_000
-    epochs: _Epochs = 4
-    minibatch: _Batch = 2048
+    swap_every: Annotated[Count, says("Decisions between opponent changes.")] = 100_000
+    n_epochs: _Epochs = 4
+    batch_size: _Batch = 2048
     learning_rate: _Rate = 5e-4
-    clip: _Clip = 0.2
-    discount: _Discount = 1.0
-    trace: _Trace = 0.95
-    entropy: _Entropy = 0.02
-    value_weight: _ValueWeight = 0.5
-    most_gradient: _Gradient = 0.5
+    clip_range: _Clip = 0.2
+    gamma: _Discount = 1.0
+    gae_lambda: _Trace = 0.95
+    ent_coef: _Entropy = 0.02
+    vf_coef: _ValueWeight = 0.5
+    max_grad_norm: _Gradient = 0.5
     reward_scale: _RewardScale = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.games * self.steps < 2:
-            raise SettingsError("games and steps are 1: one decision alone can not be learnt from")
+        if self.n_envs * self.n_steps < 2:
+            raise SettingsError("n_envs and n_steps are 1: a single decision cannot be learnt from")
         if not self.learning_rate:
             raise SettingsError("learning_rate is 0: nothing would be learnt")
         if self.precision != "float32":
@@ -244,8 +256,8 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
 
     @property
     def iteration(self) -> int:
-        """The decisions of an iteration."""
-        return self.games * self.steps
+        """Decisions of an iteration."""
+        return self.n_envs * self.n_steps
 
 
 def _episode(options: Options) -> int:
@@ -256,13 +268,13 @@ def _episode(options: Options) -> int:
 
 
 def _check_somebody_joins(settings: PPOSettings | SB3Settings, what: str) -> None:
-    """Refuse a pool that nobody is in and nobody will join."""
+    """Refuse an opponent pool that stays empty."""
     if settings.opponents:
         return
     if not settings.pool_size:
-        raise SettingsError(f"{what}, and pool_size is 0: name opponents, or nobody is there")
+        raise SettingsError(f"{what}, and pool_size is 0: the pool is empty; name opponents")
     if settings.pool_every >= settings.decisions:
         raise SettingsError(
-            f"{what}: earlier selves join the pool every {settings.pool_every:,} decisions, and "
-            f"{settings.decisions:,} is all there are; give a smaller pool_every, or opponents"
+            f"{what}: a policy joins the pool every {settings.pool_every:,} decisions, and the "
+            f"budget is {settings.decisions:,}; give a smaller pool_every, or opponents"
         )

@@ -172,15 +172,16 @@ def named_callback(name: str) -> object:
 
 
 class EarlyStopping(Callback):
-    """Ends a run when measurements against a yardstick have stopped getting better."""
+    """Stop a run when evaluations against an opponent no longer improve."""
 
     def __init__(self, patience: int, opponent: str | None = None) -> None:
-        """`patience` measurements in a row may be no better; against the first yardstick."""
+        """Stop after `patience` evaluations without improvement, by default against the first of
+        `eval_opponents`."""
         self.patience, self.opponent = patience, opponent
 
     def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
         """See when the best was."""
-        opponent = self.opponent or run.settings.yardsticks[0]
+        opponent = self.opponent or run.settings.eval_opponents[0]
         by_time: dict[int, list[float]] = {}
         for each in run.measured:
             if each.opponent == opponent:

@@ -74,7 +74,7 @@ class Lines(Callback):
         self.write(progress_line(run, told, self._pace))
 
     def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        """Matches against yardsticks are over."""
+        """Print the results of an evaluation."""
         for each in found:
             self.write(f"measured the checkpoint at {each.decisions:,} decisions: {each.text()}")
 
@@ -85,7 +85,7 @@ class Lines(Callback):
 def progress_line(run: Watched, told: Mapping[str, float], pace: Pace) -> str:
     """Where a run is, in one line."""
     done = run.trainer.decisions
-    speed = f"{told['speed']:,.0f}/s" if "speed" in told else ""
+    speed = f"{told['decisions_per_second']:,.0f}/s" if "decisions_per_second" in told else ""
     left = pace.left(run.settings.decisions)
     figure = "".join(f" {name} {value}" for name, value in _figures(told)[:1])
     return (
@@ -96,10 +96,12 @@ def progress_line(run: Watched, told: Mapping[str, float], pace: Pace) -> str:
 
 def _figures(told: Mapping[str, float]) -> list[tuple[str, str]]:
     """The figures of an iteration that are shown: those that are known, else the trainer's own."""
-    known = [name for name in ("entropy", "explained", "divergence") if name in told]
+    known = [name for name in ("entropy", "explained_variance", "approx_kl") if name in told]
     if known:
         return [(name, f"{told[name]:.3f}") for name in known]
-    return [(name, f"{value:.4g}") for name, value in told.items() if name != "speed"][:3]
+    return [
+        (name, f"{value:.4g}") for name, value in told.items() if name != "decisions_per_second"
+    ][:3]
 
 
 class LiveDisplay(Lines):
@@ -140,8 +142,8 @@ def _panel(run: Watched, told: Mapping[str, float], pace: Pace) -> Any:
     grid.add_row("decisions", f"{done:,} of {budget:,}")
     grid.add_row("", ProgressBar(total=budget, completed=min(done, budget), width=36))
     grid.add_row("hands", f"{run.trainer.hands:,}")
-    if "speed" in told:
-        grid.add_row("a second", f"{told['speed']:,.0f} decisions")
+    if "decisions_per_second" in told:
+        grid.add_row("a second", f"{told['decisions_per_second']:,.0f} decisions")
     grid.add_row("time", duration(run.seconds) + (f", {left} left" if left else ""))
     for name, value in _figures(told):
         grid.add_row(escape(name), value)

@@ -1,4 +1,4 @@
-"""How strong a checkpoint is: matches against yardsticks and against its own past."""
+"""Evaluation of checkpoints: matches against opponents and earlier checkpoints."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def evaluation_seed(seed: int) -> int:
     return MEASURING_SEED + 1 + seed
 
 
-def check_yardsticks(settings: Settings) -> None:
-    """Refuse names of yardsticks that are no players; some may be unable to play these rules."""
-    for name in dict.fromkeys((*settings.yardsticks, *settings.final_yardsticks)):
+def check_eval_opponents(settings: Settings) -> None:
+    """Refuse unknown opponents; a known one may be unable to play these rules."""
+    for name in dict.fromkeys((*settings.eval_opponents, *settings.final_eval_opponents)):
         for options in settings.all_options:
             try:
                 make_agent(name, options.rules)
             except CannotPlay:
                 continue
             except ValueError as error:
-                raise ValueError(f"yardsticks: {error}") from None
+                raise ValueError(f"eval_opponents: {error}") from None
 
 
 class Found(Struct):
@@ -51,23 +51,23 @@ class Found(Struct):
 
 
 def measure(
-    path: Path, yardsticks: Iterable[str], hands: int, *, seed: int = MEASURING_SEED,
+    path: Path, opponents: Iterable[str], hands: int, *, seed: int = MEASURING_SEED,
     with_past: bool = True,
 ) -> Found:  # fmt: skip
-    """Let a checkpoint play the yardsticks and its own past by each of its rule sets.
+    """Evaluate a checkpoint against opponents and its own past, in each of its rule sets.
 
-    It is on the same deals each time, those of the seed.
+    Every evaluation plays the same deals, those of the seed.
     """
     checkpoint, past = read_checkpoint(path), past_of(path) if with_past else None
     key = secret_of_seed(seed, "measuring").hex()
     found = Found([], [])
     for rules in checkpoint.rules:
         player = NetworkAgent(rules, checkpoint)
-        opponents: list[tuple[str, Any]] = [(name, name) for name in dict.fromkeys(yardsticks)]
+        players: list[tuple[str, Any]] = [(name, name) for name in dict.fromkeys(opponents)]
         if past is not None:
             name = f"{ITSELF}@{int(past.stem):,}"
-            opponents.append((name, NetworkAgent(rules, read_checkpoint(past))))
-        for name, opponent in opponents:
+            players.append((name, NetworkAgent(rules, read_checkpoint(past))))
+        for name, opponent in players:
             try:
                 result = evaluate(player, opponent, rules, hands=hands, seed=seed, key=key)
             except CannotPlay as error:

@@ -18,11 +18,11 @@ from .evaluation import curve_of
 
 LEARNING = (
     ("entropy", "entropy of the policy, in nats"),
-    ("explained", "share of the returns' variance that the critic explains"),
-    ("value_loss", "the critic's squared error"),
-    ("divergence", "divergence of the policy within an iteration"),
-    ("clipped", "share of decisions whose step was clipped"),
-    ("speed", "decisions a second"),
+    ("explained_variance", "fraction of the returns' variance that the critic explains"),
+    ("value_loss", "mean squared error of the critic"),
+    ("approx_kl", "approximate KL divergence between the policies before and after an iteration"),
+    ("clip_fraction", "fraction of decisions with a clipped ratio"),
+    ("decisions_per_second", "decisions per second"),
 )
 """The figures of iterations that reports show, and what they are."""
 
@@ -37,7 +37,7 @@ def write_report(
     name = path.parent.name
     parts = [f"<h1>{escape(name)}</h1><p class='soft'>{escape(settings.about)}</p>"]
     if measured:
-        parts += ["<h2>Wins against the yardsticks</h2>", pictures.card(_strength(measured))]
+        parts += ["<h2>Win rates</h2>", pictures.card(_strength(measured))]
         parts.append(pictures.card(_table(measured)))
         parts.append(f"<p class='soft'>{escape(_measured_as(settings))}</p>")
     if rows:

@@ -20,7 +20,7 @@ MISSING = (
 
 
 class Tracker(Callback):
-    """Figures of a run, named alike for all programs: `train/...` and `eval/...`."""
+    """Figures of a run, tagged alike for all programs: `train/METRIC`, `eval/win_rate/OPPONENT`."""
 
     def write(self, values: Mapping[str, float], decisions: int) -> None:
         """Curves' next points."""
@@ -32,7 +32,7 @@ class Tracker(Callback):
     def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
         """How strong it is, each under its opponent's name."""
         for each in found:
-            self.write({f"eval/{curve_of(each.title)}": each.win_rate}, each.decisions)
+            self.write({f"eval/win_rate/{curve_of(each.title)}": each.win_rate}, each.decisions)
 
 
 class TensorBoard(Tracker):

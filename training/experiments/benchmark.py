@@ -93,8 +93,9 @@ class Benchmark(Checked, frozen=True, kw_only=True):
         every = -(-self.decisions // self.points)
         fixed = {
             "rules": cell.size, "seed": cell.seed, "decisions": self.decisions,
-            "measure_every": every, "save_every": every, "yardsticks": [], "final_yardsticks": [],
-            "measuring": "here", "final_hands": 2, "measure_hands": 2, "threads": 1,
+            "eval_every": every, "save_every": every, "eval_opponents": [],
+            "final_eval_opponents": [],
+            "eval_mode": "sync", "final_eval_hands": 2, "eval_hands": 2, "threads": 1,
             "about": "a training of a benchmark",
         }  # fmt: skip
         return settings_from({**self.settings, **own, **fixed}, f"algorithms: {cell.algorithm}")
@@ -206,7 +207,7 @@ def over_seeds(games: Sequence[Array]) -> Estimate:
 
 def page(wanted: Benchmark, found: Sequence[Measured], command: str, images: str) -> str:
     """The tables in Markdown, with the pictures that `drawn` draws, which lie at `images`."""
-    yardsticks = _at_random(wanted, found)
+    random_play = _at_random(wanted, found)
     parts = [
         f"{wanted.seeds} seeds of {wanted.decisions:,} decisions each; means over seeds with 95 % "
         "intervals (Student's t)."
@@ -221,11 +222,11 @@ def page(wanted: Benchmark, found: Sequence[Measured], command: str, images: str
         last = {column: _last(found, algorithm, column) for column in columns}
         cells = [_text(over_seeds([last[column]])) for column in columns]
         if len(solved) > 1:
-            shares = [last[size, EXPLOITABILITY] / yardsticks[size] for size in solved]
+            shares = [last[size, EXPLOITABILITY] / random_play[size] for size in solved]
             cells.append(_text(over_seeds(shares), 3))
         rows.append([f"`{algorithm}`", *cells])
     if solved:
-        told = [f"{yardsticks[size]:.4f}" if size in solved else "–" for size, _ in columns]
+        told = [f"{random_play[size]:.4f}" if size in solved else "–" for size, _ in columns]
         rows.append(["`random-exact`", *told, *(["1"] if len(solved) > 1 else [])])
     parts.append(_table(header, rows))
     parts += [

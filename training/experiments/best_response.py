@@ -173,15 +173,15 @@ def training(plan: Plan, rules: Rules) -> Settings:
     each = max(1, plan.decisions // _POINTS)
     return settings_from({
         "trainer": "ppo", "about": f"to beat {plan.agent}", "rules": plan.rules,
-        "init": _init(rules), "layers": list(_LAYERS), "decisions": plan.decisions,
+        "init": _init(rules), "hidden_sizes": list(_LAYERS), "decisions": plan.decisions,
         "reward": "win" if rules.pay == "win" else "points", "horizon": "auto",
-        "opponents": [plan.agent], "pool_games": 1.0, "pool_size": 0, "seed": plan.seed,
+        "opponents": [plan.agent], "pool_fraction": 1.0, "pool_size": 0, "seed": plan.seed,
         # A critic that was made for other games misleads a policy that begins well.
-        "critic_first": 0.1, "critic_rate": 2.0,
-        "games": 1024, "minibatch": 1024, "learning_rate": 5e-4,
-        "entropy": 0.01, "entropy_end": 0.001,
-        "measure_every": each, "save_every": each, "yardsticks": [plan.agent],
-        "measure_hands": 2_000, "final_hands": 2_000, "measuring": "here",
+        "critic_warmup": 0.1, "critic_lr_scale": 2.0,
+        "n_envs": 1024, "batch_size": 1024, "learning_rate": 5e-4,
+        "ent_coef": 0.01, "ent_coef_end": 0.001,
+        "eval_every": each, "save_every": each, "eval_opponents": [plan.agent],
+        "eval_hands": 2_000, "final_eval_hands": 2_000, "eval_mode": "sync",
     })  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def _init(rules: Rules) -> str:
         path = champion_for(rules)
     except CannotPlay:
         return ""
-    return "champion" if tuple(read_card(path).network.layers) == _LAYERS else ""
+    return "champion" if tuple(read_card(path).network.hidden_sizes) == _LAYERS else ""
 
 
 def page(found: Found) -> str:

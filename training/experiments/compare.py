@@ -48,7 +48,7 @@ class Compared(Struct, frozen=True, kw_only=True, dict=True):
     folders: tuple[Path, ...]
     settings: dict[str, Any]
     rates: dict[str, list[Point]]
-    """Wins against each yardstick, as the training went on."""
+    """Win rates against each opponent, by decisions."""
     learning: dict[str, list[Point]]
     """What the iterations told."""
     measured: int
@@ -116,7 +116,7 @@ class Comparison(Struct, frozen=True, dict=True):
         header, rows = self._settings_table()
         parts.append("<h2>Settings that differ</h2>")
         parts.append(pictures.card(pictures.table(header, rows)) if rows else "<p>None.</p>")
-        parts.append("<h2>Wins against the yardsticks</h2>")
+        parts.append("<h2>Win rates</h2>")
         for opponent in self._opponents():
             lines = {
                 each.name: as_curve(each.rates.get(opponent, []), 100) for each in self.trainings

@@ -139,7 +139,7 @@ class Pruning(Callback):
         trial, decisions = self._trial, run.trainer.decisions
         if trial is None or decisions >= run.settings.decisions:
             return
-        trial.report(mean_win_rate(found, run.settings.yardsticks).value, decisions)
+        trial.report(mean_win_rate(found, run.settings.eval_opponents).value, decisions)
         if trial.should_prune():
             self._trial = None
             trial.set_user_attr("pruned", True)

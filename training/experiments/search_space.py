@@ -115,8 +115,9 @@ def base_settings(sweep: Sweep, folder: Path) -> Settings:
     if not Path(preset).is_absolute() and (folder / preset).is_file():
         preset = str(folder / preset)
     measured = {
-        "yardsticks": list(sweep.against), "final_yardsticks": [], "about": "a trial of a sweep",
-        "measuring": "here",
+        "eval_opponents": list(sweep.against), "final_eval_opponents": [],
+        "about": "a trial of a sweep",
+        "eval_mode": "sync",
     }  # fmt: skip
     values, source = PRESETS.values(preset)
     return settings_from({**values, **measured, **sweep.settings}, source)

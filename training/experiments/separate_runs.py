@@ -32,7 +32,7 @@ Say = Callable[[str], None]
 
 _RUN = Path("run")
 # Settings in which paths and modules may stand.
-_NAMING = ("trainer", "init", "yardsticks", "final_yardsticks", "opponents", "callbacks")
+_NAMING = ("trainer", "init", "eval_opponents", "final_eval_opponents", "opponents", "callbacks")
 
 
 @dataclass(frozen=True)

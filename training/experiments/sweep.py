@@ -209,7 +209,7 @@ def _report(study: Any, trial: Any, training: Training, code: int, say: Say) -> 
         _, state = load_state(training.folder / STATE)
         last = max(each.decisions for each in state.measured)
         matches = [each for each in state.measured if each.decisions == last]
-        rate = mean_win_rate(matches, training.settings["yardsticks"])
+        rate = mean_win_rate(matches, training.settings["eval_opponents"])
         trial.set_user_attr("half_width", rate.half_width)
         study.tell(trial, rate.value)
         result = f"won {percent_with_reach(rate)}"

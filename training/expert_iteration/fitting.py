@@ -218,7 +218,7 @@ def write_network(target: Path, fit: Fit, rules: Rules, course: Course) -> Path:
     card = JudgeCard(
         judges=cast("Judges", fit.study.kind),
         inputs=fit.study.inputs,
-        layers=fit.plan.layers,
+        hidden_sizes=fit.plan.layers,
         outputs=fit.study.outputs,
         rules=(rules.as_mapping(),),
         hands=fit.step * fit.batch,

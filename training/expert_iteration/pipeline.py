@@ -218,7 +218,7 @@ class Parts:
         course = self.course
         for hands in self._left:
             cast = cast_by(hands)
-            layers = tuple(cast.checkpoint.card.network.layers)
+            layers = tuple(cast.checkpoint.card.network.hidden_sizes)
             plan = Plan(layers, course.policy_epochs, 128, course.policy_rate, 0.998, course.seed)
             study = PolicyStudy(self.rules, cast.policy, course.pull)
             start = policy_layers(cast.checkpoint, study, plan)
@@ -294,10 +294,10 @@ def judge_layers(source: str, study: Study, plan: Plan, rules: Rules) -> nn.Sequ
     path = find_checkpoint(source)
     card = read_judge_card(path)
     wanted = study.kind, study.inputs, plan.layers, study.outputs
-    if (card.judges, card.inputs, card.layers, card.outputs) != wanted:
+    if (card.judges, card.inputs, card.hidden_sizes, card.outputs) != wanted:
         raise SettingsError(
-            f"{path}: is a network of {card.judges} with layers {card.layers}, and what is to be "
-            f"fitted is one of {study.kind} with layers {plan.layers}"
+            f"{path}: is a network of {card.judges} with hidden_sizes {card.hidden_sizes}, and the "
+            f"settings ask for one of {study.kind} with {plan.layers}"
         )
     if not judges(path, rules):
         raise SettingsError(
@@ -340,7 +340,7 @@ def write_policy(path: Path, net: nn.Module, before: Checkpoint, course: Course)
         revision=revision(),
         commands=(command_of(course),),
     )
-    names = _names(len(card.network.layers))
+    names = _names(len(card.network.hidden_sizes))
     return write_checkpoint(path, half_weights(net, names), card)
 
 

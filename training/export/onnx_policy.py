@@ -26,8 +26,8 @@ class OnnxPolicy(nn.Module):
         size = layout_of(checkpoint.rules[0]).size
         known = np.flatnonzero(network.places < size)
         self._places = network.places[known].tolist()
-        self._closed = network.ranks == "closed"
-        names = [*(f"hidden.{k}" for k in range(len(network.layers))), "policy"]
+        self._closed = network.card_ranks == "relative"
+        names = [*(f"hidden.{k}" for k in range(len(network.hidden_sizes))), "policy"]
         self.layers = nn.ModuleList(_linear(checkpoint, name) for name in names)
         first = cast("nn.Linear", self.layers[0])
         first.weight = nn.Parameter(first.weight[:, known])

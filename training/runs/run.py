@@ -59,7 +59,7 @@ class Run:
         self.note = note
         self.ranks = ranks_here()
         self.callbacks = CallbackList(callbacks)
-        self.evaluations = EvaluationQueue(settings.yardsticks, settings.measure_hands)
+        self.evaluations = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
         self._signals = Signals()
         self._stop_reason: str | None = None
 
@@ -145,9 +145,11 @@ class Run:
                 now = trainer.decisions
                 idle = 0 if now > before else idle + 1
                 check_counting(trainer, idle)
-                metrics.setdefault("speed", (now - before) / max(time.monotonic() - began, 1e-9))
+                metrics.setdefault(
+                    "decisions_per_second", (now - before) / max(time.monotonic() - began, 1e-9)
+                )
                 # The budget's last checkpoint is evaluated below, and more thoroughly.
-                passed = _passed(before, now, settings.measure_every)
+                passed = _passed(before, now, settings.eval_every)
                 state.due = passed and now < settings.decisions
                 self._on_first_rank(partial(self._log_iteration, metrics))
                 if _passed(before, now, settings.save_every) or state.due:
@@ -216,15 +218,15 @@ class Run:
         if self.state.due:
             path = self._write_checkpoint()
             # Early stopping needs the result now, or a run would not end where it would again.
-            if settings.measuring == "here" or settings.patience:
-                self._evaluate(path, settings.yardsticks, settings.measure_hands)
+            if settings.eval_mode == "sync" or settings.patience:
+                self._evaluate(path, settings.eval_opponents, settings.eval_hands)
             else:
                 self.evaluations.submit(path)
             self.state.due = False
         if done >= settings.decisions:
             return False
-        if settings.minutes and self.seconds > 60 * settings.minutes:
-            self.say(f"the time limit of {settings.minutes:g} minutes is reached")
+        if settings.max_minutes and self.seconds > 60 * settings.max_minutes:
+            self.say(f"the time limit of {settings.max_minutes:g} minutes is reached")
             return False
         if self._stop_reason is not None:
             self.say(f"ended after {done:,} decisions: {self._stop_reason}")
@@ -250,8 +252,8 @@ class Run:
             for path, results in self.evaluations.finished(wait=True):
                 self._record(path, results)
         path = self._write_checkpoint()
-        opponents = (*settings.yardsticks, *settings.final_yardsticks)
-        self._evaluate(path, opponents, settings.final_hands)
+        opponents = (*settings.eval_opponents, *settings.final_eval_opponents)
+        self._evaluate(path, opponents, settings.final_eval_hands)
         self.state.due = False
         return path
 

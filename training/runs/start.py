@@ -16,7 +16,7 @@ from ..algorithms.base import Trainer
 from ..algorithms.plugin_checks import guarded, rehearse
 from ..algorithms.registry import make_trainer
 from ..callbacks.base import Callback, named_callback
-from ..callbacks.evaluation import check_yardsticks
+from ..callbacks.evaluation import check_eval_opponents
 from ..checkpoint import RunState
 from ..distributed import ranks_here
 from ..settings import Settings
@@ -27,7 +27,7 @@ from .store import SETTINGS, RunStore, settings_of
 from .warm_start import beginning_of
 
 # Settings of the final evaluation, which a finished run may repeat, and its callbacks.
-_AT_THE_END = {"yardsticks", "final_yardsticks", "final_hands", "callbacks"}
+_AT_THE_END = {"eval_opponents", "final_eval_opponents", "final_eval_hands", "callbacks"}
 
 
 def start(
@@ -45,7 +45,7 @@ def start(
     ranks = ranks_here()
     trainer = make_trainer(settings, ranks)
     joined = _joined(trainer, settings, callbacks) if ranks.leads else []
-    check_yardsticks(settings)
+    check_eval_opponents(settings)
     rehearse(trainer, settings)
     beginning = claim = None
     if ranks.leads and settings.init:
@@ -145,10 +145,10 @@ def _check_that_something_is_left(run: Run, before: Settings) -> None:
             f"give more than that, as in decisions={2 * played}"
         )
     spent = run.seconds / 60
-    if settings.minutes != before.minutes and 0 < settings.minutes < spent:
+    if settings.max_minutes != before.max_minutes and 0 < settings.max_minutes < spent:
         raise SettingsError(
-            f"minutes is {settings.minutes:g}, and {run.folder} has taken {spent:.2g} already: "
-            f"give more than that, as in minutes={max(1, math.ceil(2 * spent))}, or 0 for no limit"
+            f"max_minutes is {settings.max_minutes:g}, and {run.folder} has taken {spent:.2g} "
+            f"already: give more, as in max_minutes={max(1, math.ceil(2 * spent))}, or 0 for none"
         )
     was, now = before.as_mapping(), settings.as_mapping()
     changed = [name for name, value in now.items() if value != was[name]]

@@ -125,10 +125,10 @@ def _networks_apart(network: NetworkCard, card: Card) -> list[str]:
     theirs, different = card.network, []
     if theirs.kind == "table":
         return ["is a table, whose numbers fit no network"]
-    for name in ("layers", "ranks"):
+    for name in ("hidden_sizes", "card_ranks"):
         there, here = (getattr(each, name) for each in (theirs, network))
         if there != here:
-            if name == "layers":
+            if name == "hidden_sizes":
                 there, here = list(there), list(here)
             different.append(
                 f"has {name} {there}, and this training {here}: "
