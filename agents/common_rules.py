@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
 from .base import Agent, CannotPlay
-from .checkpoints.bundled import CHAMPION, FIRST, FIRST_WEIGHTS, rules_of_champion
+from .checkpoints.bundled import CHAMPION, FIRST_CHAMPION, FIRST_WEIGHTS, rules_of_champion
 from .checkpoints.checkpoint import (
     Checkpoint,
     find_checkpoint,
@@ -33,7 +33,7 @@ def rules_played_by(player: object) -> tuple[Rules, ...] | None:
     name, _, rest = text.partition(":")
     if name == CHAMPION:
         return rules_of_champion()
-    if name == FIRST:
+    if name == FIRST_CHAMPION:
         place = FIRST_WEIGHTS
     elif name == "network":
         place = find_checkpoint(rest.split(",")[0])

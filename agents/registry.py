@@ -90,7 +90,7 @@ _own(
 _own("champion-1", "search.champion", "FirstChampion", "the first champion, to measure against")
 _own(
     *("thinker", "search.thinker", "ThinkerAgent", "the champion, thinking in imagined worlds"),
-    usage="thinker:64[,last=TRICKS][,ahead=TRICKS][,policy=PATH][,worth=PATH][,beliefs=PATH] or "
+    usage="thinker:64[,last=TRICKS][,ahead=TRICKS][,policy=PATH][,value=PATH][,belief=PATH] or "
     "thinker:5ms",
 )
 _own(
@@ -100,7 +100,7 @@ _own(
         "ResponderAgent",
         "a search that answers one player it knows",
     ),
-    usage="responder:64,against=PLAYER[,by=PLAYER][,worth=PATH][,ahead=TRICKS]",
+    usage="responder:64,against=PLAYER[,by=PLAYER][,value=PATH][,ahead=TRICKS]",
 )
 _own(
     *("nash", "equilibrium.nash", "NashAgent", "the equilibrium of a small deck, such as 2x4-h2"),

@@ -20,7 +20,7 @@ from german_whist.three_player.observation import THREE_LAYOUT
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Between, Sweep
-from german_whist.training.expert_iteration.recipe import Course
+from german_whist.training.expert_iteration.recipe import Recipe
 from german_whist.training.settings import Settings
 
 OBSERVATION = f"""\
@@ -98,7 +98,7 @@ FILES: dict[str, type[Checked]] = {
     "Benchmarks of `benchmark`": Benchmark,
     "Sweeps of `sweep`": Sweep,
     "Ranges of a sweep's `space`": Between,
-    "Courses of `study`": Course,
+    "Recipes of `expert-iteration`": Recipe,
     "Ladders of `--config`": LadderConfig,
 }
 

@@ -10,7 +10,7 @@ result with it added has the mean that it had, and a smaller spread: the correct
 of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling 2018, arXiv:1612.06915). The luck of the
 deal itself is gone already, since every deal is played twice.
 
-The word is that of the network of worth; at the last tricks for the stock what it says after
+The word is that of the value network; at the last tricks for the stock what it says after
 another trick, and before the last one what exact endings do. In that trick both may play any
 card, and the likelier one the more it wins with all cards in view.
 """
@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..agents.checkpoints.bundled import WORTH
+from ..agents.checkpoints.bundled import VALUE_WEIGHTS
 from ..agents.networks.mlp import Layers, Rows, new_rows, pass_rows
-from ..agents.networks.value import MOST_PLACES, OUTCOMES, read_worth, write_game_places
+from ..agents.networks.value import MOST_PLACES, OUTCOMES, read_value_network, write_game_places
 from ..common.jit.bitset import NO_CARDS, ONE, bit, highest, lowest, nth_lowest
 from ..common.jit.compiler import jit
 from ..engine.dtypes import GAME, LEAD
@@ -65,21 +65,21 @@ class Judge(NamedTuple):
 
 
 def network_for(rules: Rules) -> Layers:
-    """The network of worth, where it knows these rules."""
-    return read_worth(WORTH, rules)
+    """The value network, where it knows these rules."""
+    return read_value_network(VALUE_WEIGHTS, rules)
 
 
 def check_luck(rules: Rules, match: Match | None) -> None:
     """Refuse what nobody here can tell the luck of."""
     if match is not None:
         raise ValueError(
-            f"without_luck: luck is told of single hands, and not of {match}: leave one out"
+            f"reduce_variance: luck is told of single hands, and not of {match}: leave one out"
         )
     try:
         network_for(rules)
     except ValueError as error:
         raise ValueError(
-            f"without_luck: nothing says what a position of {rules.name} is worth ({error}): "
+            f"reduce_variance: nothing says what a position of {rules.name} is worth ({error}): "
             "leave it out, or play classic"
         ) from None
 

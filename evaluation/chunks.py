@@ -29,7 +29,7 @@ class MatchConfig:
     """Keep a record of every hand, for which endings are played out."""
     play_out: bool = False
     """Play endings out even where both players are perfect in them."""
-    without_luck: bool = False
+    reduce_variance: bool = False
     """Compute the corrections for chance of AIVAT."""
 
     @property
@@ -88,7 +88,7 @@ class Tally:
     totals: Array = field(default_factory=lambda: np.zeros(TOTALS, np.int64))
     exact: bool = False
     """Whether endings were replaced by their values."""
-    without_luck: bool = False
+    reduce_variance: bool = False
     """Whether the luck of the stock was counted."""
     failed: tuple[int, int] = (0, 0)
     """Hands that a player forfeited in an ending."""
@@ -102,7 +102,7 @@ class Tally:
         for name in ("sums", "course", "moments", "totals"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.exact = self.exact or other.exact
-        self.without_luck = self.without_luck or other.without_luck
+        self.reduce_variance = self.reduce_variance or other.reduce_variance
         for name in ("failed", "seconds", "moves"):
             mine, theirs = getattr(self, name), getattr(other, name)
             setattr(self, name, (mine[0] + theirs[0], mine[1] + theirs[1]))

@@ -78,7 +78,7 @@ _LUCK = {
 """The luck in each total; nothing of it was counted where it is not wanted."""
 
 
-def _without_luck(tally: Tally, what: int) -> Moments:
+def _reduced(tally: Tally, what: int) -> Moments:
     """Moments over pairs of a total less its luck, and of the hands."""
     totals, moments, luck, h = tally.totals, tally.moments, _LUCK[what], k.GAME_HANDS
     both = float(moments[what, what]) - 2 * float(moments[what, luck]) / PARTS
@@ -100,19 +100,19 @@ def _per_pair(pairs: int, x: float, xx: float) -> tuple[float, float]:
 
 def _share_of(tally: Tally, share: float, error: float) -> Estimate:
     """A share with its interval; less its luck it is no count of trials."""
-    kind = mean_estimate if tally.without_luck else share_estimate
+    kind = mean_estimate if tally.reduce_variance else share_estimate
     return kind(share, error, tally.pairs)
 
 
 def win_rate_of(tally: Tally) -> Estimate:
     """Share of games won, with the interval over pairs."""
-    moments = _without_luck(tally, k.RESULT)
+    moments = _reduced(tally, k.RESULT)
     return _share_of(tally, *_per_pair(tally.pairs, moments.x, moments.xx))
 
 
 def as_played_of(tally: Tally) -> Estimate | None:
     """The win rate with the luck of the stock, where that was taken out of the others."""
-    if not tally.without_luck:
+    if not tally.reduce_variance:
         return None
     x, xx = float(tally.totals[k.RESULT]), float(tally.moments[k.RESULT, k.RESULT])
     return share_estimate(*_per_pair(tally.pairs, x, xx), tally.pairs)
@@ -120,7 +120,7 @@ def as_played_of(tally: Tally) -> Estimate | None:
 
 def hand_win_rate_of(tally: Tally) -> Estimate:
     """Share of hands won."""
-    share, error = ratio(_without_luck(tally, k.GAME_SCORE))
+    share, error = ratio(_reduced(tally, k.GAME_SCORE))
     return _share_of(tally, share / 2, error / 2)
 
 
@@ -142,7 +142,7 @@ def mean_a_hand(what: int) -> Callable[[Tally], Estimate]:
     """The mean of a total over hands."""
 
     def of(tally: Tally) -> Estimate:
-        value, error = ratio(_without_luck(tally, what))
+        value, error = ratio(_reduced(tally, what))
         # The same in every pair says nothing of the next one, unless the players play alike.
         return mean_estimate(value, error if error or not value else math.inf, tally.pairs)
 

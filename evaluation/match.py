@@ -110,7 +110,9 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
                 "make a second one"
             )
     exact = all(task.trusted_exact) and not config.plays_endings
-    tally = Tally(task.pairs, exact=exact and not task.audited, without_luck=config.without_luck)
+    tally = Tally(
+        task.pairs, exact=exact and not task.audited, reduce_variance=config.reduce_variance
+    )
     lines: list[tuple[int, int, str]] = []
     by_pair = np.zeros((task.pairs, TOTALS), np.int64)
     for number, players in enumerate(halves):
@@ -156,7 +158,7 @@ class _Half:
         """Buffer for the numbers of games that a kernel lists."""
         self.luck = np.zeros((count, FIGURES))
         """Player one's, in each game."""
-        self.judge = _judge(config.rules) if config.without_luck else None
+        self.judge = _judge(config.rules) if config.reduce_variance else None
         stride = np.uint64(1) if config.match is None else MATCH_DEALS
         deals = kernels.Deals(self.seed, self.key, np.uint64(task.start), stride)
         kernels.deal_half(self.batch, deals, half)

@@ -63,7 +63,7 @@ class ArenaOptions(TypedDict, total=False):
     workers: int
     on: str
     play_out: bool
-    without_luck: bool
+    reduce_variance: bool
     records: Records | None
     resume: Path | None
 
@@ -80,7 +80,7 @@ class Arena:
     it plays. `key`, 32 hexadecimal digits, stands for all that is drawn beside the
     deals of the seed; without it a secret is drawn, and kept in the result. `on` says where the
     workers are: `local` processes, or a cluster of Ray, as `ray` or `ray://HOST:PORT`.
-    `without_luck` takes the luck of the stock out of win rates, margins and points. `resume` is
+    `reduce_variance` takes the luck of the stock out of win rates, margins and points. `resume` is
     a file that keeps what is played, and from which the same run goes on.
     """
 
@@ -100,7 +100,7 @@ class Arena:
         anchor: str | None = None,
         rated: bool = False,
         play_out: bool = False,
-        without_luck: bool = False,
+        reduce_variance: bool = False,
         records: Records | None = None,
         resume: Path | None = None,
     ) -> None:
@@ -110,9 +110,9 @@ class Arena:
         self.config = MatchConfig(
             common_rules(players, rules), match, _whole(seed, "seed", 0, 2**64 - 1),
             fresh_secret() if key is None else _key_bytes(key),
-            records=records is not None, play_out=play_out, without_luck=without_luck,
+            records=records is not None, play_out=play_out, reduce_variance=reduce_variance,
         )  # fmt: skip
-        if without_luck:
+        if reduce_variance:
             check_luck(self.config.rules, match)
         self.limits = _limits(hands, until)
         self.workers = _whole(workers, "workers", 1, MOST_WORKERS)
@@ -168,7 +168,7 @@ class Arena:
             "until": self.limits.until,
             "play_out": config.play_out,
             "records": config.records,
-            "without_luck": config.without_luck,
+            "reduce_variance": config.reduce_variance,
         }
 
     def play(self, progress: Callable[[Arena], None] | None = None) -> Result:
@@ -284,7 +284,7 @@ class Arena:
                 "Where both players are perfect in the endgame it was not played: its exact value "
                 "took its place, which is what perfect play comes to."
             )
-        if self.config.without_luck:
+        if self.config.reduce_variance:
             yield (
                 "Win rate, margin and points are without the luck of the stock, which is nothing "
                 "on average; what was won with it stands under as played."

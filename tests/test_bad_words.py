@@ -71,13 +71,13 @@ WRONG = {
         *("build --threads 0", f"build --threads {10**12}", "verify --cards 0"),
         *("verify --samples -1", "verify --samples x", "verify --threads -1", "info x"),
     ),
-    "exploit": (
+    "exploitability": (
         *("", "random", "''", "missing", "random --rules quick", "champion"),
         *("random --rules missing.yaml", "random --rules quick --samples x"),
         *("random --rules 2x4-h2 --samples 0", "random --rules 2x4-h2 --samples -1"),
         *("random --rules 2x6-h3", "threshold --rules classic", "nash --rules 2x8-h7"),
     ),
-    "respond": (
+    "best-response": (
         *("", "''", "missing", "human", "random --hands 0", "random --hands x", "random --seed -1"),
         *("random --worlds 0", "random --decisions -1", "random --rules missing.yaml"),
         *("threshold --model human --decisions 0 --out r", "threshold --out file"),

@@ -216,7 +216,7 @@ def ladder() -> dict[str, Any]:
 def evaluations() -> dict[str, Any]:
     """A player against others as the options have it: less the luck, in a match, played out."""
     told: dict[str, dict[str, Any]] = {
-        "less luck": {"without_luck": True, "hands": 16},
+        "less luck": {"reduce_variance": True, "hands": 16},
         "best of 3": {"match": Match(best_of=3), "rules": "small-last", "hands": 20},
         "played out": {"play_out": True, "hands": 30},
         "draft": {"rules": "draft", "hands": 100},
@@ -315,14 +315,23 @@ def bfloat16() -> str:
 
 def expert_iteration(folder: Path) -> dict[str, Any]:
     """Hands of self-play, both judging networks, and two rounds of advice from them."""
-    from german_whist.training.expert_iteration.pipeline import study
-    from german_whist.training.expert_iteration.recipe import load_course
+    from german_whist.training.expert_iteration.pipeline import run_expert_iteration
+    from german_whist.training.expert_iteration.recipe import load_recipe
 
-    words = ["hands=96", "worth_layers=[8]", "belief_layers=[8]", "astray=0.1", "seed=5"]
+    words = [
+        "hands=96",
+        "value_hidden_sizes=[8]",
+        "belief_hidden_sizes=[8]",
+        "epsilon=0.1",
+        "seed=5",
+    ]
     found: dict[str, Any] = {"bfloat16": bfloat16()}
-    for name, more in (("cards", ["advised=[48]"]), ("search", ["advised=[8,6]", "search=2"])):
+    for name, more in (
+        ("cards", ["target_hands=[48]"]),
+        ("search", ["target_hands=[8,6]", "search=2"]),
+    ):
         home = folder / name
-        study(home, load_course("quick", [*words, *more]), lambda _: None)
+        run_expert_iteration(home, load_recipe("quick", [*words, *more]), lambda _: None)
         # Bytes of structures: whatever their fields are called.
         files = sorted(map(np.load, home.rglob("*.npy")), key=lambda each: each.nbytes)
         advised = [each for each in files if len(each.dtype.names) == 2]
@@ -332,8 +341,8 @@ def expert_iteration(folder: Path) -> dict[str, Any]:
             "advice": shape_of_weights(
                 {str(k): np.nan_to_num(each[each.dtype.names[1]]) for k, each in enumerate(advised)}
             ),
-            "worth": weights_in(home / "worth"),
-            "beliefs": weights_in(home / "beliefs"),
+            "worth": weights_in(home / "value"),
+            "beliefs": weights_in(home / "belief"),
             "policy": weights_in(home / "policy"),
         }
     return found

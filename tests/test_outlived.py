@@ -55,7 +55,7 @@ def told_to_nobody(*words: str) -> int:
         ("export champion", "champion.onnx"),
         ("endgame AS_KS_2H QS_JS_3H --trump H", ""),
         ("analyse hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),
-        ("exploit random --rules tiny.yaml", ""),
+        ("exploitability random --rules tiny.yaml", ""),
         ("play random --plain --seed 1", "data/table.sqlite3"),
         ("evaluate random --against random --hands 4 --json run.json", "run.json"),
         ("ladder random threshold --hands 4 --html run.html", "run.html"),
@@ -69,7 +69,7 @@ def test_nobody_has_to_read_what_is_told(words: str, left: str, place: Path) -> 
 COMMANDS_TOLD = (
     "replay hands.jsonl",
     "replay hands.jsonl --list",
-    "exploit random --rules tiny.yaml",
+    "exploitability random --rules tiny.yaml",
     "play random --plain --seed 1",
     "analyse hands.jsonl --search flat-mc:2",
     "ladder random-exact threshold counting --hands 20",

@@ -14,15 +14,17 @@ from ...engine.rules import Rules
 from ..base import CannotPlay
 from .checkpoint import find_checkpoint, names_of, read_card, rules_of
 
-CHAMPION, FIRST = "champion", "champion-1"
+CHAMPION, FIRST_CHAMPION = "champion", "champion-1"
 
 
-def _shipped(name: str) -> Path:
+def _bundled(name: str) -> Path:
     return Path(__file__).with_name(f"{name}.safetensors")
 
 
-CLASSIC_WEIGHTS, FAMILY_WEIGHTS, FIRST_WEIGHTS = map(_shipped, (CHAMPION, "champion-family", FIRST))
-WORTH, BELIEFS = map(_shipped, ("worth", "beliefs"))
+CLASSIC_WEIGHTS, FAMILY_WEIGHTS, FIRST_WEIGHTS = map(
+    _bundled, (CHAMPION, "champion-family", FIRST_CHAMPION)
+)
+VALUE_WEIGHTS, BELIEF_WEIGHTS = map(_bundled, ("value", "belief"))
 
 
 @cache

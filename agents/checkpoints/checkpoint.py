@@ -39,8 +39,8 @@ from ..base import CannotPlay, ModelFile
 from .schema import (
     FORMAT,
     HIDDEN_SIZE,
+    AuxiliaryCard,
     Card,
-    JudgeCard,
     NetworkCard,
     WeightsFile,
 )
@@ -214,10 +214,10 @@ def read_card(path: Path) -> Card:
             f"{place}: was trained on observation layout {shown(version)}, and this version has "
             f"layout {LAYOUT_VERSION}: {_OTHER_VERSION}"
         )
-    if "judges" in told:
+    if "kind" in told:
         raise CheckpointError(
-            f"{place}: is a network of {shown(told['judges'])}, which judges positions and plays "
-            "no card: name one that plays, as champion-1"
+            f"{place}: is a {told['kind']} network for searches, which plays no card: name a "
+            "policy, such as champion-1"
         )
     card = converted(told, Card, place, REMEDY, CheckpointError)
     try:
@@ -233,15 +233,15 @@ def read_card(path: Path) -> Card:
     return card
 
 
-def read_judge_card(path: Path) -> JudgeCard:
-    """The card beside the weights of a network that judges, checked."""
+def read_auxiliary_card(path: Path) -> AuxiliaryCard:
+    """The card of a value or belief network, checked."""
     told = told_by_card(path)
-    if not isinstance(told, dict) or "judges" not in told:
+    if not isinstance(told, dict) or "kind" not in told:
         raise CheckpointError(
-            f"{path}: is no network that judges, whose card would name what it 'judges'"
+            f"{path}: is not a value or belief network, whose card would name its 'kind'"
         )
     _check_format(told, path.with_suffix(CARD))
-    return converted(told, JudgeCard, path.with_suffix(CARD), REMEDY, CheckpointError)
+    return converted(told, AuxiliaryCard, path.with_suffix(CARD), REMEDY, CheckpointError)
 
 
 def _check_format(card: Any, place: Path) -> None:

@@ -25,7 +25,7 @@ LayoutName = Literal["raw", "trump-first"]
 Horizon = Literal["hand", "foreplay", "match", "auto"]
 Reward = Literal["points", "win", "margin", "tricks"]
 Critic = Literal["shared", "separate", "oracle"]
-Judges = Literal["worth", "beliefs"]
+AuxiliaryKind = Literal["value", "belief"]
 
 Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
@@ -138,11 +138,11 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
             )
 
 
-class JudgeCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What is known of a network that judges for the searches."""
+class AuxiliaryCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The card of a value or belief network, which a search asks."""
 
     format: int = FORMAT
-    judges: Judges
+    kind: AuxiliaryKind
     weights: WeightsFile | None = None
     inputs: Size
     hidden_sizes: tuple[Size, ...]

@@ -1,7 +1,7 @@
-"""Networks that judge for the searches: weights beside a card of their own, no players.
+"""Auxiliary networks of searches: value networks and belief networks, with cards of their own.
 
-What they read and answer is fixed by their kind, `worth` or `beliefs`; a card tells how wide
-their layers are, for which games they were made, and from what.
+Their inputs and outputs are fixed by the kind, `value` or `belief`; the card names the widths of
+the layers, the rule sets, and the settings they were trained with.
 """
 
 from __future__ import annotations
@@ -16,29 +16,31 @@ from ..checkpoints.checkpoint import (
     check_weights,
     find_checkpoint,
     layer_shapes,
-    read_judge_card,
+    read_auxiliary_card,
     read_weights,
     rules_of,
 )
-from ..checkpoints.schema import Judges
+from ..checkpoints.schema import AuxiliaryKind
 from .mlp import Layers, layers_of
 
 
-def judges(path: Path, rules: Rules) -> bool:
-    """Whether a network was made for these rules, as its card says."""
-    return any(map(rules.same_game, rules_of(read_judge_card(path).rules, path)))
+def covers(path: Path, rules: Rules) -> bool:
+    """Whether the card of a network lists these rules."""
+    return any(map(rules.same_game, rules_of(read_auxiliary_card(path).rules, path)))
 
 
-def read_judge(wanted: str | Path, kind: Judges, inputs: int, outputs: int, rules: Rules) -> Layers:
+def read_auxiliary(
+    wanted: str | Path, kind: AuxiliaryKind, inputs: int, outputs: int, rules: Rules
+) -> Layers:
     """A network's numbers from its file, refused if it is of another kind or for other games."""
     path = find_checkpoint(wanted)
-    card = read_judge_card(path)
-    if (card.judges, card.inputs, card.outputs) != (kind, inputs, outputs):
+    card = read_auxiliary_card(path)
+    if (card.kind, card.inputs, card.outputs) != (kind, inputs, outputs):
         raise CheckpointError(
-            f"{path}: is a network of {card.judges} with {card.inputs} inputs and {card.outputs} "
+            f"{path}: is a network of {card.kind} with {card.inputs} inputs and {card.outputs} "
             f"answers, and what is wanted is one of {kind} with {inputs} and {outputs}"
         )
-    check_listed(rules_of(card.rules, path), rules, f"{path}: judges the rules")
+    check_listed(rules_of(card.rules, path), rules, f"{path}: was trained for the rules")
     widths, weights = [inputs, *card.hidden_sizes, outputs], read_weights(path, card.weights)
     check_weights(path, weights, layer_shapes("", widths))
     layers = [(weights[f"{k}.weight"], weights[f"{k}.bias"]) for k in range(len(widths) - 1)]

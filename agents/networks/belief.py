@@ -21,7 +21,7 @@ from ...engine.play import Record, suit_of
 from ...engine.rng import fraction
 from ...engine.rules import Rules
 from ...engine.view import i_won
-from .auxiliary import read_judge
+from .auxiliary import read_auxiliary
 from .mlp import Layers
 
 _TRICKS = 13
@@ -205,6 +205,6 @@ def draw_planned(
     return chosen
 
 
-def read_beliefs(wanted: str | Path, rules: Rules) -> Layers:
+def read_belief_network(wanted: str | Path, rules: Rules) -> Layers:
     """A network's numbers from its file, refused if it is none or was made for other games."""
-    return read_judge(wanted, "beliefs", INPUTS, CARDS_IN_ALL, rules)
+    return read_auxiliary(wanted, "belief", INPUTS, CARDS_IN_ALL, rules)

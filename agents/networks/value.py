@@ -22,7 +22,7 @@ from ...engine.observation.layout import Layout
 from ...engine.play import Record, pay_for, stock_left
 from ...engine.rules import Rules
 from ..base import Array, CannotPlay
-from .auxiliary import read_judge
+from .auxiliary import read_auxiliary
 from .mlp import Layers
 
 VALUE_LAYOUT = Layout(
@@ -158,13 +158,13 @@ def paid_on_average(out: np.ndarray, pays: np.ndarray) -> float:
     return sum_ / total
 
 
-def check_judged(rules: Rules) -> None:
+def check_value_rules(rules: Rules) -> None:
     """Refuse games that the inputs of such a network have no words for."""
     plain = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
     exact = not why_not_exact(rules)
     if not (plain and exact and rules.counts == "last" and rules.contract == "high"):
         raise CannotPlay(
-            f"a network of worth does not judge {rules.name}: it knows games with one upcard, in "
+            f"a value network does not cover {rules.name}: it knows games with one upcard, in "
             "which the tricks of an open endgame are wanted and alone count"
         )
 
@@ -179,7 +179,7 @@ def pays_of(rules: Rules) -> Array:
     )
 
 
-def read_worth(wanted: str | Path, rules: Rules) -> Layers:
+def read_value_network(wanted: str | Path, rules: Rules) -> Layers:
     """A network's numbers from its file, refused if it is none or judges other games."""
-    check_judged(rules)
-    return read_judge(wanted, "worth", INPUTS, OUTCOMES, rules)
+    check_value_rules(rules)
+    return read_auxiliary(wanted, "value", INPUTS, OUTCOMES, rules)

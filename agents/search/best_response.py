@@ -8,9 +8,9 @@ are hidden change them, and the change stays by what it makes of the likelihood 
 other played.
 
 In each world every card is tried. The other then plays by its own policy, from what it would
-see, and the player itself by a policy of its own (`by`). In the games that a network of worth
+see, and the player itself by a policy of its own (`by`). In the games that a value network
 judges it says after the trick, or after so many (`ahead`), what the position pays; with
-`worth=none`, as elsewhere, the stock is played out. What is played is the card with the best
+`value=none`, as elsewhere, the stock is played out. What is played is the card with the best
 mean, to which a little is added for cards that a network which plays for it likes. Whom it can
 answer, and what each is taken for, stands in `models`.
 
@@ -38,12 +38,18 @@ from ...engine.rules import Match, Rules
 from ...engine.sampling.determinizations import PLAN, draw_world, plan_worlds
 from ...engine.view import View, legal_in_view, write_position
 from ..base import Array, CannotPlay, ViewBatch
-from ..checkpoints.bundled import WORTH
+from ..checkpoints.bundled import VALUE_WEIGHTS
 from ..checkpoints.checkpoint import find_checkpoint, model_file
-from ..networks.auxiliary import judges
+from ..networks.auxiliary import covers
 from ..networks.mlp import NO_LAYERS, Layers, Rows, new_rows, pass_rows
 from ..networks.policy import Desk, new_desk
-from ..networks.value import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
+from ..networks.value import (
+    MOST_PLACES,
+    paid_on_average,
+    pays_of,
+    read_value_network,
+    write_game_places,
+)
 from .base import PRIOR, SearchAgent, to_search, tricks_option
 from .leaf_values import ending_worth
 from .opponent_models import LIKELIEST, Model, chance_of, model_of, played, weights_of_model
@@ -440,17 +446,17 @@ class ResponderAgent(SearchAgent):
         check_answered(self.rules)
         told = self._told(
             words,
-            {"against": "", "by": "", "worth": "", "ahead": "1"},
-            "against=PLAYER, whom it answers, by=PLAYER, how it plays on itself, worth=PATH or "
-            "worth=none, and ahead=TRICKS, after how many that is asked",
+            {"against": "", "by": "", "value": "", "ahead": "1"},
+            "against=PLAYER, whom it answers, by=PLAYER, how it plays on itself, value=PATH or "
+            "value=none, and ahead=TRICKS, after how many that is asked",
         )
         if not told["against"]:
             raise ValueError("a responder answers one player: name it, as in against=threshold")
         other = model_of(told["against"], self.rules)
         network = other.kind >= LIKELIEST
-        worth = told["worth"]
+        worth = told["value"]
         if not worth:
-            worth = str(WORTH) if judges(WORTH, self.rules) else "none"
+            worth = str(VALUE_WEIGHTS) if covers(VALUE_WEIGHTS, self.rules) else "none"
         fewer = NETWORK_STEPS if network else 1
         by = told["by"] or ("champion" if worth != "none" else "counting")
         weights = [weights_of_model(each, self.rules) for each in (told["against"], by)]
@@ -460,7 +466,7 @@ class ResponderAgent(SearchAgent):
         self.models = ResponderModels(
             other,
             model_of(by, self.rules),
-            NO_LAYERS if worth == "none" else read_worth(Path(worth), self.rules),
+            NO_LAYERS if worth == "none" else read_value_network(Path(worth), self.rules),
             worth != "none",
             tricks_option("ahead", told["ahead"], 1, self.rules, "are played out before that"),
             pays_of(self.rules),

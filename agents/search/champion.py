@@ -11,7 +11,7 @@ from typing import Any
 
 from ...engine.rules import Match, Rules, load_rules
 from ..base import Array, CannotPlay
-from ..checkpoints.bundled import CHAMPION, FIRST, FIRST_WEIGHTS, champion_for
+from ..checkpoints.bundled import CHAMPION, FIRST_CHAMPION, FIRST_WEIGHTS, champion_for
 from ..checkpoints.checkpoint import lists
 from ..networks.policy import NetworkAgent
 from .thinker import ThinkerAgent, check_playable, is_late, shared_out
@@ -63,7 +63,7 @@ class FirstChampion(NetworkAgent):
 
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy` or `sample`."""
-        super().__init__(rules, FIRST_WEIGHTS, *words, match=match, name=FIRST)
+        super().__init__(rules, FIRST_WEIGHTS, *words, match=match, name=FIRST_CHAMPION)
 
     @staticmethod
     def plays(rules: Rules) -> bool:

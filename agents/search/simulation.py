@@ -25,12 +25,18 @@ from ..networks.belief import (
     draw_planned,
     odds_of,
     plan_any_hands,
-    read_beliefs,
+    read_belief_network,
     write_known,
 )
 from ..networks.mlp import NO_LAYERS, Layers, Rows, new_rows, pass_rows
 from ..networks.policy import Desk, PolicyNet, look, new_desk, ones_of, policy_net
-from ..networks.value import MOST_PLACES, paid_on_average, pays_of, read_worth, write_game_places
+from ..networks.value import (
+    MOST_PLACES,
+    paid_on_average,
+    pays_of,
+    read_value_network,
+    write_game_places,
+)
 from ..sampling import masked_argmax
 from .leaf_values import open_last_trick, paid_at_ending
 
@@ -64,8 +70,8 @@ def search_networks(
     uses_belief = str(belief) != VOIDS
     return SearchNetworks(
         net,
-        NO_LAYERS if value is None else read_worth(value, rules),
-        read_beliefs(belief, rules) if uses_belief else NO_LAYERS,
+        NO_LAYERS if value is None else read_value_network(value, rules),
+        read_belief_network(belief, rules) if uses_belief else NO_LAYERS,
         uses_belief,
         pays_of(rules),
         float(rules.most_pay),

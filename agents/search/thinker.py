@@ -14,7 +14,7 @@ then. The endgame is perfect.
 `thinker:5ms` thinks for so long a move instead. After that come, by name, the tricks for the stock
 that it thinks about, `thinker:64,last=4` (before those the policy network plays alone), how many
 tricks more that network plays on before a position is judged, `thinker:64,ahead=1`, and the
-networks that are to be used, `thinker:64,policy=PATH,worth=PATH,beliefs=PATH`; with
+networks that are to be used, `thinker:64,policy=PATH,value=PATH,belief=PATH`; with
 `beliefs=voids`, as in rules that no network of beliefs was made for, worlds heed nothing but
 failures to follow suit.
 """
@@ -33,11 +33,11 @@ from ...engine.endgame.game_values import why_not_exact
 from ...engine.endgame.index import MOST_CARDS
 from ...engine.rules import Match, Rules
 from ..base import Array, CannotPlay, ViewBatch
-from ..checkpoints.bundled import BELIEFS, CHAMPION, WORTH, champion_for, network_for
+from ..checkpoints.bundled import BELIEF_WEIGHTS, CHAMPION, VALUE_WEIGHTS, champion_for, network_for
 from ..checkpoints.checkpoint import find_checkpoint, model_file
-from ..networks.auxiliary import judges
+from ..networks.auxiliary import covers
 from ..networks.policy import NetworkAgent
-from ..networks.value import check_judged
+from ..networks.value import check_value_rules
 from .base import SearchAgent, tricks_option
 from .root import thinker_actions
 from .simulation import (
@@ -82,7 +82,7 @@ def shared_out(
 
 
 class ThinkerAgent(SearchAgent):
-    """The policy network, networks of worth and of beliefs, and imagined worlds."""
+    """The policy network, value and belief networks, and imagined worlds."""
 
     kind = "thinker"
     chunk = ROUND
@@ -99,9 +99,15 @@ class ThinkerAgent(SearchAgent):
         check_playable(self.rules)
         told = self._told(
             words,
-            {"policy": CHAMPION, "worth": str(WORTH), "beliefs": "", "last": "all", "ahead": "0"},
-            "last=TRICKS and ahead=TRICKS, and networks by name, as in policy=PATH, worth=PATH, "
-            f"beliefs=PATH, and beliefs={VOIDS}",
+            {
+                "policy": CHAMPION,
+                "value": str(VALUE_WEIGHTS),
+                "belief": "",
+                "last": "all",
+                "ahead": "0",
+            },
+            "last=TRICKS and ahead=TRICKS, and networks by name, as in policy=PATH, value=PATH, "
+            f"belief=PATH, and belief={VOIDS}",
         )
         self._last = tricks_option(
             "last", told["last"], 1, self.rules, "are thought about, the last ones"
@@ -111,9 +117,9 @@ class ThinkerAgent(SearchAgent):
         )
         policy = network_for(self.rules, told["policy"])
         # With two tricks left for the stock all leaves are exact.
-        worth = Path(told["worth"]) if self._last > 2 else None
-        usual = str(BELIEFS) if judges(BELIEFS, self.rules) else VOIDS
-        beliefs = told["beliefs"] or usual
+        worth = Path(told["value"]) if self._last > 2 else None
+        usual = str(BELIEF_WEIGHTS) if covers(BELIEF_WEIGHTS, self.rules) else VOIDS
+        beliefs = told["belief"] or usual
         self.networks = search_networks(self.rules, policy, worth, beliefs, ahead)
         paths = [policy, worth, None if beliefs == VOIDS else beliefs]
         self.checkpoints = tuple(model_file(find_checkpoint(path)) for path in paths if path)
@@ -126,11 +132,11 @@ class ThinkerAgent(SearchAgent):
         """Whether it plays these rules with the package's networks: nothing is compiled for it."""
         try:
             check_playable(rules)
-            check_judged(rules)
+            check_value_rules(rules)
             champion_for(rules)
         except CannotPlay:
             return False
-        return judges(WORTH, rules) and judges(BELIEFS, rules)
+        return covers(VALUE_WEIGHTS, rules) and covers(BELIEF_WEIGHTS, rules)
 
     def act(self, views: Array, rng: Array) -> Array:
         """The best card found for each view."""

@@ -23,28 +23,38 @@ from . import __version__
 from .common.console import DEBUG, lasting_streams, show_traceback
 from .common.suggestions import meant
 
-COMMANDS = {
-    "table": "open a table in the browser: play, watch, replay",
-    "play": "play against any player, in the terminal",
-    "train": "train a player by self-play",
-    "study": "make the networks that the thinker asks",
-    "compare": "lay runs side by side: settings, curves, strength",
-    "benchmark": "lay algorithms side by side, on several games and seeds",
-    "sweep": "search for settings that train well",
-    "evaluate": "measure a player against others",
-    "ladder": "let players play each other, and rate them",
-    "agents": "list the players by name",
-    "rules": "list the rule sets, or explain one in words",
-    "puzzles": "make puzzles for the table",
-    "replay": "show a hand from a file of records, and what its decisions were worth",
-    "analyse": "tell what each player's decisions cost, over a file of records",
-    "endgame": "value an ending whose cards are all known, card by card",
-    "tablebase": "build, verify or describe the table of exact endgames",
-    "solve": "compute an equilibrium of a small deck",
-    "exploit": "tell exactly how much a best response wins, on a small deck",
-    "respond": "tell how much a player can be beaten by, at least",
-    "export": "write a checkpoint as ONNX",
+GROUPS = {
+    "play": {
+        "table": "open a table in the browser: play, watch, replay",
+        "play": "play against any player, in the terminal",
+        "replay": "show a hand from a file of records, and the value of its decisions",
+        "puzzles": "make puzzles for the table",
+        "rules": "list the rule sets, or explain one in words",
+    },
+    "learn": {
+        "train": "train a player by self-play",
+        "expert-iteration": "train policy, value and belief networks on searched hands",
+        "sweep": "search for hyperparameters",
+        "compare": "compare runs: settings, learning curves, strength",
+        "export": "write a checkpoint as ONNX",
+    },
+    "measure": {
+        "agents": "list the players by name",
+        "evaluate": "evaluate a player against others",
+        "ladder": "rate players by a round-robin tournament",
+        "benchmark": "compare algorithms on several games and seeds",
+        "analyse": "compute what each player's decisions cost, over a file of records",
+    },
+    "research": {
+        "endgame": "solve an endgame with both hands known, card by card",
+        "tablebase": "build, verify or describe the endgame tablebase",
+        "solve": "compute an equilibrium of a small deck",
+        "exploitability": "compute a player's exact exploitability on a small deck",
+        "best-response": "lower bound on a player's exploitability, by search and training",
+    },
 }
+"""The commands and a line on each, in the groups of `--help`."""
+COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 _DEBUG_OPTION = "--debug"
 _FAULT, _MISUSE = 1, 2
 _MOST_DIGITS = 40
@@ -107,14 +117,18 @@ def _number(text: str) -> float:
 
 def _overview() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS)) + 2
-    lines = [f"  {name:<{width}}{about}" for name, about in COMMANDS.items()]
+    lines = []
+    for group, commands in GROUPS.items():
+        lines += [
+            "",
+            f"{group}:",
+            *(f"  {name:<{width}}{about}" for name, about in commands.items()),
+        ]
     parser = _Parser(
         prog="german-whist",
         description="German Whist for reinforcement learning.",
         usage="german-whist [--version] COMMAND ...",
-        epilog="\n".join(
-            ["commands:", *lines, "", "german-whist COMMAND --help tells more about each."]
-        ),
+        epilog="\n".join([*lines[1:], "", "german-whist COMMAND --help describes its options."]),
     )
     parser.add_argument("--version", action="version", version=f"german-whist {__version__}")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="what to do")
@@ -168,7 +182,7 @@ def _too_much(word: str, words: list[str], parser: _Parser, module: ModuleType) 
 
 def parser_of(name: str) -> tuple[ModuleType, _Parser]:
     """The module of a command, and what reads its words."""
-    module = importlib.import_module(f".commands.{name}", __package__)
+    module = importlib.import_module(f".commands.{name.replace('-', '_')}", __package__)
     parser = _Parser(prog=f"german-whist {name}", description=module.__doc__)
     module.add_arguments(parser)
     return module, parser

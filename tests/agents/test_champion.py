@@ -10,11 +10,11 @@ import pytest
 
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import (
-    BELIEFS,
+    BELIEF_WEIGHTS,
     CLASSIC_WEIGHTS,
     FAMILY_WEIGHTS,
     FIRST_WEIGHTS,
-    WORTH,
+    VALUE_WEIGHTS,
     champion_for,
     network_for,
     rules_of_champion,
@@ -22,13 +22,13 @@ from german_whist.agents.checkpoints.bundled import (
 from german_whist.agents.checkpoints.checkpoint import (
     CheckpointError,
     find_checkpoint,
+    read_auxiliary_card,
     read_checkpoint,
-    read_judge_card,
 )
 from german_whist.agents.registry import make_agent
 from german_whist.engine.rules import Rules, load_rules, named_rules
 from german_whist.evaluation import evaluate
-from german_whist.training.expert_iteration.recipe import load_course
+from german_whist.training.expert_iteration.recipe import load_recipe
 from german_whist.training.runs.presets import changed_settings, load_settings
 from support import KEY
 
@@ -60,11 +60,15 @@ def test_what_the_thinker_asks_is_small_and_tells_the_course_that_made_it() -> N
     assert champion.card.weights is not None
     assert champion.card.weights.sha256 != first.weights.sha256
     assert champion.card.init.commands == first.commands
-    for card in (champion.card, read_judge_card(WORTH), read_judge_card(BELIEFS)):
+    for card in (
+        champion.card,
+        read_auxiliary_card(VALUE_WEIGHTS),
+        read_auxiliary_card(BELIEF_WEIGHTS),
+    ):
         (command,) = card.commands
         program, verb, preset, *words = shlex.split(command)
-        assert (program, verb) == ("german-whist", "study")
-        course = load_course(preset, words)
+        assert (program, verb) == ("german-whist", "expert-iteration")
+        course = load_recipe(preset, words)
         told = {**card.settings, "about": course.about}
         assert {name: course.as_mapping()[name] for name in told} == told
 
@@ -103,8 +107,8 @@ def test_the_networks_of_the_package_are_found_by_name_behind_files_of_ones_own(
     for wanted in ("champion-2", "sub/champion-1", str(tmp_path / "champion-1")):
         with pytest.raises(CheckpointError, match="there is no checkpoint"):
             find_checkpoint(wanted)
-    with pytest.raises(CheckpointError, match="network of 'worth', which judges positions"):
-        read_checkpoint("worth")
+    with pytest.raises(CheckpointError, match="is a value network for searches"):
+        read_checkpoint("value")
     # A folder of that name is a run that has no checkpoint yet.
     (tmp_path / "champion-1").mkdir()
     with pytest.raises(CheckpointError, match="there is no checkpoint"):

@@ -17,7 +17,7 @@ from support import ODD, dealt, with_other_hidden_cards
 RULES = [*named_rules(), *ODD.values()]
 RULE_PLAYERS = ["random", "random-exact", "threshold", "value:13", "counting", "easy", "medium"]
 SEARCHES = ["flat-mc:3", "flat-mc:3,voids", "flat-mc:3,playout=counting"]
-THINKERS = ["thinker:20", "thinker:20,beliefs=voids"]
+THINKERS = ["thinker:20", "thinker:20,belief=voids"]
 IN_THE_DARK = [
     *product(["classic", "no-trump", "open-stock", "draft", "race-9"], RULE_PLAYERS + SEARCHES),
     *product(["classic"], [*THINKERS, "champion"]),

@@ -15,7 +15,7 @@ from german_whist.agents.search.opponent_models import MODELS, model_of
 from german_whist.engine.deals import all_deals
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import evaluate
-from german_whist.evaluation.exploitability.exact import exploit
+from german_whist.evaluation.exploitability.exact import measure_exploitability
 from support import KEY
 
 DECK = "2x4-h2"
@@ -65,7 +65,7 @@ def test_worlds_come_as_often_as_the_play_of_the_other_makes_them_likely(deal: i
 
 @pytest.mark.parametrize(("name", "least"), [("threshold", 0.75), ("random-exact", 0.75)])
 def test_it_wins_most_of_what_can_be_won_and_no_more(name: str, least: float) -> None:
-    exact = exploit(make_agent(name, "2x5-h3"), "2x5-h3").exploitability
+    exact = measure_exploitability(make_agent(name, "2x5-h3"), "2x5-h3").exploitability
     player = f"responder:32,against={name}"
     won = evaluate(player, name, "2x5-h3", hands=1200, seed=3, key=KEY).pairings[0].points
     assert least * exact < won.value < exact + 1.5 * won.half_width

@@ -11,7 +11,7 @@ from checkpoints import written
 
 from german_whist import PolicyAgent, evaluate, observe
 from german_whist.agents.base import agent_key, decision_streams
-from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, WORTH
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.registry import make_agent
@@ -142,10 +142,10 @@ def test_a_network_of_values_that_may_be_infinite_guides_no_search(tmp_path: Pat
 
     from safetensors.numpy import load_file
 
-    weights = {name: each * np.float32(1e15) for name, each in load_file(WORTH).items()}
-    card = json.loads(WORTH.with_suffix(".json").read_text())
+    weights = {name: each * np.float32(1e15) for name, each in load_file(VALUE_WEIGHTS).items()}
+    card = json.loads(VALUE_WEIGHTS.with_suffix(".json").read_text())
     for name in ("format", "weights"):
         del card[name]
-    path = written(tmp_path / "worth", weights, card)
+    path = written(tmp_path / "value", weights, card)
     with pytest.raises(CheckpointError, match="may become infinite"):
-        make_agent(f"thinker:16,worth={path}")
+        make_agent(f"thinker:16,value={path}")

@@ -339,11 +339,11 @@ def test_at_the_last_tricks_it_thinks_and_before_them_its_network_plays(
         ("thinker:64,ahead=14", "ahead is '14': .* from 0 to 13 in classic"),
         (
             "thinker:64,luck",
-            "last=TRICKS.* policy=PATH, worth=PATH, beliefs=PATH, and beliefs=voids",
+            "last=TRICKS.* policy=PATH, value=PATH, belief=PATH, and belief=voids",
         ),
-        (f"thinker:64,worth={CLASSIC_WEIGHTS}", "is no network that judges"),
-        ("thinker:64,worth=AGENTS/beliefs", "what is wanted is one of worth"),
-        ("thinker:64,beliefs=nowhere", "there is no checkpoint"),
+        (f"thinker:64,value={CLASSIC_WEIGHTS}", "is not a value or belief network"),
+        ("thinker:64,value=AGENTS/belief", "what is wanted is one of value"),
+        ("thinker:64,belief=nowhere", "there is no checkpoint"),
     ],
 )
 def test_wrong_parameters_are_refused_in_a_sentence(name: str, says: str) -> None:
@@ -362,7 +362,7 @@ def test_rules_that_it_can_not_think_about_are_refused(rules: str) -> None:
 def test_rules_that_no_network_of_worth_knows_are_played_at_the_last_tricks_alone(
     rules: str,
 ) -> None:
-    with pytest.raises(CannotPlay, match=f"a network of worth does not judge {rules}"):
+    with pytest.raises(CannotPlay, match=f"a value network does not cover {rules}"):
         make_agent("thinker:64", rules)
     assert not ThinkerAgent.plays(load_rules(rules))
     agent = make_agent("thinker:4,last=2", rules)

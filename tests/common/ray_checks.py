@@ -25,7 +25,7 @@ from german_whist.training.experiments.search_space import Sweep
 from german_whist.training.experiments.seeds import train_seeds, train_seeds_on
 from german_whist.training.experiments.sweep import run_sweep
 from german_whist.training.expert_iteration import pipeline as parts
-from german_whist.training.expert_iteration.recipe import load_course
+from german_whist.training.expert_iteration.recipe import load_recipe
 from german_whist.training.rollout.tensor_state import digest_of
 from german_whist.training.runs.api import train, train_on
 from german_whist.training.runs.presets import load_settings
@@ -78,8 +78,8 @@ def state_of(run: str) -> str:
 def hands_of(folder: Path, on: str) -> dict[str, str]:
     """The hands of a course that are played there."""
     parts._TIMES, parts._TOGETHER["hands"] = 1, 64
-    course = load_course("quick", ["hands=128"])
-    made = parts.Parts(folder, course, lambda _: None, 2 if on == "ray" else 1, on)
+    course = load_recipe("quick", ["hands=128"])
+    made = parts.Pipeline(folder, course, lambda _: None, 2 if on == "ray" else 1, on)
     files = sorted(made._play(made._hands))
     return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
 

@@ -161,7 +161,7 @@ def test_a_function_takes_no_other_words() -> None:
 
 def test_searches_name_the_networks_that_they_ask(run: Path) -> None:
     names = [each.file for each in make_agent("thinker:4").checkpoints]
-    assert names == ["champion.safetensors", "worth.safetensors", "beliefs.safetensors"]
+    assert names == ["champion.safetensors", "value.safetensors", "belief.safetensors"]
     answer = make_agent(f"responder:4,against={run}").checkpoints
     assert answer[0].run == str(run)
 
@@ -190,16 +190,17 @@ def test_rules_whose_endings_nobody_solves_have_no_switch(run: Path, tmp_path: P
 
 def test_what_answers_a_player_is_measured_with_the_same_details(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from german_whist.training.experiments.best_response import Plan, respond
+    from german_whist.training.experiments.best_response import BestResponsePlan, find_best_response
 
     rules = load_rules("2x4-h2")
-    plan = Plan(agent="random", rules=rules.as_mapping(), model="random", worlds=2, decisions=0,
+    plan = BestResponsePlan(agent="random", rules=rules.as_mapping(), model="random", worlds=2,
+                            decisions=0,
                 hands=20, seed=1)  # fmt: skip
     said: list[str] = []
-    found = respond(plan, rules, tmp_path / "answer", said.append)
+    found = find_best_response(plan, rules, tmp_path / "answer", said.append)
     assert found.best.made_of[0].startswith("responder:2,against=random: endgame: exact solver")
     assert found.best.made_of[1] == "random: endgame: own policy"
-    page = (tmp_path / "answer" / "respond.html").read_text(encoding="utf-8")
+    page = (tmp_path / "answer" / "best_response.html").read_text(encoding="utf-8")
     assert all(each in page for each in found.best.made_of)
 
 

@@ -465,8 +465,11 @@ def test_rules_and_names_are_taken_from_the_players(
         (["ladder", "a=random", "a=random"], "a stands twice"),
         (["ladder", "champion-1", "PATH"], "there are no rules that all of these play: champion-1"),
         (["evaluate", "champion-1", "--against", "random", "--rules", "quick"], "champion-1"),
-        (["exploit", "random"], "'random' plays any rules: name some with a small deck by --rules"),
-        (["exploit", "champion"], "are too large to walk"),
+        (
+            ["exploitability", "random"],
+            "'random' plays any rules: name some with a small deck by --rules",
+        ),
+        (["exploitability", "champion"], "are too large to walk"),
     ],
 )
 def test_players_that_can_not_meet_get_a_sentence(

@@ -21,7 +21,10 @@ from german_whist.engine.dtypes import NO_CARD, UNSEEN_CARD, VIEW
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.brute_force import Tree
 from german_whist.evaluation.exploitability.cfr_plus import Solver, SolvingError
-from german_whist.evaluation.exploitability.exact import exploit, exploit_by_whole_views
+from german_whist.evaluation.exploitability.exact import (
+    exploitability_by_views,
+    measure_exploitability,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -180,8 +183,8 @@ def test_players_are_as_exploitable_as_by_whole_views(
     make: Callable[[], Agent], smallest: Tree
 ) -> None:
     """A second method: every deal and every play walked by itself, by whole views."""
-    found = exploit(make(), "2x4-h2")
-    wanted = exploit_by_whole_views(make(), load_rules("2x4-h2"), tree=smallest)
+    found = measure_exploitability(make(), "2x4-h2")
+    wanted = exploitability_by_views(make(), load_rules("2x4-h2"), tree=smallest)
     for one, two in (
         (found.against_dealer, wanted.against_dealer),
         (found.against_leader, wanted.against_leader),
@@ -227,7 +230,7 @@ def has_a_past(view: Any) -> bool:
 
 def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
     agent = Listening(load_rules("2x4-h2"))
-    exploit(agent, "2x4-h2")
+    measure_exploitability(agent, "2x4-h2")
     views = np.concatenate(agent.views)
     second = views[views["stock_left"] == 2]
     assert len(second) > 10_000
@@ -238,8 +241,8 @@ def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
     loaded = load_rules(rules)
     agent = make_agent("random-exact", loaded)
-    wanted = exploit_by_whole_views(agent, loaded)
-    for found in (Solver(loaded).measure(), exploit(agent, loaded)):
+    wanted = exploitability_by_views(agent, loaded)
+    for found in (Solver(loaded).measure(), measure_exploitability(agent, loaded)):
         assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
         assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
 

@@ -46,7 +46,7 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
     seen = 0
     for start in range(4):
         one, two = make_agent(player, small), make_agent("counting", small)
-        config = MatchConfig(small, None, 3, bytes.fromhex(KEY), without_luck=True)
+        config = MatchConfig(small, None, 3, bytes.fromhex(KEY), reduce_variance=True)
         task = Task(start=start, pairs=120, trusted_exact=(True, True))
         tally = play_chunk(((one, two), (one, two)), config, task).tally
         luck = tally.totals[k.SCORE_LUCK :] / of_luck.PARTS
@@ -86,11 +86,11 @@ def test_the_interval_is_narrower_and_workers_change_nothing(
     plain, less, more = (tmp_path / f"{name}.json" for name in ("plain", "less", "more"))
     assert main([*words, "--json", str(plain)]) == 0
     assert "as played" not in capsys.readouterr().out
-    assert main([*words, "--without-luck", "--json", str(less)]) == 0
+    assert main([*words, "--reduce-variance", "--json", str(less)]) == 0
     assert "as played" in capsys.readouterr().out
-    assert main([*words, "--without-luck", "--workers", "2", "--json", str(more)]) == 0
+    assert main([*words, "--reduce-variance", "--workers", "2", "--json", str(more)]) == 0
     found = [json.loads(path.read_text()) for path in (plain, less, more)]
-    assert "--without-luck" in found[1]["run"]["command"]
+    assert "--reduce-variance" in found[1]["run"]["command"]
     for each in found:
         del each["run"], each["pairings"][0]["timing"]
     assert found[1] == found[2]
@@ -109,7 +109,7 @@ def test_the_interval_is_narrower_and_workers_change_nothing(
 
 def test_a_rating_is_as_sure_as_the_win_rate_less_luck() -> None:
     """Between two players Elo is a function of the win rate, whose slope scales the interval."""
-    found = ladder(["counting", "value:3"], hands=24, seed=2, key=KEY, without_luck=True)
+    found = ladder(["counting", "value:3"], hands=24, seed=2, key=KEY, reduce_variance=True)
     anchored = found.ladder
     assert anchored is not None
     rate, elo = found.pairings[0].win_rate, anchored.ratings.elo[0]
@@ -138,6 +138,6 @@ def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
 
 def test_what_nobody_can_tell_the_luck_of_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing says what a position of all-tricks is worth"):
-        evaluate("random", "threshold", "all-tricks", hands=10, without_luck=True)
+        evaluate("random", "threshold", "all-tricks", hands=10, reduce_variance=True)
     with pytest.raises(ValueError, match="luck is told of single hands, and not of "):
-        evaluate("random", "threshold", hands=10, match=Match(target=5), without_luck=True)
+        evaluate("random", "threshold", hands=10, match=Match(target=5), reduce_variance=True)

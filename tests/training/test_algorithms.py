@@ -10,7 +10,7 @@ from small_runs import arrays_of, same
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.exploitability.exact import exploit
+from german_whist.evaluation.exploitability.exact import measure_exploitability
 
 SMALL = [
     *("rules=2x4-h2", "threads=1", "eval_opponents=[]", "final_eval_opponents=[]"),
@@ -35,8 +35,8 @@ def test_it_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None:
     train(trainer, f"decisions={decisions}", "--run", str(tmp_path / "run"))
     rules = load_rules("2x4-h2")
     trained = make_agent(f"network:{tmp_path / 'run'},sample", rules)
-    at_random = exploit(make_agent("random-exact", rules), rules).exploitability
-    assert exploit(trained, rules).exploitability < at_random / 2.5
+    at_random = measure_exploitability(make_agent("random-exact", rules), rules).exploitability
+    assert measure_exploitability(trained, rules).exploitability < at_random / 2.5
 
 
 @pytest.mark.parametrize("trainer", ["mmd", "nfsp", "cfr"])

@@ -13,7 +13,7 @@ from german_whist.agents.checkpoints.checkpoint import read_checkpoint, write_ch
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.exploitability.exact import exploit
+from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.evaluation.exploitability.public_tree import Responses, Walker
 from german_whist.evaluation.exploitability.traversal import LEARN
 from german_whist.training.algorithms.cfr import CFR, CFRSettings, _walk_many
@@ -32,7 +32,7 @@ def train(run: Path, *words: str) -> None:
 
 
 def exploitability(player: str, deck: str = DECK) -> float:
-    return exploit(make_agent(player, deck), deck).exploitability
+    return measure_exploitability(make_agent(player, deck), deck).exploitability
 
 
 @pytest.mark.parametrize("rules", TINY, ids=[each["name"] for each in TINY])
@@ -159,7 +159,7 @@ def test_it_comes_to_what_open_spiels_external_sampling_comes_to() -> None:
 def test_the_average_comes_to_the_equilibrium(tmp_path: Path) -> None:
     """And so closely that the value of the game is known to a thousandth."""
     train(tmp_path / "run", "decisions=2_000_000", "iteration=500_000")
-    found = exploit(make_agent(str(tmp_path / "run"), DECK), DECK)
+    found = measure_exploitability(make_agent(str(tmp_path / "run"), DECK), DECK)
     assert found.exploitability < 0.003
     assert found.own == pytest.approx(0.06052, abs=0.004)
     assert exploitability(f"{tmp_path / 'run'},greedy") < 0.05

@@ -30,26 +30,26 @@ from plain_learning import (  # noqa: E402
 from safetensors.numpy import load_file  # noqa: E402
 
 from german_whist import Game  # noqa: E402
-from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, WORTH  # noqa: E402
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, VALUE_WEIGHTS  # noqa: E402
 from german_whist.agents.checkpoints.checkpoint import read_checkpoint  # noqa: E402
 from german_whist.agents.networks.policy import NetworkAgent, policy_net  # noqa: E402
-from german_whist.agents.networks.value import INPUTS, OUTCOMES, read_worth  # noqa: E402
+from german_whist.agents.networks.value import INPUTS, OUTCOMES, read_value_network  # noqa: E402
 from german_whist.engine.dtypes import VIEW  # noqa: E402
 from german_whist.engine.endgame import value  # noqa: E402
 from german_whist.engine.rules import load_rules  # noqa: E402
 from german_whist.training.expert_iteration import pipeline as parts  # noqa: E402
-from german_whist.training.expert_iteration.belief import BeliefStudy  # noqa: E402
-from german_whist.training.expert_iteration.fitting import Fit, Plan, layers, write_network  # noqa: E402
-from german_whist.training.expert_iteration.pipeline import policy_layers, study  # noqa: E402
-from german_whist.training.expert_iteration.recipe import Course, load_course  # noqa: E402
+from german_whist.training.expert_iteration.belief import BeliefTask  # noqa: E402
+from german_whist.training.expert_iteration.fitting import Fit, FitConfig, layers, write_network  # noqa: E402
+from german_whist.training.expert_iteration.pipeline import policy_layers, run_expert_iteration  # noqa: E402
+from german_whist.training.expert_iteration.recipe import Recipe, load_recipe  # noqa: E402
 from german_whist.training.expert_iteration.search_targets import (  # noqa: E402
-    PolicyStudy,
-    Searching,
-    Trying,
-    with_advice,
+    LookaheadPlayers,
+    PolicyTask,
+    SearchPlayers,
+    with_targets,
 )
-from german_whist.training.expert_iteration.self_play import Players  # noqa: E402
-from german_whist.training.expert_iteration.value import WorthStudy, targets  # noqa: E402
+from german_whist.training.expert_iteration.self_play import PolicyPlayers  # noqa: E402
+from german_whist.training.expert_iteration.value import ValueTask, targets  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 
@@ -80,7 +80,7 @@ def policy_probs(game: Game) -> dict[int, float]:
 
 
 def self_play(hands: int, epsilon: float) -> Array:
-    return Players(CLASSIC, policy_net(champion()), hands).play(11, 0, epsilon)
+    return PolicyPlayers(CLASSIC, policy_net(champion()), hands).play(11, 0, epsilon)
 
 
 # -- hands of self-play
@@ -137,16 +137,16 @@ class RecordingSearch:
 
 def test_a_search_gets_a_random_stream_of_its_own_for_every_decision_of_every_hand() -> None:
     search: Any = RecordingSearch()
-    with_advice(Searching(CLASSIC, search, 20), 3, 0, 0.2)
+    with_targets(SearchPlayers(CLASSIC, search, 20), 3, 0, 0.2)
     streams = np.array(search.streams)
     assert streams.shape == (DECISIONS, 20)
     assert len(np.unique(streams)) == streams.size
     # It is the hand's, whichever are played beside it.
     again: Any = RecordingSearch()
-    with_advice(Searching(CLASSIC, again, 5), 3, 15, 0.2)
+    with_targets(SearchPlayers(CLASSIC, again, 5), 3, 15, 0.2)
     np.testing.assert_array_equal(np.array(again.streams), streams[:, 15:])
     other: Any = RecordingSearch()
-    with_advice(Searching(CLASSIC, other, 20), 4, 0, 0.2)
+    with_targets(SearchPlayers(CLASSIC, other, 20), 4, 0, 0.2)
     assert not np.isin(np.array(other.streams), streams).any()
 
 
@@ -183,7 +183,7 @@ def worth_inputs(game: Game) -> list[int]:
 
 @cache
 def worth_weights() -> Weights:
-    return float64_copy(load_file(str(WORTH)))
+    return float64_copy(load_file(str(VALUE_WEIGHTS)))
 
 
 def expected_pay(game: Game) -> float:
@@ -244,12 +244,12 @@ def target_of(game: Game, card: int) -> float:
 @cache
 def tried_hands() -> Array:
     """Hands of which every likely card was tried."""
-    worth = read_worth(WORTH, CLASSIC)
-    return with_advice(Trying(CLASSIC, policy_net(champion()), worth, 16), 3, 0, 0.1)
+    worth = read_value_network(VALUE_WEIGHTS, CLASSIC)
+    return with_targets(LookaheadPlayers(CLASSIC, policy_net(champion()), worth, 16), 3, 0, 0.1)
 
 
 def test_search_targets_are_what_every_likely_card_comes_to_in_the_deal_as_it_is() -> None:
-    plain = Players(CLASSIC, policy_net(champion()), 16).play(3, 0, 0.1)
+    plain = PolicyPlayers(CLASSIC, policy_net(champion()), 16).play(3, 0, 0.1)
     np.testing.assert_array_equal(tried_hands()["hand"], plain)
     compared = left_out = 0
     for number, advised in enumerate(tried_hands()[:4]):
@@ -282,7 +282,7 @@ def test_search_targets_are_what_every_likely_card_comes_to_in_the_deal_as_it_is
 
 def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_tried_in() -> None:
     policy = policy_net(champion())
-    about = PolicyStudy(CLASSIC, policy, 0.01)
+    about = PolicyTask(CLASSIC, policy, 0.01)
     advised = tried_hands()[:5]
     x, worths = about.read(advised)
     names = [*(f"hidden.{k}" for k in range(len(champion().card.network.hidden_sizes))), "policy"]
@@ -310,9 +310,9 @@ def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_trie
 def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_old_one() -> None:
     """E[target] - pull * KL(new, old) over the cards that were tried; its gradient by hand."""
     pull = 0.3
-    about = PolicyStudy(CLASSIC, policy_net(champion()), pull)
+    about = PolicyTask(CLASSIC, policy_net(champion()), pull)
     x, worths = about.read(tried_hands())
-    plan = Plan(tuple(champion().card.network.hidden_sizes))
+    plan = FitConfig(tuple(champion().card.network.hidden_sizes))
     net = policy_layers(champion(), about, plan)
     names = [*(f"hidden.{k}" for k in range(len(plan.layers))), "policy"]
     old_weights = {name: each.astype(np.float64) for name, each in champion().weights.items()}
@@ -350,7 +350,7 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
 
 def test_what_a_value_network_reads_of_hands_is_what_the_cards_say() -> None:
     hands = self_play(6, 0.1)
-    x, leaders, tricks, strayed = WorthStudy(CLASSIC, 0.8).read(hands)
+    x, leaders, tricks, strayed = ValueTask(CLASSIC, 0.8).read(hands)
     assert (tricks.numpy() == hands["tricks"]).all()
     assert (strayed.numpy() == hands["strayed"]).all()
     for number, hand in enumerate(hands):
@@ -393,7 +393,7 @@ def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards() -> None:
 
 def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     hands = self_play(24, 0.1)
-    value_study = WorthStudy(CLASSIC, 0.8)
+    value_study = ValueTask(CLASSIC, 0.8)
     net = layers(INPUTS, (16,), OUTCOMES, 3)
     x, leaders, tricks, strayed = value_study.read(hands)
     with torch.no_grad():
@@ -403,7 +403,7 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
         value_loss = float(losses[counted].mean())
     assert 0 < (~counted).sum() < counted.sum()
     assert value_study.loss(net, hands).item() == pytest.approx(value_loss, rel=0.01)
-    belief_study = BeliefStudy(CLASSIC)
+    belief_study = BeliefTask(CLASSIC)
     net = layers(belief_study.inputs, (16,), 52, 3)
     x, held, unseen = belief_study.read(hands)
     with torch.no_grad():
@@ -430,7 +430,7 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
 class Regression:
     """A study of rows of numbers, the last of each what is to be said of the others."""
 
-    kind = "worth"
+    kind = "value"
     inputs = 3
     outputs = 1
 
@@ -463,7 +463,7 @@ def numbered_files(folder: Path, counts: list[int]) -> list[Path]:
 
 def test_a_fit_mixes_hands_of_several_files_anew_in_every_epoch(tmp_path: Path) -> None:
     files = numbered_files(tmp_path, [24] * 6)
-    fit = Fit(Regression(), Plan((), 2.0, 8), files)
+    fit = Fit(Regression(), FitConfig((), 2.0, 8), files)
     assert fit.steps == 2 * 18
     epochs: list[list[Array]] = [[], []]
     for number, batch in zip(range(36), fit.batches(), strict=False):
@@ -484,7 +484,7 @@ def test_a_fit_mixes_hands_of_several_files_anew_in_every_epoch(tmp_path: Path) 
 
 
 def test_a_fit_to_a_single_file_takes_another_order_in_every_epoch(tmp_path: Path) -> None:
-    fit = Fit(Regression(), Plan((), 2.0, 8), numbered_files(tmp_path, [64]))
+    fit = Fit(Regression(), FitConfig((), 2.0, 8), numbered_files(tmp_path, [64]))
     rows = []
     for _, batch in zip(range(16), fit.batches(), strict=False):
         rows += batch[:, 0].tolist()
@@ -497,13 +497,13 @@ def test_a_fit_ends_with_the_averaged_weights_of_adam_and_never_learns_what_it_i
     tmp_path: Path,
 ) -> None:
     files = numbered_files(tmp_path, [64, 64, 64])
-    about, plan = Regression(), Plan((5,), 40.0, 8, rate=0.05, average=0.97)
+    about, plan = Regression(), FitConfig((5,), 40.0, 8, rate=0.05, average=0.97)
     fit = Fit(about, plan, files[:-1])
     weights = float64_copy({name: each.numpy() for name, each in fit.net.state_dict().items()})
     average, adam, names = dict(weights), PlainAdam(weights, eps=1e-8), ["0", "2"]
     checked = np.load(files[-1])[:20]
     fit.go(tmp_path / "net", lambda _: None, checked,
-           lambda fit, path: write_network(path, fit, CLASSIC, Course()))  # fmt: skip
+           lambda fit, path: write_network(path, fit, CLASSIC, Recipe()))  # fmt: skip
     assert len(about.batches) == fit.steps == 40 * 16
     numbers = Counter(np.concatenate(about.batches)[:, 0].tolist())
     assert numbers == dict.fromkeys(range(128), 40)
@@ -533,24 +533,24 @@ def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every network comes out as it does when fitted to all files of hands but the last."""
-    monkeypatch.setattr(parts, "_TOGETHER", {"hands": 16, "advised": 16})
+    monkeypatch.setattr(parts, "_TOGETHER", {"hands": 16, "search_targets": 16})
     monkeypatch.setattr(parts, "_TIMES", 1)
-    words = ["hands=64", "advised=64", "worth_layers=[6]", "belief_layers=[6]"]
-    words += ["worth_epochs=8", "belief_epochs=8", "policy_epochs=8"]
-    words += ["worth_rate=0.5", "belief_rate=0.5", "policy_rate=0.05"]
-    course = load_course("quick", words)
+    words = ["hands=64", "target_hands=64", "value_hidden_sizes=[6]", "belief_hidden_sizes=[6]"]
+    words += ["value_epochs=8", "belief_epochs=8", "policy_epochs=8"]
+    words += ["value_learning_rate=0.5", "belief_learning_rate=0.5", "policy_learning_rate=0.05"]
+    recipe = load_recipe("quick", words)
     lines: list[str] = []
-    study(tmp_path, course, lines.append)
+    run_expert_iteration(tmp_path, recipe, lines.append)
     assert not any("training errors" in line for line in lines)
-    about = PolicyStudy(CLASSIC, policy_net(champion()), course.pull)
+    about = PolicyTask(CLASSIC, policy_net(champion()), recipe.kl_coef)
     widths = tuple(champion().card.network.hidden_sizes)
     plans = {
-        "worth": (WorthStudy(CLASSIC, course.trace), Plan((6,), 8.0, 512, 0.5)),
-        "beliefs": (BeliefStudy(CLASSIC), Plan((6,), 8.0, 128, 0.5)),
-        "policy": (about, Plan(widths, 8.0, 128, 0.05, 0.998)),
+        "value": (ValueTask(CLASSIC, recipe.lambda_), FitConfig((6,), 8.0, 512, 0.5)),
+        "belief": (BeliefTask(CLASSIC), FitConfig((6,), 8.0, 128, 0.5)),
+        "policy": (about, FitConfig(widths, 8.0, 128, 0.05, 0.998)),
     }
     for name, (about_it, plan) in plans.items():
-        folder = tmp_path / ("advised" if name == "policy" else "hands")
+        folder = tmp_path / ("search_targets" if name == "policy" else "hands")
         files = sorted(folder.glob("*.npy"))
         assert len(files) == 4
         start = policy_layers(champion(), about, plan) if name == "policy" else None

@@ -12,21 +12,21 @@ from german_whist.agents import make_agent
 from german_whist.cli import main
 from german_whist.common.signals import Stopped
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.exploitability.exact import exploit
+from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.experiments.best_response import (
     PAGE,
     PLAN,
     RESULT,
     TRAINED,
-    Found,
-    Plan,
+    BestResponse,
+    BestResponsePlan,
     training,
 )
 from german_whist.training.runs.store import begun
 
 DECK = "2x4-h2"
-WORDS = ("respond", "random-exact", "--rules", DECK, "--worlds", "16", "--decisions", "15_000",
-         "--hands", "1000", "--seed", "5")  # fmt: skip
+WORDS = ("best-response", "random-exact", "--rules", DECK, "--worlds", "16",
+         "--decisions", "15_000", "--hands", "1000", "--seed", "5")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_better_of_both_wins_much_of_what_can_be_won_and_no_more(folder: Path) -> None:
-    found = msgspec.json.decode((folder / RESULT).read_bytes(), type=Found)
-    exact = exploit(make_agent("random-exact", DECK), DECK).exploitability
+    found = msgspec.json.decode((folder / RESULT).read_bytes(), type=BestResponse)
+    exact = measure_exploitability(make_agent("random-exact", DECK), DECK).exploitability
     assert {*found.tried} == {"search", TRAINED}
     for won in (*found.tried.values(), found.best):
         assert won.points < exact + 1.5 * won.points_reach
@@ -57,8 +57,8 @@ def test_it_goes_on_where_it_was_and_plays_nothing_twice(
     before = (folder / RESULT).read_bytes()
     (folder / "parts" / "best").unlink()
     assert main([*WORDS, "--out", str(folder)]) == 0
-    after = msgspec.json.decode((folder / RESULT).read_bytes(), type=Found)
-    assert msgspec.json.decode(before, type=Found).tried == after.tried
+    after = msgspec.json.decode((folder / RESULT).read_bytes(), type=BestResponse)
+    assert msgspec.json.decode(before, type=BestResponse).tried == after.tried
     told = capsys.readouterr().out
     assert re.search(rf"wins at least \d+\.\d % of hands against random-exact in {DECK}", told)
     assert "the network while it was trained" in (folder / PAGE).read_text()
@@ -108,7 +108,7 @@ def test_another_plan_is_refused(folder: Path, capsys: pytest.CaptureFixture[str
 
 def test_the_training_meets_nobody_else_and_begins_as_the_champion() -> None:
     rules = load_rules("classic")
-    plan = Plan(
+    plan = BestResponsePlan(
         agent="counting", rules=rules.as_mapping(), model="counting", worlds=8, decisions=800,
         hands=20, seed=1,
     )  # fmt: skip
@@ -123,11 +123,23 @@ def test_the_training_meets_nobody_else_and_begins_as_the_champion() -> None:
 
 
 def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["respond", "random", "--rules", "race-9", "--decisions", "0", "--out", str(tmp_path)]
+    words = [
+        "best-response",
+        "random",
+        "--rules",
+        "race-9",
+        "--decisions",
+        "0",
+        "--out",
+        str(tmp_path),
+    ]
     assert main(words) == 2
     assert "give --decisions" in capsys.readouterr().err
     # Nor is a network trained in the place of a search whose model was misspelt.
-    assert main(["respond", "threshold", "--model", "thresh", "--out", str(tmp_path / "new")]) == 2
+    assert (
+        main(["best-response", "threshold", "--model", "thresh", "--out", str(tmp_path / "new")])
+        == 2
+    )
     told = capsys.readouterr().err
     assert "--model: 'thresh' can not be imagined; did you mean 'threshold'?\n" in told
     assert not (tmp_path / "new").exists()

@@ -18,7 +18,7 @@ from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Between, Sweep
-from german_whist.training.expert_iteration.recipe import Course
+from german_whist.training.expert_iteration.recipe import Recipe
 from german_whist.training.runs.presets import (
     PRESETS,
     changed_settings,
@@ -283,7 +283,7 @@ def test_a_file_that_builds_on_nothing_is_refused(text: str, told: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    "kind", [*own_settings().values(), Benchmark, Sweep, Between, Course, LadderConfig]
+    "kind", [*own_settings().values(), Benchmark, Sweep, Between, Recipe, LadderConfig]
 )
 def test_every_setting_says_what_it_does(kind: type[Checked]) -> None:
     for each in described(kind):

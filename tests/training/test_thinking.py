@@ -1,4 +1,4 @@
-"""What the thinker's networks are made from: hands, targets, fits that go on, whole courses."""
+"""What the thinker's networks are made from: hands, targets, fits that go on, whole recipes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from german_whist.agents.checkpoints.bundled import (  # noqa: E402
 )
 from german_whist.agents.checkpoints.checkpoint import (  # noqa: E402
     find_checkpoint,
+    read_auxiliary_card,
     read_checkpoint,
-    read_judge_card,
     write_checkpoint,
 )
 from german_whist.agents.checkpoints.schema import Card, NetworkCard  # noqa: E402
-from german_whist.agents.networks.belief import read_beliefs, write_known  # noqa: E402
+from german_whist.agents.networks.belief import read_belief_network, write_known  # noqa: E402
 from german_whist.agents.networks.mlp import new_rows, pass_rows  # noqa: E402
 from german_whist.agents.networks.policy import NetworkAgent, PolicyNet, policy_net  # noqa: E402
-from german_whist.agents.networks.value import read_worth  # noqa: E402
+from german_whist.agents.networks.value import read_value_network  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
 from german_whist.agents.search.base import UNLIKELY, SearchAgent  # noqa: E402
 from german_whist.cli import main  # noqa: E402
@@ -44,29 +44,29 @@ from german_whist.engine.play import legal, play, row, set_up  # noqa: E402
 from german_whist.engine.rules import Rules, load_rules  # noqa: E402
 from german_whist.engine.view import View, write_views  # noqa: E402
 from german_whist.training.expert_iteration import fitting  # noqa: E402
-from german_whist.training.expert_iteration.belief import BeliefStudy  # noqa: E402
+from german_whist.training.expert_iteration.belief import BeliefTask  # noqa: E402
 from german_whist.training.expert_iteration.fitting import (  # noqa: E402
     Fit,
-    Plan,
+    FitConfig,
     fitted,
     write_network,
 )
 from german_whist.training.expert_iteration.pipeline import (  # noqa: E402
+    auxiliary_layers,
     first_training,
-    judge_layers,
     rounds,
-    study,
+    run_expert_iteration,
 )
-from german_whist.training.expert_iteration.recipe import Course, command_of, load_course  # noqa: E402
+from german_whist.training.expert_iteration.recipe import Recipe, command_of, load_recipe  # noqa: E402
 from german_whist.training.expert_iteration.search_targets import (  # noqa: E402
-    Searching,
-    with_advice,
+    SearchPlayers,
+    with_targets,
 )
-from german_whist.training.expert_iteration.self_play import Players  # noqa: E402
-from german_whist.training.expert_iteration.value import WorthStudy  # noqa: E402
+from german_whist.training.expert_iteration.self_play import PolicyPlayers  # noqa: E402
+from german_whist.training.expert_iteration.value import ValueTask  # noqa: E402
 from german_whist.training.expert_iteration.workers import (  # noqa: E402
-    Cast,
     HandsFile,
+    Networks,
     named,
     player_of,
 )
@@ -100,8 +100,12 @@ def policy_for(rules: Rules, folder: Path) -> PolicyNet:
 
 
 def test_hands_are_legal_and_end_as_the_solver_says() -> None:
-    hands = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 8).play(5, 100, 0.3)
-    again = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 4).play(5, 104, 0.3)
+    hands = PolicyPlayers(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 8).play(
+        5, 100, 0.3
+    )
+    again = PolicyPlayers(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 4).play(
+        5, 104, 0.3
+    )
     np.testing.assert_array_equal(hands[4:], again)
     assert hands["strayed"].any()
     for k, hand in enumerate(hands):
@@ -124,16 +128,18 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: str
 ) -> None:
     """Wherever a kill falls."""
-    hands = Players(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 256).play(7, 0, 0.1)
+    hands = PolicyPlayers(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 256).play(
+        7, 0, 0.1
+    )
     files = []
     for k in range(4):
         files.append(tmp_path / f"{k}.npy")
         np.save(files[-1], hands[64 * k : 64 * (k + 1)])
-    plan = Plan((8,), 3.0, 16)
+    plan = FitConfig((8,), 3.0, 16)
     monkeypatch.setattr(fitting, "SAVE_EVERY", 20)
 
     def fit() -> Fit:
-        return Fit(WorthStudy(CLASSIC, 0.8), plan, files)
+        return Fit(ValueTask(CLASSIC, 0.8), plan, files)
 
     called: list[str] = []
 
@@ -149,10 +155,10 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
 
     def write(fit: Fit, path: Path) -> None:
         may_be_killed("write")
-        write_network(path, fit, CLASSIC, Course())
+        write_network(path, fit, CLASSIC, Recipe())
 
     whole = fit()
-    go = hands[:16], lambda fit, path: write_network(path, fit, CLASSIC, Course())
+    go = hands[:16], lambda fit, path: write_network(path, fit, CLASSIC, Recipe())
     whole.go(tmp_path / "whole", lambda _: None, *go)
     assert whole.step == whole.steps == 48
     target = tmp_path / "broken"
@@ -163,7 +169,7 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
     assert later.restore(target) == (killed in ("save 2", "write 1"))
     if later.step:
         with pytest.raises(ValueError, match="other settings"):
-            Fit(whole.study, Plan((8,), 2.0, 16), files).restore(target)
+            Fit(whole.study, FitConfig((8,), 2.0, 16), files).restore(target)
     later.go(target, lambda _: None, *go)
     assert fitted(target)
     assert not fit().restore(target)
@@ -238,17 +244,17 @@ def posterior(rules: Rules, hand: Any, plays: list[int]) -> tuple[Any, dict[int,
 
 @pytest.mark.thorough
 def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path) -> None:
-    players = Players(TINY, policy_for(TINY, tmp_path), 4096)
+    players = PolicyPlayers(TINY, policy_for(TINY, tmp_path), 4096)
     files = []
     for k in range(8):
         files.append(tmp_path / f"{k}.npy")
         np.save(files[-1], players.play(3, 4096 * k, 1.0))
-    plan = Plan((64,), 4.0, 128, 0.005)
-    about = BeliefStudy(TINY)
+    plan = FitConfig((64,), 4.0, 128, 0.005)
+    about = BeliefTask(TINY)
     fit = Fit(about, plan, files)
-    fit.go(tmp_path / "beliefs", lambda _: None, np.load(files[0])[:256], lambda *_: None)
-    path = write_network(tmp_path / "beliefs", fit, TINY, Course())
-    layers = read_beliefs(path, TINY)
+    fit.go(tmp_path / "belief", lambda _: None, np.load(files[0])[:256], lambda *_: None)
+    path = write_network(tmp_path / "belief", fit, TINY, Recipe())
+    layers = read_belief_network(path, TINY)
     rows = new_rows(layers, 1, 100)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
     apart, flat = [], []
@@ -278,9 +284,9 @@ def likely_cards(view: View) -> np.ndarray:
 def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
     thinker = make_agent("thinker:8")
     assert isinstance(thinker, SearchAgent)
-    searching = Searching(CLASSIC, thinker, 12)
-    advised = with_advice(searching, 3, 0, 0.0)
-    again = with_advice(searching, 3, 4, 0.0)
+    searching = SearchPlayers(CLASSIC, thinker, 12)
+    advised = with_targets(searching, 3, 0, 0.0)
+    again = with_targets(searching, 3, 4, 0.0)
     np.testing.assert_array_equal(advised["worths"][4:], again["worths"][:8])
     np.testing.assert_array_equal(advised["hand"][4:], again["hand"][:8])
     told = ruled_out = 0
@@ -310,49 +316,55 @@ def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
     assert ruled_out
 
 
-# -- courses
+# -- recipes
 
 
 def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["hands=128", "advised=[64]", "worth_layers=[8]", "belief_layers=[8]", "astray=0.1"]
-    assert main(["study", "quick", *words, "--folder", str(tmp_path / "mine")]) == 0
+    words = [
+        "hands=128",
+        "target_hands=[64]",
+        "value_hidden_sizes=[8]",
+        "belief_hidden_sizes=[8]",
+        "epsilon=0.1",
+    ]
+    assert main(["expert-iteration", "quick", *words, "--folder", str(tmp_path / "mine")]) == 0
     named = capsys.readouterr().out.splitlines()[-1]
     assert make_agent(named).name == named
     before = (tmp_path / "mine" / "policy.safetensors").read_bytes()
     card = read_checkpoint(tmp_path / "mine" / "policy").card
     program, verb, *typed = shlex.split(card.commands[0])
-    assert (program, verb) == ("german-whist", "study")
+    assert (program, verb) == ("german-whist", "expert-iteration")
     assert {*typed[1:]} == {*words}
-    assert load_course(typed[0], typed[1:]).as_mapping() == card.settings
-    assert read_judge_card(tmp_path / "mine" / "worth.safetensors").commands == card.commands
+    assert load_recipe(typed[0], typed[1:]).as_mapping() == card.settings
+    assert read_auxiliary_card(tmp_path / "mine" / "value.safetensors").commands == card.commands
     assert card.init is not None
     assert card.init.checkpoint == "champion.safetensors"
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine").rglob("*.npy")}
     (tmp_path / "mine" / "policy.safetensors").unlink()
-    study(tmp_path / "mine", load_course("quick", words), lambda _: None)
+    run_expert_iteration(tmp_path / "mine", load_recipe("quick", words), lambda _: None)
     assert (tmp_path / "mine" / "policy.safetensors").read_bytes() == before
     assert {path: path.stat().st_mtime_ns for path in files} == files, "hands were played again"
     assert len(files) == 2
     with pytest.raises(ValueError, match="was begun with hands 128"):
-        study(tmp_path / "mine", load_course("quick", ["hands=64"]), lambda _: None)
+        run_expert_iteration(tmp_path / "mine", load_recipe("quick", ["hands=64"]), lambda _: None)
 
 
 def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Path) -> None:
-    words = ["advised=8", "search=2"]
+    words = ["target_hands=8", "determinizations=2"]
     lines: list[str] = []
-    study(tmp_path / "round", load_course("round", words), lines.append)
+    run_expert_iteration(tmp_path / "round", load_recipe("round", words), lines.append)
     assert not (tmp_path / "round" / "hands").exists()
-    assert lines[0] == "advised: 1 of 1 files of 8 hands"
-    assert {line.partition(":")[0] for line in lines[1:]} == {"worth", "beliefs", "policy"}
-    for kind, layers in (("worth", read_worth), ("beliefs", read_beliefs)):
+    assert lines[0] == "search_targets: 1 of 1 files of 8 hands"
+    assert {line.partition(":")[0] for line in lines[1:]} == {"value", "belief", "policy"}
+    for kind, layers in (("value", read_value_network), ("belief", read_belief_network)):
         before = layers(CLASSIC_WEIGHTS.parent / kind, CLASSIC).weights
         after = layers(tmp_path / "round" / kind, CLASSIC).weights
         # It has learnt on, from what the package has.
         assert 0 < np.abs(after - before).max() < 0.01
     told = len(lines)
-    study(tmp_path / "round", load_course("round", words), lines.append)
+    run_expert_iteration(tmp_path / "round", load_recipe("round", words), lines.append)
     assert len(lines) == told
 
 
@@ -364,42 +376,47 @@ TRAINING = (
 @pytest.mark.thorough
 def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None:
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
-    words = [f"train={tmp_path / 'first.yaml'}", "hands=64", "advised=8,6", "search=2"]
-    words += ["worth_layers=[8]", "belief_layers=[8]", "seed=7"]
-    course, folder = load_course("quick", words), tmp_path / "mine"
+    words = [
+        f"train={tmp_path / 'first.yaml'}",
+        "hands=64",
+        "target_hands=8,6",
+        "determinizations=2",
+    ]
+    words += ["value_hidden_sizes=[8]", "belief_hidden_sizes=[8]", "seed=7"]
+    recipe, folder = load_recipe("quick", words), tmp_path / "mine"
     lines: list[str] = []
-    study(folder, course, lines.append, workers=2)
+    run_expert_iteration(folder, recipe, lines.append, workers=2)
     parts = [*dict.fromkeys(line.partition(":")[0] for line in lines)]
-    first, second = ["advised-1", "policy-1"], ["advised", "policy"]
-    assert parts == ["train", "hands", "worth", "beliefs", *first, *second]
+    first, second = ["search_targets-1", "policy-1"], ["search_targets", "policy"]
+    assert parts == ["train", "hands", "value", "belief", *first, *second]
     trained = find_checkpoint(folder / "trained")
     assert lines[0] == f"train: {trained}"
     assert settings_of(folder / "trained").seed == 7
     # Each round's policy learns on from the one before, and hands are of a search over that one:
-    # the course's own networks find the same again.
+    # the recipe's own networks find the same again.
     before = folder / "policy-0"
     weights = read_checkpoint(trained).weights
     for name, each in read_checkpoint(before).weights.items():
         np.testing.assert_array_equal(each, weights[name])
-    judges = [f"{kind}={folder / kind}" for kind in ("worth", "beliefs")]
+    auxiliary = [f"{kind}={folder / kind}" for kind in ("value", "belief")]
     for number, (advised, policy) in enumerate((first, second), 1):
         card = read_checkpoint(folder / policy).card
         assert card.init is not None
         assert card.init.sha256 == read_checkpoint(before).card.weights.sha256  # type: ignore[union-attr]
         program, verb, *typed = shlex.split(card.commands[0])
-        assert (program, verb) == ("german-whist", "study")
-        assert load_course(typed[0], typed[1:]) == course
+        assert (program, verb) == ("german-whist", "expert-iteration")
+        assert load_recipe(typed[0], typed[1:]) == recipe
         hands = np.load(next((folder / advised).glob("*.npy")))
-        assert len(hands) == course.advised[number - 1]
-        thinker = make_agent(f"thinker:2,policy={before}," + ",".join(judges))
+        assert len(hands) == recipe.target_hands[number - 1]
+        thinker = make_agent(f"thinker:2,policy={before}," + ",".join(auxiliary))
         assert isinstance(thinker, SearchAgent)
         seed = 7 + number * 1_000_000_007
-        again = with_advice(Searching(CLASSIC, thinker, len(hands)), seed, 0, course.astray)
+        again = with_targets(SearchPlayers(CLASSIC, thinker, len(hands)), seed, 0, recipe.epsilon)
         for field in ("hand", "worths"):
             np.testing.assert_array_equal(again[field], hands[field])
         before = folder / policy
     told = len(lines)
-    # What somebody does with the run is no part of the course.
+    # What somebody does with the run is no part of the recipe.
     train_on(folder / "trained", decisions=4100)
     assert find_checkpoint(folder / "trained") != trained
     # Nothing is made twice, also when all that the last network does not need is gone.
@@ -408,74 +425,86 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
     for path in folder.glob("policy-*"):
         path.unlink()
     (tmp_path / "first.yaml").unlink()
-    study(folder, course, lines.append)
+    run_expert_iteration(folder, recipe, lines.append)
     assert len(lines) == told
     # A network that is missing is made again, from what it needs alone.
     made = (folder / "policy.safetensors").read_bytes()
     (folder / "policy.safetensors").unlink()
     with pytest.raises(SettingsError, match=r"train: .*first\.yaml: can not be read"):
-        study(folder, course, lines.append)
+        run_expert_iteration(folder, recipe, lines.append)
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
-    study(folder, course, lines.append)
+    run_expert_iteration(folder, recipe, lines.append)
     assert (folder / "policy.safetensors").read_bytes() == made
 
 
 def test_each_round_is_played_by_what_came_of_the_one_before() -> None:
     given, own = ("a", "b"), ("c", "d")
-    course = load_course("round", ["advised=2,3,4", "seed=5", "policy=p"])
-    found = [*rounds(Path("f"), course, given, own)]
-    assert [each.judges for each in found] == [given, own, own]
-    assert [each.name for each in found] == ["advised-1", "advised-2", "advised"]
-    assert [each.course.policy for each in found] == ["p", "f/policy-1", "f/policy-2"]
+    recipe = load_recipe("round", ["target_hands=2,3,4", "seed=5", "policy=p"])
+    found = [*rounds(Path("f"), recipe, given, own)]
+    assert [each.auxiliary for each in found] == [given, own, own]
+    assert [each.name for each in found] == [
+        "search_targets-1",
+        "search_targets-2",
+        "search_targets",
+    ]
+    assert [each.recipe.policy for each in found] == ["p", "f/policy-1", "f/policy-2"]
     assert [each.policy for each in found] == ["policy-1", "policy-2", "policy"]
-    assert [each.course.seed for each in found] == [5 + k * 1_000_000_007 for k in range(3)]
+    assert [each.recipe.seed for each in found] == [5 + k * 1_000_000_007 for k in range(3)]
 
 
 def test_a_training_that_was_begun_is_not_another_one_later(tmp_path: Path) -> None:
     file, folder = tmp_path / "first.yaml", tmp_path / "mine"
     file.write_text(TRAINING, encoding="utf-8")
-    course = load_course("quick", [f"train={file}"])
+    recipe = load_recipe("quick", [f"train={file}"])
     train(file, folder=folder / "trained", quiet=True, seed=1)
-    assert first_training(folder, course, CLASSIC).seed == 1
+    assert first_training(folder, recipe, CLASSIC).seed == 1
     file.write_text(TRAINING.replace("4000", "4001"), encoding="utf-8")
     with pytest.raises(
         SettingsError, match=r"begun with decisions 4000, and now it is 4001: put it back in "
     ):
-        study(folder, course, lambda _: None)
+        run_expert_iteration(folder, recipe, lambda _: None)
     # The file may be gone by then, and a preset is another in another version.
     file.unlink()
-    assert first_training(folder, course, CLASSIC).seed == 1
-    course = load_course("quick", ["train=champion"])
-    assert first_training(folder, course, CLASSIC).decisions == 4000
+    assert first_training(folder, recipe, CLASSIC).seed == 1
+    recipe = load_recipe("quick", ["train=champion"])
+    assert first_training(folder, recipe, CLASSIC).decisions == 4000
 
 
 def test_paths_may_have_commas() -> None:
-    course = load_course("quick", ["train=a,b/first.yaml", "worth=c,d"])
-    assert (course.train, course.worth) == ("a,b/first.yaml", "c,d")
-    _, _, *typed = shlex.split(command_of(course))
-    assert load_course(typed[0], typed[1:]) == course
+    recipe = load_recipe("quick", ["train=a,b/first.yaml", "value_init=c,d"])
+    assert (recipe.train, recipe.value_init) == ("a,b/first.yaml", "c,d")
+    _, _, *typed = shlex.split(command_of(recipe))
+    assert load_recipe(typed[0], typed[1:]) == recipe
 
 
 @pytest.mark.parametrize(
     ("text", "words", "says"),
     [
-        (TRAINING, ["policy=champion-1"], "with a training or with a policy that there is"),
+        (TRAINING, ["policy=champion-1"], "with a training or with a policy"),
         (TRAINING, ["rules=margin"], "a training for other rules than margin"),
         ("{trainer: ppo, decisons: 3}", [], "train: .*'decisons' is not a setting"),
-        (TRAINING, ["search=20_000_000"], "search is 20000000: give 10000000 at most"),
+        (
+            TRAINING,
+            ["determinizations=20_000_000"],
+            "determinizations is 20000000: give 10000000 at most",
+        ),
         (
             TRAINING.replace("}", ", rules: margin}"),
             ["rules=margin", "hands=0"],
-            "does not judge margin: name another by worth=PATH",
+            "does not judge margin: name another by value=PATH",
         ),
         ("", ["hand=5"], "did you mean 'hands'"),
         ("", ["hands=many"], "hands"),
         ("", ["hands=-1"], "at least 0"),
-        ("", ["astray=2"], "at most 1"),
-        ("", ["pull=0"], "more than 0"),
+        ("", ["epsilon=2"], "at most 1"),
+        ("", ["kl_coef=0"], "more than 0"),
         ("", ["hands"], "key=value"),
-        ("", ["rules=race-7"], "a network of worth does not judge race-7"),
-        ("", ["rules=all-tricks", "search=2"], "a network of worth does not judge all-tricks"),
+        ("", ["rules=race-7"], "a value network does not cover race-7"),
+        (
+            "",
+            ["rules=all-tricks", "determinizations=2"],
+            "a value network does not cover all-tricks",
+        ),
     ],
 )
 def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
@@ -485,7 +514,9 @@ def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
     lines: list[str] = []
     first = [f"train={tmp_path / 'first.yaml'}"] if text else []
     with pytest.raises(ValueError, match=says):
-        study(tmp_path / "mine", load_course("quick", [*first, *words]), lines.append)
+        run_expert_iteration(
+            tmp_path / "mine", load_recipe("quick", [*first, *words]), lines.append
+        )
     assert not lines
     assert not (tmp_path / "mine").exists()
 
@@ -493,23 +524,25 @@ def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
 def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(tmp_path: Path) -> None:
     lines: list[str] = []
     for word, told in (
-        ("worth_layers=[9]", "is a network of worth with hidden_sizes"),
-        ("belief_layers=[9]", "is a network of beliefs with hidden_sizes"),
+        ("value_hidden_sizes=[9]", "is a network of value with hidden_sizes"),
+        ("belief_hidden_sizes=[9]", "is a network of belief with hidden_sizes"),
     ):
         with pytest.raises(SettingsError, match=told):
-            study(tmp_path / "round", load_course("round", [word]), lines.append)
+            run_expert_iteration(tmp_path / "round", load_recipe("round", [word]), lines.append)
     assert not lines
     assert not (tmp_path / "round").exists()
 
 
 def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path) -> None:
     """Who plays other rules is named in the refusal."""
-    assert Cast(load_course("quick", ["rules=margin"])).checkpoint.path == FAMILY_WEIGHTS
-    assert Cast(load_course("quick")).checkpoint.path == CLASSIC_WEIGHTS
-    assert Cast(load_course("classic")).checkpoint.path == FIRST_WEIGHTS
+    assert Networks(load_recipe("quick", ["rules=margin"])).checkpoint.path == FAMILY_WEIGHTS
+    assert Networks(load_recipe("quick")).checkpoint.path == CLASSIC_WEIGHTS
+    assert Networks(load_recipe("classic")).checkpoint.path == FIRST_WEIGHTS
     lines: list[str] = []
     with pytest.raises(CannotPlay, match=r"policy: .* plays classic, and not margin: .*=champion"):
-        study(tmp_path / "mine", load_course("classic", ["rules=margin"]), lines.append)
+        run_expert_iteration(
+            tmp_path / "mine", load_recipe("classic", ["rules=margin"]), lines.append
+        )
     assert not lines
 
 
@@ -539,16 +572,16 @@ def test_a_search_tells_of_all_that_it_tries_in_all_worlds() -> None:
 
 
 def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
-    course = load_course("round", ["search=2", "policy=champion"])
-    files = [HandsFile("advised", number, 16, 1) for number in range(2)]
-    judges = [str(CLASSIC_WEIGHTS.parent / name) for name in ("worth", "beliefs")]
-    cast, tasks = Cast(course, *judges), iter(files)
-    with Executor(player_of, (course, named(course, *judges))) as executor:
+    recipe = load_recipe("round", ["determinizations=2", "policy=champion"])
+    files = [HandsFile("search_targets", number, 16, 1) for number in range(2)]
+    auxiliary = [str(CLASSIC_WEIGHTS.parent / name) for name in ("value", "belief")]
+    cast, tasks = Networks(recipe, *auxiliary), iter(files)
+    with Executor(player_of, (recipe, named(recipe, *auxiliary))) as executor:
         for file, hands in executor.results(lambda: next(tasks, None)):
             found = cast.play(file)
             for field in ("hand", "worths"):
                 np.testing.assert_array_equal(hands[field], found[field])
-    assert str(files[1]) == "file 2 of advised"
+    assert str(files[1]) == "file 2 of search_targets"
 
 
 def test_when_all_who_play_die_it_is_told_how_to_go_on(
@@ -558,7 +591,7 @@ def test_when_all_who_play_die_it_is_told_how_to_go_on(
         raise WorkersLost("3 worker processes in a row died")
 
     monkeypatch.setattr("german_whist.training.expert_iteration.pipeline.Executor", nobody)
-    words = ["study", "quick", "hands=8", "--folder", str(tmp_path), "--workers", "2"]
+    words = ["expert-iteration", "quick", "hands=8", "--folder", str(tmp_path), "--workers", "2"]
     assert main(words) == 1
     told = "3 worker processes in a row died; the files that are there stay, and the same command"
     assert told in capsys.readouterr().out
@@ -566,26 +599,26 @@ def test_when_all_who_play_die_it_is_told_how_to_go_on(
 
 def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
-    hands = Players(CLASSIC, policy, 8).play(1, 0, 0.0)
+    hands = PolicyPlayers(CLASSIC, policy, 8).play(1, 0, 0.0)
     np.save(tmp_path / "0.npy", hands)
-    about, plan = WorthStudy(CLASSIC, 0.8), Plan((8,), 1.0, 8)
+    about, plan = ValueTask(CLASSIC, 0.8), FitConfig((8,), 1.0, 8)
     fit = Fit(about, plan, [tmp_path / "0.npy"])
-    path = write_network(tmp_path / "worth", fit, CLASSIC, Course())
-    start = judge_layers(str(path), about, plan, CLASSIC)
+    path = write_network(tmp_path / "value", fit, CLASSIC, Recipe())
+    start = auxiliary_layers(str(path), about, plan, CLASSIC)
     assert start is not None
     assert about.errors(start, hands) == pytest.approx(about.errors(fit.average, hands), abs=0.01)
     assert about.errors(start, hands) != pytest.approx(
-        about.errors(Fit(about, Plan((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
+        about.errors(Fit(about, FitConfig((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
     )
-    assert judge_layers("", about, plan, CLASSIC) is None
+    assert auxiliary_layers("", about, plan, CLASSIC) is None
     with pytest.raises(SettingsError, match=r"hidden_sizes \(8,\), and the settings ask .* \(9,\)"):
-        judge_layers(str(path), about, Plan((9,)), CLASSIC)
-    with pytest.raises(SettingsError, match=r"network of worth .* one of beliefs"):
-        judge_layers(str(path), BeliefStudy(CLASSIC), plan, CLASSIC)
+        auxiliary_layers(str(path), about, FitConfig((9,)), CLASSIC)
+    with pytest.raises(SettingsError, match=r"network of value .* one of belief"):
+        auxiliary_layers(str(path), BeliefTask(CLASSIC), plan, CLASSIC)
 
 
 def test_courses_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", "--list"]) == 0
+    assert main(["expert-iteration", "--list"]) == 0
     assert "classic" in capsys.readouterr().out
-    assert main(["study", "quick", "seed=9", "--show"]) == 0
+    assert main(["expert-iteration", "quick", "seed=9", "--show"]) == 0
     assert "seed: 9" in capsys.readouterr().out

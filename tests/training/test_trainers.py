@@ -149,7 +149,7 @@ def test_settings_are_shown_without_torch_and_tables_need_none() -> None:
         "from german_whist.cli import main\n"
         "assert main(['train', 'quick', '--show']) == 0\n"
         "assert main(['train', 'quick']) == 2\n"
-        "assert main(['study', 'quick']) == 2\n"
+        "assert main(['expert-iteration', 'quick']) == 2\n"
         "cfr = ['trainer=cfr', 'decisions=100', 'eval_opponents=[]', 'final_eval_hands=2']\n"
         "assert main(['train', *cfr]) == 0\n"
     )

@@ -27,7 +27,7 @@ from ...common.typed_settings import Checked, Count, Hands, Names, SettingsError
 from ...common.typing import Array
 from ...engine.rules import load_rules
 from ...evaluation import Estimate, evaluate
-from ...evaluation.exploitability.exact import exploit
+from ...evaluation.exploitability.exact import measure_exploitability
 from ...evaluation.reports import charts as pictures
 from ...evaluation.statistics import mean_of
 from ..callbacks.evaluation import evaluation_seed
@@ -172,7 +172,9 @@ def _figures(wanted: Benchmark, cell: Cell, checkpoint: Path) -> dict[str, float
     rules = load_rules(cell.size)
     player = f"network:{checkpoint},sample"
     if is_solvable(cell.size):
-        return {EXPLOITABILITY: exploit(make_agent(player, rules), rules).exploitability}
+        return {
+            EXPLOITABILITY: measure_exploitability(make_agent(player, rules), rules).exploitability
+        }
     seed = evaluation_seed(cell.seed)
     found = evaluate(player, list(wanted.against), rules, hands=wanted.hands, seed=seed)
     return {f"wins against {each.opponent}": each.win_rate.value for each in found.pairings}
@@ -275,10 +277,11 @@ def _last(found: Sequence[Measured], algorithm: str, column: tuple[str, str]) ->
 def _at_random(wanted: Benchmark, found: Sequence[Measured]) -> Mapping[str, float]:
     """How much is won from random play on each solved deck, which tells what is much."""
     sizes = {each.cell.size for each in found if EXPLOITABILITY in each.curves}
+    decks = [load_rules(size) for size in wanted.sizes if size in sizes]
     return {
-        size: exploit(make_agent("random-exact", load_rules(size)), size).exploitability
-        for size in wanted.sizes if size in sizes
-    }  # fmt: skip
+        rules.name: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
+        for rules in decks
+    }
 
 
 def _text(told: Estimate, digits: int = 4) -> str:

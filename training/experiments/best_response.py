@@ -32,7 +32,7 @@ from ..runs.api import train_or_go_on
 from ..runs.presets import settings_from
 from ..settings import Settings
 
-PLAN, RESULT, PAGE = "plan.json", "respond.json", "respond.html"
+PLAN, RESULT, PAGE = "plan.json", "best_response.json", "best_response.html"
 TRAINED = "trained"
 _PARTS = "parts"
 _POINTS = 5
@@ -40,7 +40,7 @@ _LAYERS = (512, 256)
 _REMEDY = "name another folder by --out, or give what it was begun with"
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class BestResponsePlan(Struct, frozen=True, kw_only=True):
     """What is answered, and at what expense."""
 
     agent: str
@@ -54,7 +54,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     seed: int
 
 
-class Won(Struct, frozen=True, kw_only=True):
+class MatchResult(Struct, frozen=True, kw_only=True):
     """What a player won against the one that is answered."""
 
     player: str
@@ -79,21 +79,21 @@ class Won(Struct, frozen=True, kw_only=True):
         )
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class BestResponse(Struct, frozen=True, kw_only=True):
     """What was found about a player."""
 
-    plan: Plan
-    tried: dict[str, Won]
+    plan: BestResponsePlan
+    tried: dict[str, MatchResult]
     """By `search` and `trained`."""
-    best: Won
+    best: MatchResult
     """The better of them, measured anew."""
     curve: list[Measured] = []
     """What the network won while it was trained."""
 
 
-def respond(
-    plan: Plan, rules: Rules, folder: Path, tell: Callable[[str], object] = print
-) -> Found:  # fmt: skip
+def find_best_response(
+    plan: BestResponsePlan, rules: Rules, folder: Path, tell: Callable[[str], object] = print
+) -> BestResponse:  # fmt: skip
     """Make both, measure them, and write what was found; goes on where it was broken off."""
     players, why = _players(plan, rules)
     wanted = training(plan, rules) if plan.decisions else None
@@ -113,7 +113,7 @@ def respond(
     best = max(tried, key=lambda kind: tried[kind].points)
     # Chosen by those hands, it is measured by others.
     again = _measured(plan, rules, folder / _PARTS / "best", players[best], len(players))
-    found = Found(plan=plan, tried=tried, best=again, curve=curve)
+    found = BestResponse(plan=plan, tried=tried, best=again, curve=curve)
     with written_whole(folder / RESULT) as file:
         file.write(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     with written_whole(folder / PAGE, "w") as file:
@@ -121,7 +121,7 @@ def respond(
     return found
 
 
-def _players(plan: Plan, rules: Rules) -> tuple[dict[str, str], str]:
+def _players(plan: BestResponsePlan, rules: Rules) -> tuple[dict[str, str], str]:
     """The search, or none and why; refused where nothing is trained either."""
     search = f"responder:{plan.worlds},against={plan.model}"
     try:
@@ -138,26 +138,28 @@ def _players(plan: Plan, rules: Rules) -> tuple[dict[str, str], str]:
     return {"search": search}, ""
 
 
-def _keep_plan(plan: Plan, folder: Path) -> None:
+def _keep_plan(plan: BestResponsePlan, folder: Path) -> None:
     check_writable(folder / RESULT)
     kept = folder / PLAN
     if kept.exists():
         told = read_json(kept.read_bytes(), kept, _REMEDY, SettingsError)
-        before = converted(told, Plan, kept, _REMEDY, SettingsError)
+        before = converted(told, BestResponsePlan, kept, _REMEDY, SettingsError)
         check_same(folder, msgspec.to_builtins(before), msgspec.to_builtins(plan), _REMEDY)
     with written_whole(kept) as file:
         file.write(msgspec.json.format(msgspec.json.encode(plan), indent=1))
 
 
-def _measured(plan: Plan, rules: Rules, path: Path, player: str, number: int) -> Won:
+def _measured(
+    plan: BestResponsePlan, rules: Rules, path: Path, player: str, number: int
+) -> MatchResult:
     """What a player wins on the `number`-th lot of deals beside the training's, measured once."""
     if path.exists():
-        return msgspec.json.decode(path.read_bytes(), type=Won)
+        return msgspec.json.decode(path.read_bytes(), type=MatchResult)
     path.parent.mkdir(exist_ok=True)
     seed = evaluation_seed(plan.seed) + number
     result = evaluate(player, plan.agent, rules, hands=plan.hands, seed=seed)
     pairing = result.pairings[0]
-    won = Won(
+    won = MatchResult(
         player=player, hands=pairing.hands, seed=seed, key=result.key,
         share=pairing.win_rate.value, share_reach=pairing.win_rate.half_width,
         points=pairing.points.value, points_reach=pairing.points.half_width,
@@ -168,7 +170,7 @@ def _measured(plan: Plan, rules: Rules, path: Path, player: str, number: int) ->
     return won
 
 
-def training(plan: Plan, rules: Rules) -> Settings:
+def training(plan: BestResponsePlan, rules: Rules) -> Settings:
     """A training against one player, from the champion's weights where there are any."""
     each = max(1, plan.decisions // _POINTS)
     return settings_from({
@@ -193,7 +195,7 @@ def _init(rules: Rules) -> str:
     return "champion" if tuple(read_card(path).network.hidden_sizes) == _LAYERS else ""
 
 
-def page(found: Found) -> str:
+def page(found: BestResponse) -> str:
     """A page with what was found, and the curve of the training."""
     plan = found.plan
     rows = [[kind, won.player, won.text()] for kind, won in found.tried.items()]

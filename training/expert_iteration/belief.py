@@ -18,7 +18,7 @@ from ...engine.dtypes import GAME, VIEW
 from ...engine.play import play, row, set_up
 from ...engine.rules import Rules
 from ...engine.view import write_view
-from .self_play import BF16_ONE, without_advice
+from .self_play import BF16_ONE, without_targets
 
 
 class Scratch(NamedTuple):
@@ -69,10 +69,10 @@ def _write_cards(cards: np.uint64, order: np.ndarray, out: np.ndarray) -> None:
         out[place] = np.float32((cards >> np.uint64(card)) & ONE)
 
 
-class BeliefStudy:
+class BeliefTask:
     """A network of beliefs, and the hands that it learns from."""
 
-    kind = "beliefs"
+    kind = "belief"
     inputs = INPUTS
     outputs = CARDS_IN_ALL
 
@@ -83,7 +83,7 @@ class BeliefStudy:
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
         """Inputs, cards held by the other, and cards unseen."""
-        hands = without_advice(hands)
+        hands = without_targets(hands)
         shape = len(hands), self.decisions
         seen = np.zeros((*shape, INPUTS), np.int16)
         held, asked = np.zeros((2, *shape, CARDS_IN_ALL), np.float32)

@@ -22,12 +22,12 @@ from safetensors.numpy import save
 from torch import Tensor, nn
 
 from ...agents.checkpoints.checkpoint import CARD, WEIGHTS, write_checkpoint
-from ...agents.checkpoints.schema import JudgeCard, Judges
+from ...agents.checkpoints.schema import AuxiliaryCard, AuxiliaryKind
 from ...common.files import written_whole
 from ...common.typing import Array, Arrays
 from ...engine.rules import Rules
 from ..rollout.tensor_state import of_optimizer, of_tensors, restore_module, restore_optimizer
-from .recipe import Course, command_of
+from .recipe import Recipe, command_of
 
 _TOGETHER = 4
 SAVE_EVERY = 500
@@ -45,7 +45,7 @@ def fitted(target: Path) -> bool:
     return there and not state_of(target).exists()
 
 
-class Study(Protocol):
+class FitTask(Protocol):
     """What a network learns from hands."""
 
     kind: str
@@ -62,7 +62,7 @@ class Study(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitConfig:
     """How a network is fitted."""
 
     layers: tuple[int, ...]
@@ -75,8 +75,8 @@ class Plan:
     seed: int = 1
 
 
-def judge_names(hidden: int) -> list[str]:
-    """What the layers of a network that judges are called in its file."""
+def layer_names(hidden: int) -> list[str]:
+    """Names of a value or belief network's tensors in its file."""
     return [str(k) for k in range(hidden + 1)]
 
 
@@ -94,7 +94,7 @@ class Fit:
     """A fit under way: the network, its average, the optimiser, and how far it is."""
 
     def __init__(
-        self, study: Study, plan: Plan, files: list[Path], start: nn.Module | None = None
+        self, study: FitTask, plan: FitConfig, files: list[Path], start: nn.Module | None = None
     ) -> None:
         """`start` is the network to go on from; one with random weights if there is none."""
         self.study, self.plan = study, plan
@@ -212,17 +212,17 @@ def half_weights(net: nn.Module, names: Iterable[str]) -> Arrays:
     }
 
 
-def write_network(target: Path, fit: Fit, rules: Rules, course: Course) -> Path:
-    """A network that judges, in half precision, beside its card."""
-    weights = half_weights(fit.average, judge_names(len(fit.plan.layers)))
-    card = JudgeCard(
-        judges=cast("Judges", fit.study.kind),
+def write_network(target: Path, fit: Fit, rules: Rules, recipe: Recipe) -> Path:
+    """Write a value or belief network in half precision, with its card."""
+    weights = half_weights(fit.average, layer_names(len(fit.plan.layers)))
+    card = AuxiliaryCard(
+        kind=cast("AuxiliaryKind", fit.study.kind),
         inputs=fit.study.inputs,
         hidden_sizes=fit.plan.layers,
         outputs=fit.study.outputs,
         rules=(rules.as_mapping(),),
         hands=fit.step * fit.batch,
-        settings=course.as_mapping(),
-        commands=(command_of(course),),
+        settings=recipe.as_mapping(),
+        commands=(command_of(recipe),),
     )
     return write_checkpoint(target, weights, card)

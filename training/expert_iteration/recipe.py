@@ -1,9 +1,10 @@
-"""A course of study, from hands to networks: what the thinker knows, made in one folder.
+"""Recipes of expert iteration: which networks are trained, on how many hands, by which search.
 
-Its parts follow each other: a policy, trained first if wanted, plays hands; networks of worth
-and of beliefs are fitted to them; more hands are played with advice; and the policy learns from
-that, in as many rounds as are wanted. What is there already is left as it is, and a part that was
-broken off goes on, so the same command makes everything, and makes it again.
+Anthony, Tian and Barber 2017, "Thinking fast and slow with deep learning and tree search",
+arXiv:1705.08439. A policy, trained first if asked for, plays hands; a value network and a belief
+network are fitted to them; then hands are played with a search as the expert, and the policy is
+fitted to its targets, in as many rounds as are given. Finished parts are kept, an interrupted one
+is resumed, so the same command makes everything and makes it again.
 """
 
 from __future__ import annotations
@@ -28,105 +29,105 @@ from ...common.typed_settings import (
 )
 
 SETTINGS = "settings.yaml"
-COURSES = Shelf("study", "a course of study")
-"""The courses that come with the package."""
+RECIPES = Shelf("expert_iteration", "a recipe")
+"""Bundled recipes."""
 
-_PATHS = ("train", "policy", "worth", "beliefs")
+_PATHS = ("train", "policy", "value_init", "belief_init")
 
-_Epochs = Annotated[AboveNothing, says("How often each hand is learnt from.")]
-_Rate = Annotated[AboveNothing, says("The learning rate at the beginning.")]
-_Layers = Annotated[Widths, says("The widths of the network's hidden layers.")]
+_Epochs = Annotated[AboveNothing, says("Passes over the hands.")]
+_Rate = Annotated[AboveNothing, says("Learning rate at the start.")]
+_Layers = Annotated[Widths, says("Widths of the hidden layers.")]
 
 
-class Course(Checked, frozen=True, kw_only=True):
-    """What is studied, and how much of it."""
+class Recipe(Checked, frozen=True, kw_only=True):
+    """Settings of expert iteration."""
 
-    about: Annotated[str, says("What the course is for, in a line.")] = ""
-    rules: Annotated[str, says("A rule set: its name, or a YAML file.")] = "classic"
+    about: Annotated[str, says("Purpose of the recipe, in a line.")] = ""
+    rules: Annotated[str, says("Rule set: its name, or a YAML file.")] = "classic"
     train: Annotated[
         str,
         says(
-            "The training that the policy comes from, made first: a preset of `train`, or a YAML "
-            "file; empty for `policy`."
+            "Training of the first policy: a preset of `train` or a YAML file; empty: `policy` is "
+            "used."
         ),
     ] = ""
     policy: Annotated[
         str,
         says(
-            "The checkpoint that plays and is to be improved: its path, a run's, or by name one of "
-            "the package's: `champion` (of these rules), `champion-1`."
+            "Checkpoint of the first policy: a path, a run's folder, or a bundled one: `champion` "
+            "(of these rules), `champion-1`."
         ),
     ] = CHAMPION
-    seed: Annotated[int, says("Of everything that is drawn.", ge=0, le=2**62)] = 1
+    seed: Annotated[int, says("Random seed.", ge=0, le=2**62)] = 1
     hands: Annotated[
         Whole,
         says(
-            "Hands of self-play; 0 for none but those with advice, which all then learn from, on "
-            "from the package's networks where no others are named."
+            "Hands of self-play for the value and belief networks; 0: these learn from the hands "
+            "with search targets, starting from the bundled networks unless others are named."
         ),
     ] = 4_000_000
-    astray: Annotated[Share, says("How often a card is played at random.")] = 0.06
-    search: Annotated[
+    epsilon: Annotated[Share, says("Probability of a uniformly random card in self-play.")] = 0.06
+    determinizations: Annotated[
         Whole,
         says(
-            "In how many worlds a `thinker` of these networks searches, which plays the hands with "
-            "advice; 0 for none: the policy plays, and cards are tried in the deal as it is."
+            "Determinizations of the expert, a `thinker` with these networks; 0: one-trick "
+            "lookahead in the true deal, with both hands open."
         ),
     ] = 0
-    worth: Annotated[str, says("A network of worth to go on from; empty for a new one.")] = ""
-    beliefs: Annotated[str, says("A network of beliefs to go on from; empty for a new one.")] = ""
-    worth_layers: _Layers = (256, 64)
-    worth_epochs: _Epochs = 2.0
-    worth_rate: _Rate = 0.001
-    trace: Annotated[
-        Share, says("How far what a hand came to reaches back past the network's own word.")
+    value_init: Annotated[str, says("Value network to start from; empty: a new one.")] = ""
+    belief_init: Annotated[str, says("Belief network to start from; empty: a new one.")] = ""
+    value_hidden_sizes: _Layers = (256, 64)
+    value_epochs: _Epochs = 2.0
+    value_learning_rate: _Rate = 0.001
+    lambda_: Annotated[
+        Share, says("λ of the value targets: λ-returns over the network's own predictions.")
     ] = 0.8
-    belief_layers: _Layers = (256, 128)
+    belief_hidden_sizes: _Layers = (256, 128)
     belief_epochs: _Epochs = 0.4
-    belief_rate: _Rate = 0.002
-    advised: Annotated[
+    belief_learning_rate: _Rate = 0.002
+    target_hands: Annotated[
         tuple[Count, ...],
         says(
-            "Hands with advice. Of several numbers each is a round, played by the policy that came "
-            "of the one before.",
+            "Hands with search targets, one number for each round; the policy of a round plays "
+            "the next.",
             min_length=1,
         ),
     ] = (1_000_000,)
     policy_epochs: _Epochs = 2.0
-    policy_rate: _Rate = 0.0003
-    pull: Annotated[
-        AboveNothing, says("What a unit of relative entropy to the old policy costs, in pay.")
+    policy_learning_rate: _Rate = 0.0003
+    kl_coef: Annotated[
+        AboveNothing, says("Coefficient of KL(policy ‖ previous policy), in units of the reward.")
     ] = 0.01
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.train and self.policy != CHAMPION:
             raise SettingsError(
-                f"train is {self.train!r}, and policy {self.policy!r}: a course begins with a "
-                f"training or with a policy that there is; give policy={CHAMPION} for the "
-                "training, or train=\"''\" for none"
+                f"train is {self.train!r}, and policy {self.policy!r}: a recipe starts with a "
+                f"training or with a policy; give policy={CHAMPION} for the training, or "
+                "train=\"''\" for none"
             )
 
 
-def load_course(wanted: str, words: Iterable[str] = ()) -> Course:
-    """A course from a preset or a file, with `key=value` words over it."""
-    values, source = COURSES.values(wanted)
-    return made_with_words(_course_from, values, words, source)
+def load_recipe(wanted: str, words: Iterable[str] = ()) -> Recipe:
+    """Load a recipe by name or from a file, with `key=value` words over it."""
+    values, source = RECIPES.values(wanted)
+    return made_with_words(_recipe_from, values, words, source)
 
 
-def command_of(course: Course) -> str:
-    """The shortest command that goes through this course: a preset, and what differs from it."""
-    bases = [([name], load_course(name).as_mapping()) for name in COURSES.names()]
-    return shortest_command("study", course.as_mapping(), bases)
+def command_of(recipe: Recipe) -> str:
+    """The shortest command with these settings: a bundled recipe, and what differs from it."""
+    bases = [([name], load_recipe(name).as_mapping()) for name in RECIPES.names()]
+    return shortest_command("expert-iteration", recipe.as_mapping(), bases)
 
 
-def _course_from(values: Mapping[str, Any], source: str) -> Course:
+def _recipe_from(values: Mapping[str, Any], source: str) -> Recipe:
     # Words of the command line are split at commas, which may be part of a path.
     values = {
         name: ",".join(map(str, each)) if name in _PATHS and isinstance(each, list) else each
         for name, each in values.items()
     }
-    return made(Course, values, source, "a setting of a study")
+    return made(Recipe, values, source, "a setting of a recipe")
 
 
 def check_workers(workers: int) -> None:
@@ -137,14 +138,14 @@ def check_workers(workers: int) -> None:
         )
 
 
-def keep_settings(folder: Path, course: Course) -> None:
+def check_settings(folder: Path, recipe: Recipe) -> None:
     """Write the settings of a folder, or refuse those that are not the folder's own."""
     path = folder / SETTINGS
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with written_whole(path, "w") as file:
-            file.write(course.as_yaml())
+            file.write(recipe.as_yaml())
         return
-    kept = _course_from(read_yaml_mapping(path), str(path))
-    remedy = "go on with its own settings, or study in another folder"
-    check_same(folder, kept.as_mapping(), course.as_mapping(), remedy)
+    kept = _recipe_from(read_yaml_mapping(path), str(path))
+    remedy = "go on with its own settings, or name another folder"
+    check_same(folder, kept.as_mapping(), recipe.as_mapping(), remedy)

@@ -1,7 +1,7 @@
 """What every card would have come to: advice for a policy, from hands of its own.
 
 At each decision of a hand every legal card is tried in the deal as it is: the other replies by
-the policy, and what follows is judged by a network of worth, or exactly where the ending is
+the policy, and what follows is judged by a value network, or exactly where the ending is
 near. A single deal tells little, but a policy that learns from many is told what a card is
 worth on average over all that it can not see. Where a search plays the hands, its estimates are
 the advice: means over many worlds, which scatter less.
@@ -39,7 +39,7 @@ from .self_play import (
     MOST_PLAYS,
     BatchLayers,
     Lockstep,
-    Players,
+    PolicyPlayers,
     Queries,
     Seen,
     likeliest,
@@ -181,7 +181,7 @@ def apart(streams: np.ndarray, number: int, out: np.ndarray) -> None:
         out[index] = keyed(streams[index], np.uint64(number))
 
 
-class Trying(Players):
+class LookaheadPlayers(PolicyPlayers):
     """Two seats of one policy; every card is tried in the deal as it is."""
 
     def __init__(self, rules: Rules, policy: PolicyNet, worth: Layers, count: int) -> None:
@@ -222,7 +222,7 @@ class Trying(Players):
         return leaves
 
 
-class Searching(Lockstep):
+class SearchPlayers(Lockstep):
     """Two seats of one search, which tells what it found every card to be worth."""
 
     def __init__(self, rules: Rules, search: SearchAgent, count: int) -> None:
@@ -239,7 +239,9 @@ class Searching(Lockstep):
         return cards
 
 
-def with_advice(players: Trying | Searching, seed: int, first: int, astray: float) -> Array:
+def with_targets(
+    players: LookaheadPlayers | SearchPlayers, seed: int, first: int, astray: float
+) -> Array:
     """Hands of a seed from number `first` on, with advice."""
     advised = np.zeros(len(players.games), ADVISED)
     players.worths[:] = np.nan
@@ -294,7 +296,7 @@ def _place_worths(
             out[place] = by_card[real_action(shown[place], order)]
 
 
-class PolicyStudy:
+class PolicyTask:
     """A policy that leans towards what was worth more, and does not go far from the old one."""
 
     kind = "mlp"

@@ -52,7 +52,7 @@ ADVISED = np.dtype([("hand", HAND), ("worths", "f4", (MOST_PLAYS, MOST_CARDS))])
 _STRAYS = np.uint64(0x5712A7)
 
 
-def without_advice(hands: Array) -> Array:
+def without_targets(hands: Array) -> Array:
     """Hands, whether there is advice beside them or not."""
     return np.ascontiguousarray(hands["hand"]) if hands.dtype == ADVISED else hands
 
@@ -211,7 +211,7 @@ class Lockstep(ABC):
         """The next card of each hand, of which `at` have been played."""
 
 
-class Players(Lockstep):
+class PolicyPlayers(Lockstep):
     """Two seats of one policy."""
 
     def __init__(self, rules: Rules, policy: PolicyNet, count: int) -> None:

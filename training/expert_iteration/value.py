@@ -1,4 +1,4 @@
-"""Fitting a network of worth to hands of self-play.
+"""Fitting a value network to hands of self-play.
 
 Its targets are lambda-returns of whole distributions: the tricks of the ending that a position
 led to, mixed with what the network itself says of the positions on the way. A card played at
@@ -20,7 +20,7 @@ from ...common.typing import Array
 from ...engine.dtypes import GAME
 from ...engine.play import play, row, set_up
 from ...engine.rules import Rules
-from .self_play import BF16_ONE, without_advice
+from .self_play import BF16_ONE, without_targets
 
 
 class Positions(NamedTuple):
@@ -77,10 +77,10 @@ def targets(shares: Tensor, leaders: Tensor, tricks: Tensor, strayed: Tensor, tr
     return found, tells
 
 
-class WorthStudy:
-    """A network of worth, and the hands that it learns from."""
+class ValueTask:
+    """A value network, and the hands that it learns from."""
 
-    kind = "worth"
+    kind = "value"
     inputs = INPUTS
     outputs = OUTCOMES
 
@@ -94,7 +94,7 @@ class WorthStudy:
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Positions, leaders, tricks of seat 0 and strayed tricks; good until the next call."""
-        hands = without_advice(hands)
+        hands = without_targets(hands)
         if len(self._room) != len(hands):
             self._room = np.zeros((len(hands), self.tricks, INPUTS), np.int16)
         leaders = np.zeros((len(hands), self.tricks + 1), np.int64)

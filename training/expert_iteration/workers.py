@@ -1,6 +1,6 @@
-"""Who plays the hands of a course: this process, or several, here or on a cluster.
+"""Who plays the hands of a recipe: this process, or several, here or on a cluster.
 
-A task is a file of hands, and what it holds hangs on the course and the file's number alone.
+A task is a file of hands, and what it holds hangs on the recipe and the file's number alone.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ...agents.base import CannotPlay
 from ...agents.checkpoints.bundled import network_for
 from ...agents.checkpoints.checkpoint import checkpoint_for, read_checkpoint, rules_wanted
 from ...agents.networks.policy import policy_net
-from ...agents.networks.value import read_worth
+from ...agents.networks.value import read_value_network
 from ...agents.search.thinker import ThinkerAgent
 from ...common.typing import Array
-from .recipe import Course
-from .search_targets import Searching, Trying, with_advice
-from .self_play import Players
+from .recipe import Recipe
+from .search_targets import LookaheadPlayers, SearchPlayers, with_targets
+from .self_play import PolicyPlayers
 
-Kind = Literal["hands", "advised"]
+Kind = Literal["hands", "search_targets"]
 
 OTHER_DEALS = 1_000_000_007
 """What is added to a seed for each round of hands with advice: networks fitted to the hands before
@@ -47,17 +47,17 @@ class HandsFile:
         return f"file {self.number + 1} of {self.kind}"
 
 
-class Cast:
-    """Who plays the hands of a course, made once in each process that plays."""
+class Networks:
+    """Who plays the hands of a recipe, made once in each process that plays."""
 
-    def __init__(self, course: Course, worth: str = "", beliefs: str = "") -> None:
+    def __init__(self, recipe: Recipe, worth: str = "", beliefs: str = "") -> None:
         """`worth` and `beliefs` are what hands with advice are played by."""
         # Matrices this small are slowed down by threads, and workers have a core each.
         torch.set_num_threads(1)
-        self.course, self._worth, self._beliefs = course, worth, beliefs
-        self.rules = rules_wanted(course.rules)
+        self.recipe, self._worth, self._beliefs = recipe, worth, beliefs
+        self.rules = rules_wanted(recipe.rules)
         try:
-            found = read_checkpoint(network_for(self.rules, course.policy))
+            found = read_checkpoint(network_for(self.rules, recipe.policy))
             self.checkpoint = checkpoint_for(found, self.rules)
         except CannotPlay as error:
             raise CannotPlay(f"policy: {error}: give one that does, or policy=champion") from None
@@ -74,29 +74,31 @@ class Cast:
         return np.concatenate([play(first + k * count) for k in range(file.rounds)])
 
     def _plain(self, count: int) -> Callable[[int], Array]:
-        players = Players(self.rules, self.policy, count)
-        return lambda first: players.play(self.course.seed, first, self.course.astray)
+        players = PolicyPlayers(self.rules, self.policy, count)
+        return lambda first: players.play(self.recipe.seed, first, self.recipe.epsilon)
 
     def _advised(self, count: int) -> Callable[[int], Array]:
-        players = self._searching(count) if self.course.search else self._trying(count)
-        seed = self.course.seed + OTHER_DEALS
-        return lambda first: with_advice(players, seed, first, self.course.astray)
+        players = self._searching(count) if self.recipe.determinizations else self._trying(count)
+        seed = self.recipe.seed + OTHER_DEALS
+        return lambda first: with_targets(players, seed, first, self.recipe.epsilon)
 
-    def _trying(self, count: int) -> Trying:
-        worth = read_worth(Path(self._worth), self.rules)
-        return Trying(self.rules, self.policy, worth, count)
+    def _trying(self, count: int) -> LookaheadPlayers:
+        worth = read_value_network(Path(self._worth), self.rules)
+        return LookaheadPlayers(self.rules, self.policy, worth, count)
 
-    def _searching(self, count: int) -> Searching:
-        words = (f"policy={self.course.policy}", f"worth={self._worth}", f"beliefs={self._beliefs}")
-        return Searching(self.rules, ThinkerAgent(self.rules, self.course.search, *words), count)
+    def _searching(self, count: int) -> SearchPlayers:
+        words = (f"policy={self.recipe.policy}", f"value={self._worth}", f"belief={self._beliefs}")
+        return SearchPlayers(
+            self.rules, ThinkerAgent(self.rules, self.recipe.determinizations, *words), count
+        )
 
 
-def named(course: Course, worth: str, beliefs: str) -> list[str]:
+def named(recipe: Recipe, worth: str, beliefs: str) -> list[str]:
     """What paths may stand in, for `player_of`."""
-    return [course.rules, course.policy, worth, beliefs]
+    return [recipe.rules, recipe.policy, worth, beliefs]
 
 
-def player_of(setup: tuple[Course, Sequence[str]]) -> Callable[[HandsFile], Array]:
-    """What plays the hands of a course, by the names that `named` told, as they are called here."""
-    course, (rules, policy, *judges) = setup
-    return Cast(msgspec.structs.replace(course, rules=rules, policy=policy), *judges).play
+def player_of(setup: tuple[Recipe, Sequence[str]]) -> Callable[[HandsFile], Array]:
+    """What plays the hands of a recipe, by the names that `named` told, as they are called here."""
+    recipe, (rules, policy, *auxiliary) = setup
+    return Networks(msgspec.structs.replace(recipe, rules=rules, policy=policy), *auxiliary).play

@@ -47,7 +47,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="go on until half of the win rate's 95 %% interval is no longer than this, as 0.5%%",
     )  # fmt: skip
     parser.add_argument(
-        "--without-luck", action="store_true",
+        "--reduce-variance", action="store_true",
         help="take the luck of the stock out of win rate, margin and points: narrower intervals "
         "around what is the same on average (classic hands alone)",
     )  # fmt: skip
@@ -105,7 +105,7 @@ def run_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options as `Arena` takes them; those that were not given are left out."""
     names = ("hands", "until", "match", "seed", "key", "resume")
     options = {name: getattr(arguments, name) for name in names}
-    options["without_luck"] = arguments.without_luck or None
+    options["reduce_variance"] = arguments.reduce_variance or None
     given = {name: value for name, value in options.items() if value is not None}
     return {**given, **place_of(arguments)}
 
@@ -122,8 +122,8 @@ def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> 
         elif option == "until":
             value = f"{100 * value:g}%"
         parts += [f"--{option}", str(value)]
-    if arguments.without_luck:
-        parts.append("--without-luck")
+    if arguments.reduce_variance:
+        parts.append("--reduce-variance")
     if arguments.workers != 1:
         parts += ["--workers", str(arguments.workers)]
     if arguments.on != LOCAL:

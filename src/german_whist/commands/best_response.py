@@ -1,9 +1,9 @@
 # pyright: strict
-"""Tell how much AGENT can be beaten by, at least: by a search that knows how it decides, and by a
-network that is trained against it.
+"""Compute a lower bound on AGENT's exploitability, by a search that knows how it decides and by a
+network trained against it alone.
 
-The better of both is measured on deals of its own; what it wins is a lower bound. The same
-command goes on with what was broken off.
+Both play AGENT on their own deals, and the better one once more on fresh deals: what it wins there
+is the lower bound. `exploitability` computes the exact value for small decks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..agents.registry import make_agent
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("agent", metavar="AGENT", help="a player by name, or a checkpoint's path")
+    parser.add_argument("agent", metavar="AGENT", help="player by name, or path of a checkpoint")
     parser.add_argument(
         "--rules", metavar="NAME|FILE.yaml|RUN",
         help="rule set (default: classic, or what a trained player plays)",
@@ -30,17 +30,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checkpoint (AGENT)",
     )  # fmt: skip
     parser.add_argument(
-        "--worlds", type=int, default=128, metavar="N", help="of the search, a move (128)"
+        "--worlds",
+        type=int,
+        default=128,
+        metavar="N",
+        help="determinizations of the search for each move (default: 128)",
     )
     parser.add_argument(
         "--decisions", type=int, default=4_000_000, metavar="N",
-        help="of the training; 0 for none (4,000,000)",
+        help="budget of the training in decisions; 0: no training (default: 4,000,000)",
     )  # fmt: skip
     parser.add_argument(
-        "--hands", type=int, default=4_000, metavar="H", help="of each measurement (4,000)"
+        "--hands",
+        type=int,
+        default=4_000,
+        metavar="H",
+        help="hands of each evaluation (default: 4,000)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of all that is drawn (0)")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where (runs/respond-AGENT)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="default: runs/best-response-AGENT"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..common.signals import Stopped
-    from ..training.experiments.best_response import PAGE, Plan, respond
+    from ..training.experiments.best_response import PAGE, BestResponsePlan, find_best_response
 
     agent: str = arguments.agent
     for name, least in (("worlds", 1), ("decisions", 0), ("hands", 2), ("seed", 0)):
@@ -58,14 +68,14 @@ def run(arguments: argparse.Namespace) -> int:
             )
     rules = common_rules([agent], arguments.rules)
     make_agent(agent, rules)
-    plan = Plan(
+    plan = BestResponsePlan(
         agent=agent, rules=rules.as_mapping(), model=arguments.model or agent,
         worlds=arguments.worlds, decisions=arguments.decisions, hands=arguments.hands,
         seed=arguments.seed,
     )  # fmt: skip
-    folder: Path = arguments.out or Path("runs", "respond-" + re.sub(r"[^\w.-]+", "-", agent))
+    folder: Path = arguments.out or Path("runs", "best-response-" + re.sub(r"[^\w.-]+", "-", agent))
     try:
-        best = respond(plan, rules, folder).best
+        best = find_best_response(plan, rules, folder).best
     except Stopped as stopped:
         print(f"what was found so far is in {folder}; the same command goes on")
         return stopped.status

@@ -1,0 +1,68 @@
+# pyright: strict
+"""Train policy, value and belief networks by expert iteration: RECIPE, or a YAML file.
+
+A recipe plays hands, fits a value and a belief network to them, plays hands with a search, and
+fits the policy to the search's targets. The same command resumes an interrupted recipe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from ..common.executors.options import add_place_options, place_of
+from ..common.settings_files import listed
+from ..common.typed_settings import as_help
+from ..training.algorithms.base import missing
+from ..training.expert_iteration.recipe import RECIPES, check_workers, load_recipe
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("recipe", nargs="?", metavar="RECIPE|FILE.yaml", help="name or file")
+    parser.add_argument("words", nargs="*", metavar="key=value", help="settings over the recipe's")
+    parser.add_argument(
+        "--folder", type=Path, metavar="FOLDER", help="default: runs/expert-iteration-RECIPE"
+    )
+    add_place_options(parser)
+    parser.add_argument("--list", action="store_true", help="list the recipes")
+    parser.add_argument("--show", action="store_true", help="print the resolved settings")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List, show, or run a recipe."""
+    if arguments.list:
+        print(listed(RECIPES.about()))
+        return 0
+    if arguments.recipe is None:
+        raise ValueError("name a recipe, as in `expert-iteration quick`; --list lists them")
+    check_workers(arguments.workers)
+    recipe = load_recipe(arguments.recipe, arguments.words)
+    if arguments.show:
+        print(as_help(recipe), end="")
+        return 0
+    folder = arguments.folder or Path("runs") / f"expert-iteration-{Path(arguments.recipe).stem}"
+    # Before torch loads: threads that spin make everything slower on busy cores.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from ..common.signals import Stopped
+
+    try:
+        from ..training.expert_iteration.pipeline import run_expert_iteration
+    except ImportError as error:
+        raise missing(error) from None
+
+    began = time.perf_counter()
+
+    def tell(line: str) -> None:
+        print(f"{time.perf_counter() - began:8.0f} s  {line}", flush=True)
+
+    try:
+        run_expert_iteration(folder, recipe, tell, **place_of(arguments))
+    except Stopped as stopped:
+        print(stopped)
+        return stopped.status
+    print(f"{folder}: value, belief and policy networks are ready; play them as")
+    print(f"thinker:64,policy={folder}/policy,value={folder}/value,belief={folder}/belief")
+    return 0
