@@ -194,7 +194,7 @@ def test_a_signal_that_a_compiler_swallows_ends_a_command_all_the_same(
     [
         ([], "german-whist: name a command: table, play,"),
         (["evalute"], "german-whist: 'evalute' is not a command; did you mean 'evaluate'?"),
-        (["nothing-near"], "is not a command; there are table, play, train"),
+        (["nothing-near"], "is not a command; there are table, play, replay"),
         (["agents", "x"], "'x' is a word too many"),
         (
             ["evaluate", "champion", "--agianst", "random"],
