@@ -117,13 +117,10 @@ def _number(text: str) -> float:
 
 def _overview() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS)) + 2
-    lines = []
+    lines: list[str] = []
     for group, commands in GROUPS.items():
-        lines += [
-            "",
-            f"{group}:",
-            *(f"  {name:<{width}}{about}" for name, about in commands.items()),
-        ]
+        lines += ["", f"{group}:"]
+        lines += [f"  {name:<{width}}{about}" for name, about in commands.items()]
     parser = _Parser(
         prog="german-whist",
         description="German Whist for reinforcement learning.",
