@@ -328,7 +328,7 @@ def expert_iteration(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"bfloat16": bfloat16()}
     for name, more in (
         ("cards", ["target_hands=[48]"]),
-        ("search", ["target_hands=[8,6]", "search=2"]),
+        ("search", ["target_hands=[8,6]", "determinizations=2"]),
     ):
         home = folder / name
         run_expert_iteration(home, load_recipe("quick", [*words, *more]), lambda _: None)
