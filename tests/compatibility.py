@@ -25,7 +25,7 @@ TOOLS = ("pytest", "hypothesis", "scipy", "setuptools>=77")
 TOLD = ("numba", "llvmlite", "numpy", "gymnasium", "pettingzoo")
 FILES = (
     *("engine/test_golden.py", "engine/test_batch.py", "engine/test_validation.py"),
-    *("engine/test_plain_jit.py", "engine/test_compiled.py", "engine/test_dispatch.py"),
+    *("common/test_plain_jit.py", "common/test_compiled.py", "common/test_dispatch.py"),
     *("envs/test_pettingzoo.py", "envs/test_gymnasium.py"),
 )
 
