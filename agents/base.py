@@ -56,7 +56,7 @@ class ModelFile:
 class Agent:
     """A player of one rule set, in any number of games at once.
 
-    A subclass writes `act`, and calls `CannotPlay` what it can not play. `rules`
+    A subclass writes `act`, and calls `CannotPlay` what it cannot play. `rules`
     and `match` are what it was made for; `record` is the same for compiled code.
     """
 

@@ -33,7 +33,7 @@ class Player:
         """The action for a view of a player to move, in deal number `deal` of the seed."""
         views = np.array(view.record, VIEW)
         if not views["to_move"][0]:
-            raise ValueError(f"seat {view.seat} is not to move in this view, so it can not choose")
+            raise ValueError(f"seat {view.seat} is not to move in this view, so it cannot choose")
         rng = decision_streams(self._key, np.array([deal], np.uint64), views)
         action = int(answer_of(self.agent, views, rng, np.zeros(1, np.int64))[0])
         if action not in view.legal():

@@ -42,7 +42,7 @@ _PATIENCE = 2.0
 
 
 class CanNotWrite(OSError):
-    """A path that can not be written, told with what is needed."""
+    """A path that cannot be written, told with what is needed."""
 
     @classmethod
     def at(cls, path: Path, error: OSError) -> CanNotWrite:
@@ -51,7 +51,7 @@ class CanNotWrite(OSError):
 
     def __str__(self) -> str:
         needed = needed_for(self) or "name a path that you may write"
-        return f"{self.filename} can not be written ({self.strerror}): {needed}"
+        return f"{self.filename} cannot be written ({self.strerror}): {needed}"
 
 
 def needed_for(error: OSError) -> str | None:
@@ -200,10 +200,10 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _OnceLoader)
     except OSError as error:
-        raise ValueError(f"{path}: can not be read ({error.strerror or error})") from error
+        raise ValueError(f"{path}: cannot be read ({error.strerror or error})") from error
     except RecursionError as error:
         raise ValueError(f"{path}: is nested too deeply") from error
-    except (yaml.YAMLError, ValueError) as error:  # a date or a number that can not be
+    except (yaml.YAMLError, ValueError) as error:  # a date or a number that cannot be
         raise ValueError(_no_yaml(path, error)) from error
     if not isinstance(content, dict):
         raise ValueError(f"{path}: expected lines of 'name: value', found {_kind(content)}")

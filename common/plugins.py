@@ -131,11 +131,11 @@ def _imported(module: str) -> object:
             return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"module {module} can not be imported: {error}; modules are looked for in the current "
+            f"module {module} cannot be imported: {error}; modules are looked for in the current "
             "folder and where Python finds its packages"
         ) from error
     except (Exception, SystemExit) as error:
-        raise ValueError(f"module {module} can not be imported: {told_error(error)}") from error
+        raise ValueError(f"module {module} cannot be imported: {told_error(error)}") from error
 
 
 def told_error(error: BaseException) -> str:

@@ -163,7 +163,7 @@ def _read_word(name: str, text: str) -> Any:
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError:
-        raise SettingsError(f"{name}={text}: the value can not be read") from None
+        raise SettingsError(f"{name}={text}: the value cannot be read") from None
     if isinstance(value, str) and "," in value:
         return [_read_word(name, part) for part in value.split(",")]
     return value

@@ -132,7 +132,7 @@ def _exchange(rules: Rules) -> Iterator[str]:
         )
     yield (
         f"{_cards(rules.set_aside)} stay out of play, and neither player ever sees them all, so "
-        "that even a player who remembers everything can not be sure of the other's hand."
+        "that even a player who remembers everything cannot be sure of the other's hand."
     )
 
 
@@ -205,7 +205,7 @@ def _endgame(rules: Rules) -> Iterator[str]:
     else:
         yield (
             f"The {_cards(rules.set_aside)} set aside stay unseen, so that even a player who "
-            "remembers everything can not be sure of the other's hand."
+            "remembers everything cannot be sure of the other's hand."
         )
 
 

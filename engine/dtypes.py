@@ -109,7 +109,7 @@ VIEW = _without_gaps(
         ("hand", "u8"),
         ("known", "u8"),  # cards the opponent is known to hold
         ("played", "u8", (SEATS,)),  # by me, by the opponent
-        ("unseen", "u8"),  # cards whose place I can not know
+        ("unseen", "u8"),  # cards whose place I cannot know
         ("faced", "u8"),  # stock cards that lie face up
         ("laid_away", "u8"),  # cards that I know to be out of play since the exchange
         ("points", "i4", (SEATS,)),  # mine, the opponent's, as everything in pairs here

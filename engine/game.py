@@ -447,15 +447,15 @@ class Game:
 
     def _why_illegal(self, number: int) -> str:
         if self.over:
-            return f"{_shown(number)} can not be played: the hand is over, deal again"
+            return f"{_shown(number)} cannot be played: the hand is over, deal again"
         if not 0 <= number < self.rules.actions:
             return f"{number} is not an action: actions run from 0 to {self.rules.actions - 1}"
         choices = " or ".join(_shown(each) for each in self.legal())
         seat = self.turn
         if self._phase == EXCHANGE:
-            return f"{_shown(number)} can not be played yet: seat {seat} is to exchange, {choices}"
+            return f"{_shown(number)} cannot be played yet: seat {seat} is to exchange, {choices}"
         if self._phase == CHOOSE:
-            return f"{_shown(number)} can not be taken: seat {seat} chooses {choices}"
+            return f"{_shown(number)} cannot be taken: seat {seat} chooses {choices}"
         if number in CHOICES:
             return f"{_shown(number)} is not to be chosen now: seat {seat} is to {self.phase}"
         hand = self.hands[seat or 0]

@@ -3,7 +3,7 @@
 
 A line holds the rules, the deal (by seed and number, or card by card), who
 dealt, who exchanged a hand, the tricks as they were played and the result. Reading plays every hand
-again; a line that can not be right is reported with its number, and the other
+again; a line that cannot be right is reported with its number, and the other
 lines stay.
 """
 
@@ -35,7 +35,7 @@ _Hands = Annotated[int, Meta(ge=0, le=60_000)]
 
 
 class RecordError(ValueError):
-    """A game record that can not be read, or does not replay to its result."""
+    """A game record that cannot be read, or does not replay to its result."""
 
 
 class _Replays(Protocol):

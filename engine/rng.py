@@ -5,7 +5,7 @@ that deal 7 of seed 3 needs none of the deals before it. A stream is a
 one-element `uint64` array that the functions move on.
 
 Deals start their streams by a hash that can be run backwards. Streams that are
-handed out start by `siphash`, under a key of 128 bits, which can not: they tell
+handed out start by `siphash`, under a key of 128 bits, which cannot: they tell
 neither the key nor the number that they belong to.
 """
 

@@ -48,7 +48,7 @@ _RANGES = {
 
 
 class RulesError(ValueError):
-    """A rule set that can not be played, or is not known."""
+    """A rule set that cannot be played, or is not known."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class Rules:
             if not _is_whole(value):
                 raise RulesError(f"{name} is {value!r}: it has to be a whole number")
             if name == "stock" and value < 0:
-                raise RulesError(f"stock is {value}: a stock can not be negative")
+                raise RulesError(f"stock is {value}: a stock cannot be negative")
             if not least <= value <= most:
                 raise RulesError(f"{name} is {value}: it has to be from {least} to {most}")
         for name in ("choice", "exchange"):

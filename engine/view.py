@@ -225,14 +225,14 @@ class View:
 
     rules: Rules
     record: np.ndarray[Any, Any]
-    """The same as an array of one `VIEW` record, which can not be written to."""
+    """The same as an array of one `VIEW` record, which cannot be written to."""
     _bytes: bytes
 
     def __init__(self, rules: Rules, record: np.ndarray[Any, Any]) -> None:
         """`record` is one `VIEW` record, or an array of one; the view keeps a copy."""
         if not isinstance(rules, Rules):
             raise TypeError(f"View({rules!r}, ...): the rules come first, then the record")
-        # The bytes are the copy: an array that reads them can not be written to, and is made faster
+        # The bytes are the copy: an array that reads them cannot be written to, and is made faster
         # than one that is copied field by field.
         copied = np.asarray(record, VIEW).tobytes()
         record = np.frombuffer(copied, VIEW).reshape(1)
@@ -245,7 +245,7 @@ class View:
         return self._bytes == other._bytes and self.rules == other.rules
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a view can not be changed: {name} was to be set")
+        raise AttributeError(f"a view cannot be changed: {name} was to be set")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return View, (self.rules, self.record)

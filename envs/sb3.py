@@ -191,7 +191,7 @@ class GermanWhistVecEnv(Opposed, VecEnv):
         """Set `opponent`, for all environments at once."""
         if attr_name != "opponent" or indices is not None:
             raise AttributeError(
-                f"{attr_name!r} can not be set: only the opponent can, in all environments at once"
+                f"{attr_name!r} cannot be set: only the opponent can, in all environments at once"
             )
         self.opponent = value
 

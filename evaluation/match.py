@@ -106,7 +106,7 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
     for one, two in halves:
         if one is two and one.keeps_state:
             raise ValueError(
-                f"{one.name} remembers between its moves, so it can not sit on both sides: "
+                f"{one.name} remembers between its moves, so it cannot sit on both sides: "
                 "make a second one"
             )
     exact = all(task.trusted_exact) and not config.plays_endings

@@ -134,9 +134,7 @@ class Arena:
             _check_ladder(self.names, anchor)
         if self._journal is not None:
             if not _are_names(players):
-                raise ValueError(
-                    "a run with players that are objects can not be resumed: name them"
-                )
+                raise ValueError("a run with players that are objects cannot be resumed: name them")
             self._journal.begin(self._identity([*players], pairings))
         self._audit = Audit(self.config)
         self.schedule = Schedule(

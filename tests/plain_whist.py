@@ -602,7 +602,7 @@ def legal_deals(
     seat: int,
     view_events: Sequence[Event],
 ) -> Iterator[tuple[frozenset[int], tuple[int, ...], frozenset[int]]]:
-    """Every full deal of a tiny deck that `seat` can not rule out.
+    """Every full deal of a tiny deck that `seat` cannot rule out.
 
     A full deal is two hands as sets, the stock in order and the cards set aside
     as a set; all of them are equally likely before the first card is played.

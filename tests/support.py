@@ -518,7 +518,7 @@ def plain_history(view: Mapping[str, Any], order: Sequence[int]) -> list[tuple[i
 
 
 def with_other_hidden_cards(game: Game, seat: int, rng: np.random.Generator) -> Game:
-    """The same game as a seat sees it, with the cards that it can not see exchanged."""
+    """The same game as a seat sees it, with the cards that it cannot see exchanged."""
     twin = game.clone()
     record = twin.record[0]
     unseen = [

@@ -107,7 +107,7 @@ def agents_in(rules: str) -> dict[str, str]:
         try:
             agent = make_agent(name, rules)
         except CannotPlay:
-            found[name] = "can not play"
+            found[name] = "cannot play"
             continue
         batch = hands_of(agent, rules, 2 if slow else 12)
         found[name] = batch if slow else f"{batch} {hand_of_players(name, rules)}"

@@ -112,7 +112,7 @@ def test_an_open_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(files, "_PATIENCE", 0.01)
     left[0] = 10**6
     with (
-        pytest.raises(CanNotWrite, match=r"card.json can not be written .*close what reads it"),
+        pytest.raises(CanNotWrite, match=r"card.json cannot be written .*close what reads it"),
         written_whole(path, "w") as file,
     ):
         file.write("three\n")

@@ -65,7 +65,7 @@ class ThreeView(NamedTuple):
     dummy: int
     """The dummy's cards, once it lies open."""
     unseen: int
-    """The cards whose place the seat can not know."""
+    """The cards whose place the seat cannot know."""
     void_draws: tuple[tuple[int, ...], tuple[int, ...]]
     """For the other two and each suit: the unseen cards drawn since it was last failed to be
     followed; -1: it never was."""
@@ -389,7 +389,7 @@ class ThreeGame:
         if not 0 <= number < CARDS_IN_ALL:
             return f"{number} is not an action: actions run from 0 to {CARDS_IN_ALL - 1}"
         if self.turn is None:
-            return f"{CARDS[number]} can not be played: the hand is over, deal again"
+            return f"{CARDS[number]} cannot be played: the hand is over, deal again"
         hand = self._hands[self.turn]
         whose = "the dummy" if self.turn == DUMMY else f"seat {self.turn}"
         if not hand >> number & 1:

@@ -44,7 +44,7 @@ THREE_LAYOUT = Layout(
             for each in _WHOSE[1:3]
         ),
         ("dummy", CARDS_IN_ALL, "cards of the dummy, once it lies open"),
-        ("unseen", CARDS_IN_ALL, "cards whose place the player can not know"),
+        ("unseen", CARDS_IN_ALL, "cards whose place the player cannot know"),
         ("trumps", 4, "the trump suit, one-hot"),
         *(
             (

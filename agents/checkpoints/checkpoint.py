@@ -261,7 +261,7 @@ def told_by_card(path: Path) -> Any:
         data = place.read_bytes()
     except OSError as error:
         raise CheckpointError(
-            f"{path}: its card {place.name} can not be read ({error.strerror or error}); copy it "
+            f"{path}: its card {place.name} cannot be read ({error.strerror or error}); copy it "
             f"to lie beside {path.name}, as where both were written"
         ) from None
     return read_json(data, place, REMEDY, CheckpointError)
@@ -299,7 +299,7 @@ def read_weights(path: Path, told: WeightsFile | None) -> dict[str, Array]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CheckpointError(f"{path}: can not be read ({error.strerror or error})") from None
+        raise CheckpointError(f"{path}: cannot be read ({error.strerror or error})") from None
     if len(data) != told.bytes:
         raise CheckpointError(
             f"{path}: has {len(data)} bytes, and its card says {told.bytes}: copy both files again"

@@ -45,7 +45,7 @@ class NashAgent(Agent):
         try:
             found = read_strategy(self.rules, path)
         except CheckpointError as error:
-            raise CannotPlay(f"nash can not play: {error}") from None
+            raise CannotPlay(f"nash cannot play: {error}") from None
         tree = public_tree(self.rules)
         if len(found.cells) != tree.size:
             raise CannotPlay(

@@ -210,7 +210,7 @@ class OnnxAgent(PolicyAgent):
         try:
             graph = onnxruntime.InferenceSession(path, options)
         except Exception as error:
-            raise ValueError(f"{path} can not be read as ONNX: {str(error)[:200]}") from None
+            raise ValueError(f"{path} cannot be read as ONNX: {str(error)[:200]}") from None
         told = trained_on_graph(path, graph.get_modelmeta().custom_metadata_map)
         found = words_for(words, f"onnx:{path}", told)
         inputs = [each.name for each in graph.get_inputs()]

@@ -71,7 +71,7 @@ def _model(path: str, algorithm: str) -> Any:
     try:
         return kind.load(path, device="cpu")
     except Exception as error:
-        raise ValueError(f"{path} can not be loaded as {algorithm}: {error}") from error
+        raise ValueError(f"{path} cannot be loaded as {algorithm}: {error}") from error
 
 
 def _observed(model: Any) -> Any:

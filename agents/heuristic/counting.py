@@ -20,7 +20,7 @@ The endgame is perfect where the cards are known. Other rule sets:
 - *Two cards face up*: a trick is worth the difference of the two cards, and it takes the
   better one. *Draft*: how far the upcard is from the mean of the cards unseen, either way.
 - *No card faced*: the trick is worth nothing but what it costs.
-- *An endgame that can not be known* (cards set aside): by the rules of thumb.
+- *An endgame that cannot be known* (cards set aside): by the rules of thumb.
 - *An exchange*, and the hand after it, in which nothing is drawn: by the rules of thumb.
 """
 

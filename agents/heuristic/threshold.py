@@ -25,7 +25,7 @@ Other rule sets are read so:
 - *No trumps*: no card is a trump.
 - *Every trick counts*: the rule as it stands; wanting every trick is weaker.
 - *Races in which every trick counts*: it wants every trick, and in a low contract none.
-- *An endgame that can not be known* (cards set aside): it wants every trick, and in a low
+- *An endgame that cannot be known* (cards set aside): it wants every trick, and in a low
   contract none.
 """
 

@@ -27,7 +27,7 @@ are read so:
 - *No trumps*: no card is a trump.
 - *Every trick counts*: a trick taken adds to the gain what a middling card is worth over the
   lowest, six; in a low contract it takes six off. In a *race* nothing is worth more.
-- *An endgame that can not be known* (cards set aside, or hands exchanged): there is nothing to
+- *An endgame that cannot be known* (cards set aside, or hands exchanged): there is nothing to
   draw, and a card kept is worth nothing in the end, so the trick is worth more than any card.
 """
 

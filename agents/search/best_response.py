@@ -2,7 +2,7 @@
 
 `responder:256,against=threshold` plays against `threshold`, and against nobody else. What the
 other has played so far tells what it holds: hidden hands are drawn in proportion to how likely
-the fixed player would have played as it did with each of them. Worlds of that kind can not be
+the fixed player would have played as it did with each of them. Worlds of that kind cannot be
 drawn at once, so a chain of them is followed (Metropolis and Hastings): two cards whose places
 are hidden change them, and the change stays by what it makes of the likelihood of all that the
 other played.
@@ -279,7 +279,7 @@ def _step(search: ResponderSearch, stream: np.ndarray) -> None:
         if first <= decision.trick < last:
             decision.new_log_prob = _log_prob(search, at, decision.held ^ moved)
             least -= decision.new_log_prob
-            # No probability is more than one, so what is left can not make up for it.
+            # No probability is more than one, so what is left cannot make up for it.
             if not least <= 0.0:
                 return
     for at in range(progress.past):

@@ -82,7 +82,7 @@ def weights_of_model(text: str, rules: Rules) -> Path | None:
     if is_checkpoint(text):
         return find_checkpoint(text)
     raise CannotPlay(
-        f"{text!r} can not be imagined"
+        f"{text!r} cannot be imagined"
         + meant(name, MODELS, more="and the path of a checkpoint that plays like it")
     )
 

@@ -198,7 +198,7 @@ class Batch:
 
         `wishes` are the options of a reset, by names of `known`: `number`, the deal of
         the seed; `deal` and `dealer`, a deal that is given, for a batch of one;
-        `reset_mask`, the games to begin. Returns those games; what can not be done is
+        `reset_mask`, the games to begin. Returns those games; what cannot be done is
         refused before anything has changed, but then there is nothing to step.
         """
         was_ready, self.ready = self.ready, False

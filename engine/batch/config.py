@@ -197,7 +197,7 @@ def exact_horizon(rules: Rules) -> str:
 
 
 def _no_foreplay(rules: Rules) -> str:
-    """Why the foreplay of these rules can not end in an exact worth; nothing if it can."""
+    """Why the foreplay of these rules cannot end in an exact worth; nothing if it can."""
     if rules.foreplay_tricks == 0:
         return "have no stock, so there is no foreplay to end"
     return why_not_exact(rules)

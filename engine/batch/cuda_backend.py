@@ -154,7 +154,7 @@ class Device:
         return best
 
     def allowed(self, boards: Sequence[Any], actions: Any) -> Any:
-        """Actions that can be played; where one of these can not, that comes to light later."""
+        """Actions that can be played; where one of these cannot, that comes to light later."""
         from .cuda_kernels import refuse_all
 
         n = len(boards[0].games)

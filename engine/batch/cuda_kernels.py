@@ -77,7 +77,7 @@ def refuse_all(
     board: Board, actions: np.ndarray, taken: np.ndarray, refused: np.ndarray,
     start: int, stop: int,
 ) -> int:  # fmt: skip
-    """The actions that can be played, as they were shown: for one that can not, the lowest."""
+    """The actions that can be played, as they were shown: for one that cannot, the lowest."""
     for index in range(start, stop):
         action = np.int64(actions[index])
         if not is_legal(board.legal[index], action):

@@ -92,7 +92,7 @@ def _fill_part(part: Part, below: np.ndarray, data: np.ndarray, threads: int) ->
 
 
 def build_in_memory(kind: Kind, cards: int, threads: int | None = None) -> np.ndarray:
-    """The base layers without a file, for machines that can not keep one."""
+    """The base layers without a file, for machines that cannot keep one."""
     part = parts_of(kind, cards)[0]
     data = np.zeros(part.size - HEADER_BYTES, np.uint8)
     _fill_part(part, data[:0], data, threads or usable_threads())
@@ -120,7 +120,7 @@ def _reserve(descriptor: int, size: int) -> None:
             return
         except OSError as error:
             if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
-                raise  # a file system that can not reserve is no full disk
+                raise  # a file system that cannot reserve is no full disk
     zeros = bytes(1 << 20)
     while (left := size - os.fstat(descriptor).st_size) > 0:
         os.write(descriptor, zeros[:left])
@@ -153,7 +153,7 @@ def build(
 ) -> list[Opened]:
     """See that all files up to so many cards are there and sound; returns them opened.
 
-    A file that can not be believed stops the build, unless `rebuild` asks to
+    A file that cannot be believed stops the build, unless `rebuild` asks to
     replace such files. `report` is told of every file that is found or written.
     """
     parts = parts_of(kind, cards)

@@ -19,7 +19,7 @@ def known_endings(rules: Rules) -> list[Tables]:
 def why_not_exact(rules: Rules) -> str:
     """Why a hand has no exact worth in tricks once its stock is gone; nothing if it has one."""
     if not rules.open_endgame:
-        return "set cards aside, so the worth of an ending can not be known"
+        return "set cards aside, so the worth of an ending cannot be known"
     if rules.hand > MOST_CARDS:
         return f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
     if rules.race is not None:

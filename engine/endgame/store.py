@@ -31,7 +31,7 @@ _CHECK = struct.Struct("<I")
 
 
 class TablebaseError(ValueError):
-    """A tablebase file that is missing or can not be believed."""
+    """A tablebase file that is missing or cannot be believed."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,6 @@ def open_part(part: Part) -> Opened:
 
 def _unusable(path: Path, why: str) -> TablebaseError:
     return TablebaseError(
-        f"{path} can not be used: {why}. Write it anew with "
+        f"{path} cannot be used: {why}. Write it anew with "
         "'german-whist tablebase build --rebuild', or remove it"
     )

@@ -28,7 +28,7 @@ def tables(trumps: bool = True, low: bool = False) -> Tables:
 
     All layers that `german-whist tablebase build` has left on this machine
     serve; layers up to ten cards are built here, in seconds, when they are
-    missing. A file that can not be believed is an error that names it.
+    missing. A file that cannot be believed is an error that names it.
     """
     kind = Kind(trumps, low)
     with _lock:
@@ -93,7 +93,7 @@ def _all_there(kind: Kind) -> Tables:
             above.append(open_part(part))
         except (OSError, MemoryError) as error:
             print(
-                f"german-whist: {part.path} can not be mapped ({error}); "
+                f"german-whist: {part.path} cannot be mapped ({error}); "
                 f"endings of up to {part.first - 1} cards serve",
                 file=sys.stderr,
             )

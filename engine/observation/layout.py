@@ -97,7 +97,7 @@ LAYOUT = Layout(
             CARDS_IN_ALL,
             "cards that the opponent was seen to take, or to be dealt, and still holds",
         ),
-        ("unseen", CARDS_IN_ALL, "cards of the deck whose place the player can not know"),
+        ("unseen", CARDS_IN_ALL, "cards of the deck whose place the player cannot know"),
         ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
         (
             "opponent_void",

@@ -275,7 +275,7 @@ def _below(
 def ways(plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int) -> float:
     """In how many ways the slots up to this one can be given cards, and the rest dealt.
 
-    A walk through the choices slot by slot, on a stack of its own: numba can not
+    A walk through the choices slot by slot, on a stack of its own: numba cannot
     keep compiled recursion on disk.
     """
     if slot < 0:

@@ -61,7 +61,7 @@ _MOST_DIGITS = 40
 
 
 class _Parser(argparse.ArgumentParser):
-    """What can not be understood is told in one sentence, as every other error is."""
+    """What cannot be understood is told in one sentence, as every other error is."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)

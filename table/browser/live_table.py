@@ -308,7 +308,7 @@ class LiveTable:
                 extra=extra,
             )
         except sqlite3.Error as error:
-            log.error("table %s can not be kept: %s", self.id, error)
+            log.error("table %s cannot be kept: %s", self.id, error)
             self._notice = say("refused.not_kept", error=error)
             return
         self._notice = None

@@ -35,7 +35,7 @@ def told(value: Any, status: int = 200) -> Response:
 
 
 def remember(response: Response, name: str, value: str) -> None:
-    """Set a cookie that scripts can not read and other sites do not send."""
+    """Set a cookie that scripts cannot read and other sites do not send."""
     response.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict")
 
 

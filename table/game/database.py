@@ -71,7 +71,7 @@ CREATE TABLE shares (
 
 
 class StoreError(ValueError):
-    """A file that can not be used for what people play."""
+    """A file that cannot be used for what people play."""
 
 
 def data_folder() -> Path:
@@ -91,12 +91,12 @@ class Database:
     def __init__(self, folder: Path | None = None) -> None:
         """`folder` is the user's data folder unless another is named.
 
-        Where nobody named one and the usual one can not be written, nothing is kept beyond
+        Where nobody named one and the usual one cannot be written, nothing is kept beyond
         the end of this program.
         """
         self.path = (folder or data_folder()) / FILE
         self.notice: str | None = None
-        """What has to be said about the file, if it was damaged or can not be written."""
+        """What has to be said about the file, if it was damaged or cannot be written."""
         self._lock = threading.RLock()
         self._connection = self._opened(named=folder is not None)
 
@@ -106,7 +106,7 @@ class Database:
             return self._connected(self.path)
         except (OSError, sqlite3.OperationalError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            told = f"{self.path} can not be opened ({why})"
+            told = f"{self.path} cannot be opened ({why})"
             if named:
                 raise StoreError(f"{told}: name another folder with --data") from error
             self.notice = (

@@ -157,7 +157,7 @@ class Opponents:
         self._made: dict[tuple[str, Rules, Match | None], Agent] = {}
         self._lock = threading.Lock()
         for name in more:
-            _ = self._agents[name].kind  # what can not be offered is told now, and not in the page
+            _ = self._agents[name].kind  # what cannot be offered is told now, and not in the page
 
     def __getitem__(self, name: str) -> Opponent:
         if name not in self._agents:

@@ -43,7 +43,7 @@ Maker = Callable[[str, Rules, "Match | None"], Agent]
 
 
 class SessionError(ValueError):
-    """A session that can not be taken up again."""
+    """A session that cannot be taken up again."""
 
 
 class HandResult(NamedTuple):

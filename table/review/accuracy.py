@@ -68,7 +68,7 @@ def accuracy(
     units = sorted({each.unit for _, each in found})
     if len(units) > 1:
         raise ValueError(
-            f"these hands are valued by {' and by '.join(units)}, which can not be added up: "
+            f"these hands are valued by {' and by '.join(units)}, which cannot be added up: "
             "analyse hands of rules that pay alike"
         )
     players = list(dict.fromkeys(name for names, _ in found for name in names))

@@ -84,7 +84,7 @@ class Keeper:
     """Why the session is not kept as it is, where it could not be."""
 
     def keep(self, session: Session) -> None:
-        """Keep the session as it is now; where that can not be, it is played on all the same."""
+        """Keep the session as it is now; where that cannot be, it is played on all the same."""
         try:
             person = self.store.owner()
             self.revision = self.store.keep(self.name, person, session, revision=self.revision)

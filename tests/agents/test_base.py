@@ -88,7 +88,7 @@ def threshold_plays(hand: str, upcard: str, led: str = "", trump: str = "H") -> 
         ("9H 3H AH", "3S", "", "3H"),
         ("2C TC KC AH", "QS", "9C", "TC"),  # wins as cheaply as it can
         ("2C TC KC AH", "8S", "9C", "2C"),  # saves
-        ("2C 3C AH", "QS", "9C", "2C"),  # can not win
+        ("2C 3C AH", "QS", "9C", "2C"),  # cannot win
         ("2D 3S AH 4H", "QS", "9C", "4H"),  # wins with the lowest trump
         ("2D 3S AH 4H", "8S", "9C", "2D"),  # throws its lowest non-trump
         ("3H 5H KH", "QS", "4H", "5H"),  # trumps led
@@ -159,8 +159,8 @@ def test_names_take_parameters_and_modules_name_objects() -> None:
         ("xyzzy", "there are "),
         ("random:3", "parameters '3' do not fit random:3: random takes none"),
         ("flat-mc:1,plain,2", "'2' is no option of flat-mc: there are plain and voids"),
-        ("no.such:thing", "module no.such can not be imported: No module named 'no'"),
-        ("nomod:Thing", "module nomod can not be imported: No module named 'nomod'"),
+        ("no.such:thing", "module no.such cannot be imported: No module named 'no'"),
+        ("nomod:Thing", "module nomod cannot be imported: No module named 'nomod'"),
         ("json:loads", "json:loads is no agent: TypeError: "),
         ("runs/none-1", "there is no such file or folder$"),
         ("players.py:Mine", "there is no such file or folder$"),
@@ -185,7 +185,7 @@ def test_modules_of_the_current_folder_are_found(
     monkeypatch.setattr("sys.path", [each for each in sys.path if each])
     monkeypatch.chdir(tmp_path)
     assert make_agent("players_here:Mine").name == "players_here:Mine"
-    with pytest.raises(ValueError, match="module broken_here can not be imported: SyntaxError"):
+    with pytest.raises(ValueError, match="module broken_here cannot be imported: SyntaxError"):
         make_agent("broken_here:Mine")
     with pytest.raises(ValueError, match=r"makes a Not.*subclass of german_whist\.agents\.Agent"):
         make_agent("other_here:Not")

@@ -115,7 +115,7 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
     assert make_agent(f"nash:{path}", rules).name == f"nash:{path}"
     for wanted, says in (
         (lambda: make_agent(f"nash:{path}", "2x4-h2"), "is a solution of three suits, and not"),
-        (lambda: make_agent(f"nash:{path}-2", rules), "can not be read"),
+        (lambda: make_agent(f"nash:{path}-2", rules), "cannot be read"),
     ):
         with pytest.raises(CannotPlay, match=says):
             wanted()

@@ -260,7 +260,7 @@ def test_spoilt_files_are_refused(path: Path) -> None:
     with pytest.raises(CheckpointError, match="has no 'network'"):
         read_checkpoint(path)
     path.with_suffix(".json").unlink()
-    with pytest.raises(CheckpointError, match="can not be read"):
+    with pytest.raises(CheckpointError, match="cannot be read"):
         read_checkpoint(path)
     with pytest.raises(ValueError, match="write network:PATH"):
         make_agent("network")

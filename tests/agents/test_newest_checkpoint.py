@@ -133,5 +133,5 @@ def test_a_copy_beside_the_checkpoints_is_neither_the_newest_nor_the_past(run: P
 def test_a_card_that_is_a_broken_link_lets_no_older_checkpoint_play(run: Path) -> None:
     newest(run, ".json").unlink()
     newest(run, ".json").symlink_to(run / "moved.json")
-    with pytest.raises(CheckpointError, match=f"{NEW}.json can not be read"):
+    with pytest.raises(CheckpointError, match=f"{NEW}.json cannot be read"):
         load_agent(run)

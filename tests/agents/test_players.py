@@ -49,7 +49,7 @@ def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> Non
 
 @pytest.mark.parametrize(("rules", "name"), IN_THE_DARK)
 def test_no_player_sees_what_is_hidden(rules: str, name: str) -> None:
-    """Cards that a seat can not know are dealt anew, and it plays the same."""
+    """Cards that a seat cannot know are dealt anew, and it plays the same."""
     player = Player(make_agent(name, rules), seed=9)
     rng = np.random.default_rng(1)
     game = Game(rules, seed=5)

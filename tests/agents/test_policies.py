@@ -199,7 +199,7 @@ def test_a_graph_plays_as_the_checkpoint_that_it_was_made_of(graph: Path) -> Non
         ("onnx:{graph},greedi", "classic", "'greedi' is no option of onnx:"),
         ("onnx:{graph},layout=trumps", "classic", "layout is 'trumps'"),
         ("onnx:nothing.onnx", "classic", "'nothing.onnx' is no file"),
-        (f"onnx:{__file__}", "classic", "can not be read as ONNX"),
+        (f"onnx:{__file__}", "classic", "cannot be read as ONNX"),
     ],
 )
 def test_a_graph_that_can_not_play_is_refused(

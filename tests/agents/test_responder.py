@@ -81,7 +81,7 @@ def test_every_player_that_it_knows_can_be_answered(name: str) -> None:
     ("name", "rules", "says"),
     [
         ("responder:64", "classic", "against=threshold"),
-        ("responder:64,against=human", "classic", "can not be imagined"),
+        ("responder:64,against=human", "classic", "cannot be imagined"),
         ("responder:64,against=threshold,luck", "classic", "against=PLAYER"),
         ("responder:64,against=threshold", "draft", "responder does not play draft"),
         ("responder:64,against=threshold", "humbug", "responder does not play humbug"),

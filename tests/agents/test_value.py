@@ -40,7 +40,7 @@ def value_plays(
         ("TC QC", "2S", "4S 5S", "9C", "TC"),  # every card wins: the cheapest
         ("2D 3H", "AH", "4S 5S", "9C", "3H"),  # ruffs for a trump
         ("2D 3H", "AS", "4S 5S", "9C", "2D"),  # a ruff costs 14, the gain is 9.5
-        ("2C 3C 4D", "AH", "4S 5S", "9C", "2C"),  # can not win
+        ("2C 3C 4D", "AH", "4S 5S", "9C", "2C"),  # cannot win
     ],
 )
 def test_value_weighs_gain_against_cost(

@@ -80,11 +80,11 @@ def test_cards_that_do_not_follow_suit_are_refused() -> None:
         ("draft", 2, 60, "60 is not an action: .*from 0 to 52"),
         ("humbug", 0, 55, "55 is not an action: .*from 0 to 54"),
         *(
-            ("humbug", 0, action, rf"{shown} can not be played yet: seat 1 is to exchange, 53 ")
+            ("humbug", 0, action, rf"{shown} cannot be played yet: seat 1 is to exchange, 53 ")
             for action, shown in ((0, "2C"), (52, "52 .the hidden card."))
         ),
-        ("classic", 52, 0, "2C can not be played: the hand is over"),
-        ("classic", 52, 52, "can not be played: the hand is over"),
+        ("classic", 52, 0, "2C cannot be played: the hand is over"),
+        ("classic", 52, 52, "cannot be played: the hand is over"),
         *(
             ("classic", 0, action, re.escape(repr(action)))
             for action in (True, None, 1.0, 1.5, [1], b"TD", (3,), np.array([3, 4]), "TDX", "")

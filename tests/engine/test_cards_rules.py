@@ -304,10 +304,10 @@ def test_broken_files_are_refused_with_their_name(text: str, sentence: str, tmp_
 
 
 def test_files_that_can_not_be_read_are_refused_with_their_name(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"absent\.yaml: can not be read"):
+    with pytest.raises(ValueError, match=r"absent\.yaml: cannot be read"):
         load_rules(tmp_path / "absent.yaml")
     (tmp_path / "folder.yaml").mkdir()
-    with pytest.raises(ValueError, match=r"folder\.yaml: can not be read"):
+    with pytest.raises(ValueError, match=r"folder\.yaml: cannot be read"):
         load_rules(tmp_path / "folder.yaml")
     (tmp_path / "bytes.yaml").write_bytes(b"name: \xff\xfe\n")
     with pytest.raises(ValueError, match=r"bytes\.yaml: is not valid YAML"):

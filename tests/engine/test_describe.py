@@ -25,7 +25,7 @@ ODD: dict[str, tuple[Rules, list[str]]] = {
     ),
     "set aside": (
         Rules(suits=3, ranks=5, hand=3, stock=8),
-        ["1 card is left over and set aside", "can not be sure of the other's hand", "4 tricks"],
+        ["1 card is left over and set aside", "cannot be sure of the other's hand", "4 tricks"],
     ),
     "all dealt": (
         Rules(hand=26, trumps="none", pay="over_book", slam_pay=30),
@@ -139,7 +139,7 @@ def test_the_command_explains_a_name_or_a_file(
     ("arguments", "word"),
     [
         (["rules", "clasic"], "did you mean 'classic'"),
-        (["rules", "missing.yaml"], "can not be read"),
+        (["rules", "missing.yaml"], "cannot be read"),
         (["rules", "--yaml"], "name it"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_file_in_the_place_of_a_folder_is_told_with_the_path_that_was_wanted(
     (tmp_path / "file").touch()
     wanted = tmp_path / "file" / "a" / "b.json"
     told = (
-        f"{wanted} can not be written (Not a directory): a file stands where a folder is needed, "
+        f"{wanted} cannot be written (Not a directory): a file stands where a folder is needed, "
         "so name a path elsewhere"
     )
     with pytest.raises(CanNotWrite) as found, written_whole(wanted, "w"):
@@ -111,7 +111,7 @@ def test_a_file_that_can_not_grow_leaves_nothing_and_names_itself(
     write(path, b"old")
     with a_disk_of(5), pytest.raises(CanNotWrite) as found:
         write(path, b"x" * size)
-    assert str(found.value).startswith(f"{path} can not be written (File too large): allow")
+    assert str(found.value).startswith(f"{path} cannot be written (File too large): allow")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.bin"]
 
@@ -122,7 +122,7 @@ def test_a_full_disk_asks_for_room(small_disk: Path) -> None:
         write(path, b"x" * 100_000)
     assert found.value.errno == errno.ENOSPC
     assert str(found.value) == (
-        f"{path} can not be written (No space left on device): make room on that disk, or name a "
+        f"{path} cannot be written (No space left on device): make room on that disk, or name a "
         "path elsewhere"
     )
     assert os.listdir(small_disk) == []
@@ -139,7 +139,7 @@ def test_records_that_can_not_be_added_are_told_with_their_file(tmp_path: Path) 
     while not game.over:
         game.play(game.legal()[0])
     path = tmp_path / "hands.jsonl"
-    with a_disk_of(5), pytest.raises(CanNotWrite, match=r"hands\.jsonl can not be written"):
+    with a_disk_of(5), pytest.raises(CanNotWrite, match=r"hands\.jsonl cannot be written"):
         append_records(path, [record_of(game)])
     (tmp_path / "file").touch()
     with pytest.raises(CanNotWrite, match="a file stands where a folder is needed"):
@@ -161,7 +161,7 @@ def test_a_path_that_may_not_be_written_asks_for_another(
         with pytest.raises(CanNotWrite) as found:
             deed(path)
         assert str(found.value) == (
-            f"{path} can not be written ({os.strerror(number)}): name a path that you may write"
+            f"{path} cannot be written ({os.strerror(number)}): name a path that you may write"
         )
 
 
@@ -261,5 +261,5 @@ def test_endings_that_can_not_be_kept_are_computed_all_the_same(
     monkeypatch.setattr(opening, "DEFAULT_CARDS", 3)
     assert tables().cards == 3
     told = capsys.readouterr().err
-    assert f"german-whist: {tmp_path / 'file' / 'tablebases'} can not be written" in told
+    assert f"german-whist: {tmp_path / 'file' / 'tablebases'} cannot be written" in told
     assert "for this process only" in told

@@ -190,7 +190,7 @@ def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monke
 
     monkeypatch.setattr(opening_module, "open_part", full)
     assert tables().cards == 4
-    assert "can not be mapped" in capsys.readouterr().err
+    assert "cannot be mapped" in capsys.readouterr().err
     monkeypatch.setattr(opening_module, "_opened", {})
     monkeypatch.setattr(opening_module, "open_part", open_part)
     assert tables().cards == 5

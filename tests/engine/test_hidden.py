@@ -1,4 +1,4 @@
-"""Nothing that a player can not know has any part in what that player is shown.
+"""Nothing that a player cannot know has any part in what that player is shown.
 
 Worlds that differ only in cards a player has not seen have to give the same
 view, observation, mask and history, bit for bit; and a view forgets nothing.

@@ -35,7 +35,7 @@ def test_a_parameter_is_taken_up_to_its_limits_and_no_further(name: str) -> None
     for value, more in ((least - 1, at_least), (most + 1, at_most)):
         words = f"{name} is {value}: it has to be from {least} to {most}"
         if name == "stock" and value < 0:
-            words = "stock is -1: a stock can not be negative"
+            words = "stock is -1: a stock cannot be negative"
         with pytest.raises(RulesError, match=words):
             Rules(**{name: value, **more})
 

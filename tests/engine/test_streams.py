@@ -1,4 +1,4 @@
-"""Streams that are handed out start by a hash that can not be run backwards."""
+"""Streams that are handed out start by a hash that cannot be run backwards."""
 
 from __future__ import annotations
 

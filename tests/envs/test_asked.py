@@ -37,7 +37,7 @@ def test_stable_baselines3_is_answered_for_each_environment() -> None:
     env.set_attr("opponent", "threshold")
     assert env.opponent.name == "threshold"
     for name, where in (("opponent", [0]), ("rules", None)):
-        with pytest.raises(AttributeError, match=f"'{name}' can not be set: only the opponent"):
+        with pytest.raises(AttributeError, match=f"'{name}' cannot be set: only the opponent"):
             env.set_attr(name, "random", indices=where)
     assert env.env_method("render") == [None] * 3
     assert list(env.get_images()) == [None] * 3

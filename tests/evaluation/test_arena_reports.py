@@ -391,7 +391,7 @@ def test_files_that_can_not_be_written_are_told_before_anything_is_played(
     wrong = str(tmp_path / "file" / "run.json")
     for name in ("json", "csv", "records", "html", "markdown"):
         assert main([*SHORT, f"--{name}", wrong]) == 2
-        assert f"{wrong} can not be written (File exists): a file stands" in capsys.readouterr().err
+        assert f"{wrong} cannot be written (File exists): a file stands" in capsys.readouterr().err
     twice = str(tmp_path / "run")
     assert main([*SHORT, "--json", twice, "--html", twice]) == 2
     assert "is named for two files" in capsys.readouterr().err
@@ -420,7 +420,7 @@ def test_a_disk_that_fills_meanwhile_costs_that_file_alone(
     found = capsys.readouterr()
     assert "Pairings" in found.out
     assert f"wrote {kept}" in found.err
-    assert f"{path} can not be written (File too large)" in found.err
+    assert f"{path} cannot be written (File too large)" in found.err
     assert os.listdir(tmp_path) == ["csv"]
 
 

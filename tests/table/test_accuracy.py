@@ -116,14 +116,14 @@ def test_the_command_tells_and_writes(
     assert "  trick 1" in capsys.readouterr().out
     assert main(["analyse", str(path), "--hands", "0"]) == 2
     assert main(["analyse", str(tmp_path / "none.jsonl")]) == 2
-    assert "can not be read" in capsys.readouterr().err
+    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_hands_that_are_paid_in_other_ways_are_not_added_up(records: list[GameRecord]) -> None:
     game = Game({**RULES, "name": "other", "pay": "win"}, seed=1)
     while not game.over:
         game.play(game.legal()[0])
-    with pytest.raises(ValueError, match="which can not be added up"):
+    with pytest.raises(ValueError, match="which cannot be added up"):
         accuracy([records[0], record_of(game)], QUICK)
     with pytest.raises(ValueError, match="no hands to analyse"):
         accuracy([])

@@ -346,7 +346,7 @@ def test_a_record_file_opens_and_broken_lines_are_told(visit: Visit, tmp_path: P
     visit.go("replays")
     page.get_by_label(re.compile("Open a record file")).set_input_files(path)
     expect(page.get_by_role("heading", name="hands.jsonl")).to_be_visible()
-    expect(page.locator(".problems")).to_contain_text("1 line can not be read")
+    expect(page.locator(".problems")).to_contain_text("1 line cannot be read")
     page.locator(".hand-list a").first.click()
     expect(page.locator(".replay-count")).to_contain_text("0 / ")
 

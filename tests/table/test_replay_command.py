@@ -135,8 +135,8 @@ def test_what_can_not_be_done_is_told_in_sentences(
     empty = tmp_path / "empty.jsonl"
     empty.write_text("", encoding="utf-8")
     for words, sentence in (
-        ((tmp_path / "none.jsonl",), "can not be read: No such file"),
-        ((tmp_path,), "can not be read: Is a directory"),
+        ((tmp_path / "none.jsonl",), "cannot be read: No such file"),
+        ((tmp_path,), "cannot be read: Is a directory"),
         ((empty,), "holds no hand"),
         ((path, "--hand", 4), "has hands 1 to 3"),
         ((path, "--hand", 0), "has hands 1 to 3"),

@@ -91,7 +91,7 @@ def test_a_hidden_card_out_of_turn_is_refused_in_the_persons_words(visitor: Visi
     seat = Seat(visitor, rules="draft", opponent="easy")
     body = {"action": 52, "move": seat.state["move"]}
     status, told = visitor.ask("POST", f"{seat.path}/play", body)
-    assert (status, told["error"]) == (422, "The hidden card can not be taken now.")
+    assert (status, told["error"]) == (422, "The hidden card cannot be taken now.")
 
 
 def test_two_tabs_see_the_same_table(service: Running) -> None:
@@ -322,7 +322,7 @@ def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) 
     monkeypatch.setattr(opponents, "make_agent", lambda name, *_, **__: made.append(name))
     offered = opponents.Opponents()
     (champion,) = (each for each in offered.menu()[1] if each.name == "champion")
-    # Agents of others can not be known without making them.
+    # Agents of others cannot be known without making them.
     assert not any(offered[name].own for name in made)
     assert champion.kind == "network"
     for name in named_rules():
@@ -343,7 +343,7 @@ def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path: Path) -> Non
             seat.play(seat.state["legal"][0])
         while not seat.state["trouble"]:
             seat.wait()
-        assert "failing can not go on (ZeroDivisionError)" in seat.state["trouble"]
+        assert "failing cannot go on (ZeroDivisionError)" in seat.state["trouble"]
         Seat(visitor, rules="quick", opponent="easy").play_on(min)
         assert visitor.post(f"{seat.path}/leave")["state"]["left"]
 

@@ -153,7 +153,7 @@ def test_where_the_usual_folder_can_not_be_written_play_goes_on_without_it(
     monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "file"))
     store = Store()
     assert store.notice == (
-        f"{tmp_path / 'file' / FILE} can not be opened (File exists), so what you play is not "
+        f"{tmp_path / 'file' / FILE} cannot be opened (File exists), so what you play is not "
         "kept: name another folder with --data or GERMAN_WHIST_DATA"
     )
     assert not store.keeps
@@ -176,7 +176,7 @@ def test_a_disk_that_fills_leaves_what_was_kept_and_takes_more_when_there_is_roo
     others = [Keeper(store) for _ in many]
     for other, each in zip(others, many, strict=True):
         other.keep(each)
-    assert others[-1].trouble == (f"{store.path} can not be written (database or disk is full)")
+    assert others[-1].trouble == (f"{store.path} cannot be written (database or disk is full)")
     store.rows("PRAGMA max_page_count=1000000")
     others[-1].keep(many[-1])
     assert others[-1].trouble is None

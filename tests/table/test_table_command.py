@@ -124,7 +124,7 @@ def test_mistakes_are_answered_in_sentences(
         taken = str(other.getsockname()[1])
         assert f"port {taken} of 127.0.0.1 is taken" in told_by(capsys, "--port", taken, *data)
     assert "port is 70000" in told_by(capsys, "--port", "70000", *data)
-    assert "can not listen on 203.0.113.7" in told_by(capsys, "--host", "203.0.113.7", *data)
+    assert "cannot listen on 203.0.113.7" in told_by(capsys, "--host", "203.0.113.7", *data)
     assert "at least 8" in told_by(capsys, "--token", "short", *data)
     assert "'medum' is not an agent" in told_by(capsys, "medum", *data)
     assert "no such file" in told_by(capsys, "runs/none", *data)

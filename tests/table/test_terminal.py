@@ -150,7 +150,7 @@ def test_the_terminal_is_given_back_when_a_player_fails(terminal, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     user = terminal("broken:player", "--seed", "3")
     assert user.end() == 2
-    assert b"german-whist play: broken:player can not play on: RuntimeError: ouch" in user.output
+    assert b"german-whist play: broken:player cannot play on: RuntimeError: ouch" in user.output
     assert b"Traceback" not in user.output
 
 

@@ -111,7 +111,7 @@ def test_letters_stand_for_suits_where_the_encoding_has_none(tmp_path):
         (["medum"], "'medum' is not an agent; did you mean 'medium'"),
         (["human"], "human is you, and you have a seat at the table already"),
         (["random", "--rules", "clasic"], "'clasic' is not a rule set"),
-        (["random", "--rules", "none.yaml"], "none.yaml: can not be read"),
+        (["random", "--rules", "none.yaml"], "none.yaml: cannot be read"),
         (["random", "--match", "0"], "target is 0: it has to be a number from 1 to 10000"),
         (["random", "--best-of", "4"], "best_of is 4: it has to be odd"),
         (["random", "--seed", "-1"], "seed is -1: it has to be from 0"),

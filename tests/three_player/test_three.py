@@ -254,7 +254,7 @@ def test_a_card_that_is_not_there_gets_a_sentence() -> None:
         game.play(elsewhere)
     game, _ = played(1, 52)
     assert "over" in repr(game)
-    with pytest.raises(IllegalAction, match="AS can not be played: the hand is over"):
+    with pytest.raises(IllegalAction, match="AS cannot be played: the hand is over"):
         game.play("AS")
     with pytest.raises(IllegalAction, match="the hand is over, so no seat is to move"):
         game.view()

@@ -145,12 +145,12 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("no_such_module:Stop", "module no_such_module can not be imported"),
+        ("no_such_module:Stop", "module no_such_module cannot be imported"),
         (f"{HERE}:Nothing", "has no 'Nothing'"),
         (f"{HERE}:WORD", "WORD is a str, which is no callback of a run, nor one that the trainer"),
         (f"{HERE}:wrong", "wrong is a str, which is no callback of a run"),
         ("mlflo", "callbacks: 'mlflo' is not a callback; did you mean 'mlflow'?"),
-        (f"{HERE}:needing", "can not be made without arguments"),
+        (f"{HERE}:needing", "cannot be made without arguments"),
     ],
 )
 def test_what_is_no_callback_is_refused_with_a_sentence(

@@ -257,4 +257,4 @@ def test_a_run_under_way_keeps_how_hands_count(
 ) -> None:
     train(tmp_path / "run", "decisions=1_000")
     assert main(["train", "--resume", str(tmp_path / "run"), "averaging=1"]) == 2
-    assert "averaging is 2.0 in this run and can not become 1" in capsys.readouterr().err
+    assert "averaging is 2.0 in this run and cannot become 1" in capsys.readouterr().err

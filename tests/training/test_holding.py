@@ -60,7 +60,7 @@ def test_folders_that_are_claimed_at_once_are_different_ones(tmp_path: Path) -> 
 
 
 def test_a_run_is_not_named_by_what_can_not_be_printed(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"'.*two.nlines' can not name a run"):
+    with pytest.raises(ValueError, match=r"'.*two.nlines' cannot name a run"):
         claim_new(tmp_path / "two\nlines")
     assert not list(tmp_path.iterdir())
 
@@ -261,5 +261,5 @@ def test_a_folder_that_can_not_be_made_is_told_with_what_is_needed(
         raise OSError(errno.EROFS, "Read-only file system", str(path))
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(OSError, match=r"can not be written .*: name a path that you may write"):
+    with pytest.raises(OSError, match=r"cannot be written .*: name a path that you may write"):
         claim(tmp_path / "runs" / "quick")

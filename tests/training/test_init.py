@@ -134,12 +134,12 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
         "commands": ("german-whist train tiny seed=9",),
     }
     assert f"init={path}" in card.commands[0]
-    # It is not needed again, and a run can not change it.
+    # It is not needed again, and a run cannot change it.
     path.unlink()
     again = resume(tmp_path / "run", ["decisions=300"])
     assert again.state.init == card.init
     again.close()
-    with pytest.raises(SettingsError, match=r"init is .* can not become"):
+    with pytest.raises(SettingsError, match=r"init is .* cannot become"):
         resume(tmp_path / "run", ["init=champion"])
 
 

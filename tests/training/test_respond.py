@@ -141,5 +141,5 @@ def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixt
         == 2
     )
     told = capsys.readouterr().err
-    assert "--model: 'thresh' can not be imagined; did you mean 'threshold'?\n" in told
+    assert "--model: 'thresh' cannot be imagined; did you mean 'threshold'?\n" in told
     assert not (tmp_path / "new").exists()

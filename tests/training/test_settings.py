@@ -80,7 +80,7 @@ def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
         "seed=5",
     ):
         name = word.partition("=")[0]
-        with pytest.raises(SettingsError, match=f"{name} is .* in this run and can not become"):
+        with pytest.raises(SettingsError, match=f"{name} is .* in this run and cannot become"):
             changed_settings(before, [word])
     for word in ("trainer=sb3", "ent_ceof=0.1", "ent_coef"):
         with pytest.raises(SettingsError):

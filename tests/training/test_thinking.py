@@ -430,7 +430,7 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
     # A network that is missing is made again, from what it needs alone.
     made = (folder / "policy.safetensors").read_bytes()
     (folder / "policy.safetensors").unlink()
-    with pytest.raises(SettingsError, match=r"train: .*first\.yaml: can not be read"):
+    with pytest.raises(SettingsError, match=r"train: .*first\.yaml: cannot be read"):
         run_expert_iteration(folder, recipe, lines.append)
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
     run_expert_iteration(folder, recipe, lines.append)

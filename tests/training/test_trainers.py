@@ -125,7 +125,7 @@ def test_the_command_of_its_settings_gives_the_same_settings() -> None:
             "there are ppo, mmd, nfsp, cfr, sb3; trainers of your own are named as module:object",
         ),
         ("reinforce:Reinforc", "reinforce has no 'Reinforc'; did you mean 'Reinforce'"),
-        ("no_such:Thing", "module no_such can not be imported"),
+        ("no_such:Thing", "module no_such cannot be imported"),
         ("json:loads", "json:loads is no trainer: it has to be a class on top of"),
     ],
 )

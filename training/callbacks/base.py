@@ -166,7 +166,7 @@ def named_callback(name: str) -> object:
         raise ValueError(f"{name}: {error}") from error
     except Exception as error:
         raise ValueError(
-            f"{name} can not be made without arguments: {told_error(error)}; name a function that "
+            f"{name} cannot be made without arguments: {told_error(error)}; name a function that "
             "makes the callback with those it needs"
         ) from error
 

@@ -3,7 +3,7 @@
 At each decision of a hand every legal card is tried in the deal as it is: the other replies by
 the policy, and what follows is judged by a value network, or exactly where the ending is
 near. A single deal tells little, but a policy that learns from many is told what a card is
-worth on average over all that it can not see. Where a search plays the hands, its estimates are
+worth on average over all that it cannot see. Where a search plays the hands, its estimates are
 the advice: means over many worlds, which scatter less.
 """
 

@@ -67,7 +67,7 @@ def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
     for name in settings.fixed:
         if before.get(name) != after.get(name):
             raise SettingsError(
-                f"{name} is {before[name]!r} in this run and can not become {after[name]!r}: begin "
+                f"{name} is {before[name]!r} in this run and cannot become {after[name]!r}: begin "
                 "another run"
             )
     return changed

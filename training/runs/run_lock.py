@@ -73,8 +73,8 @@ def claim_new(folder: Path) -> Claim:
     """A folder for a new run, made if it is not there; refused if anything is in it."""
     if not str(folder).isprintable():
         raise ValueError(
-            f"{str(folder)!r} can not name a run: its lines in tables and reports would break; "
-            "leave out what can not be printed"
+            f"{str(folder)!r} cannot name a run: its lines in tables and reports would break; "
+            "leave out what cannot be printed"
         )
     _make_way(folder)
     _check_empty(folder)

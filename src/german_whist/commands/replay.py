@@ -94,7 +94,7 @@ def good_records(path: Path) -> list[GameRecord]:
     try:
         found = read_records(path)
     except OSError as error:
-        raise ValueError(f"{path} can not be read: {error.strerror or error}") from None
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
     for problem in found.problems[:_MOST_PROBLEMS]:
         reason = plain_text(problem.reason, _LONGEST_REASON)
         print(f"{path}, line {problem.line} is left out: {reason}", file=sys.stderr)

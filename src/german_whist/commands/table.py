@@ -95,7 +95,7 @@ def _listening(host: str, port: int) -> socket.socket:
                 "another with --port, or 0 for any that is free"
             ) from error
         raise OSError(
-            f"can not listen on {host}, port {port} ({error.strerror or error}): name an address "
+            f"cannot listen on {host}, port {port} ({error.strerror or error}): name an address "
             "of this machine with --host, and a port above 1023 with --port"
         ) from error
 

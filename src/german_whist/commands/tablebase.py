@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--threads", type=int, metavar="N", help="threads to use (all processors)"
         )
     build_parser.add_argument(
-        "--rebuild", action="store_true", help="replace files that can not be used"
+        "--rebuild", action="store_true", help="replace files that cannot be used"
     )
     verify_parser.add_argument(
         "--samples", type=int, default=200, metavar="N", help="entries searched per layer (200)"
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{kind.name}: up to {cards} cards each, {time.monotonic() - begun:.1f} s")
         return 0
     if arguments.samples < 0:
-        raise ValueError(f"samples is {arguments.samples}: it can not be less than 0")
+        raise ValueError(f"samples is {arguments.samples}: it cannot be less than 0")
     return _verify(kind, arguments.cards, threads, arguments.samples)
 
 
