@@ -84,7 +84,7 @@ def made(kind: type[T], values: Mapping[str, Any], source: str, what: str) -> T:
     known = {each.name: each.type for each in fields}
     strange = [each for each in values if each not in known]
     wrong = [
-        f"{each!r} is not {what}; its name here is {ours!r}"
+        f"{each!r} is not {what}; the setting for that is {ours!r}"
         if (ours := kind.other_names.get(each)) in known
         else f"{each!r} is not {what}{meant(each, known, listed=len(strange) == 1)}"
         for each in strange

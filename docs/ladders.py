@@ -1,6 +1,6 @@
 """Play the published ladders, one for each rule set, and write docs/ladder.md: `make ladder`.
 
-First the champion plays against two yardsticks in every rule set, then a ladder of each. Results
+First the champion plays against two opponents in every rule set, then a ladder of each. Results
 are stored as JSON in docs/ladder, and not played again. With the names of rule sets only those are
 played; with `--page` nothing is. The page is written from the stored results; a section without one
 stays as it is.
@@ -69,16 +69,16 @@ def play(name: str, words: Sequence[str]) -> None:
         subprocess.run([*command, "--json", str(PLAYED / f"{name}.json")], check=True)
 
 
-def name_of_yardstick(rules: str, opponent: str) -> str:
+def result_name(rules: str, opponent: str) -> str:
     """The name of the champion's hands against a player."""
     return f"{rules}-{opponent.replace(':', '-')}"
 
 
-def play_yardstick(rules: str, opponent: str) -> None:
+def play_opponent(rules: str, opponent: str) -> None:
     """The champion against one player."""
     words = ["evaluate", "champion", "--against", opponent, "--rules", rules]
     words += ["--hands", str(YARDSTICKS[opponent]), "--seed", str(SEED), "--key", KEY]
-    play(name_of_yardstick(rules, opponent), words)
+    play(result_name(rules, opponent), words)
 
 
 def play_ladder(rules: str) -> None:
@@ -99,7 +99,7 @@ def estimate_text(told: dict[str, float], factor: float, form: str) -> str:
 
 
 def champion_section() -> str | None:
-    """The champion against the yardsticks, a line for each rule set; None while one lacks."""
+    """The champion against both opponents, a line for each rule set; None while one lacks."""
     header = ["rule set"]
     for opponent in YARDSTICKS:
         header += [f"against `{opponent}`", "pay", "hands"]
@@ -107,7 +107,7 @@ def champion_section() -> str | None:
     for rules in named_rules():
         cells = [f"`{rules}`"]
         for opponent in YARDSTICKS:
-            result = stored(name_of_yardstick(rules, opponent))
+            result = stored(result_name(rules, opponent))
             if result is None:
                 return None
             pairing = result.pairings[0]
@@ -156,7 +156,7 @@ def main() -> None:
         PLAYED.mkdir(parents=True, exist_ok=True)
         for opponent in YARDSTICKS:
             for rules in given.rules:
-                play_yardstick(rules, opponent)
+                play_opponent(rules, opponent)
         for rules in given.rules:
             play_ladder(rules)
     PAGE.write_text(page(PAGE.read_text("utf-8")), encoding="utf-8")

@@ -100,8 +100,11 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
     [
         ("ent_ceof=0.1", "'ent_coef'"),
         ("ent_coef", "key=value"),
-        ("lr=0.1", "'lr' is not a setting of the ppo trainer; its name here is 'learning_rate'"),
-        ("net_arch=64", "its name here is 'hidden_sizes'"),
+        (
+            "lr=0.1",
+            "'lr' is not a setting of the ppo trainer; the setting for that is 'learning_rate'",
+        ),
+        ("net_arch=64", "the setting for that is 'hidden_sizes'"),
         ("buffer_size=9", "did you mean 'batch_size'"),
         ("ent_coef=much", "a number"),
         ("n_envs=1.5", "a whole number"),

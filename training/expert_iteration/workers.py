@@ -50,11 +50,11 @@ class HandsFile:
 class Networks:
     """Who plays the hands of a recipe, made once in each process that plays."""
 
-    def __init__(self, recipe: Recipe, worth: str = "", beliefs: str = "") -> None:
-        """`worth` and `beliefs` are what hands with advice are played by."""
+    def __init__(self, recipe: Recipe, value: str = "", belief: str = "") -> None:
+        """`value` and `belief` are paths of the networks that the search asks."""
         # Matrices this small are slowed down by threads, and workers have a core each.
         torch.set_num_threads(1)
-        self.recipe, self._worth, self._beliefs = recipe, worth, beliefs
+        self.recipe, self._value, self._belief = recipe, value, belief
         self.rules = rules_wanted(recipe.rules)
         try:
             found = read_checkpoint(network_for(self.rules, recipe.policy))
@@ -83,19 +83,19 @@ class Networks:
         return lambda first: with_targets(players, seed, first, self.recipe.epsilon)
 
     def _trying(self, count: int) -> LookaheadPlayers:
-        worth = read_value_network(Path(self._worth), self.rules)
+        worth = read_value_network(Path(self._value), self.rules)
         return LookaheadPlayers(self.rules, self.policy, worth, count)
 
     def _searching(self, count: int) -> SearchPlayers:
-        words = (f"policy={self.recipe.policy}", f"value={self._worth}", f"belief={self._beliefs}")
+        words = (f"policy={self.recipe.policy}", f"value={self._value}", f"belief={self._belief}")
         return SearchPlayers(
             self.rules, ThinkerAgent(self.rules, self.recipe.determinizations, *words), count
         )
 
 
-def named(recipe: Recipe, worth: str, beliefs: str) -> list[str]:
+def named(recipe: Recipe, value: str, belief: str) -> list[str]:
     """What paths may stand in, for `player_of`."""
-    return [recipe.rules, recipe.policy, worth, beliefs]
+    return [recipe.rules, recipe.policy, value, belief]
 
 
 def player_of(setup: tuple[Recipe, Sequence[str]]) -> Callable[[HandsFile], Array]:
