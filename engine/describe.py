@@ -178,7 +178,7 @@ def _faced_draw(rules: Rules) -> str:
         )
     if rules.choice:
         return (
-            "the top card of the stock lies face up. The winner of the trick chooses: that card, "
+            "the top card of the stock lies face up. The winner of the trick chooses: the upcard, "
             "or the hidden one below it. The loser takes the other. Both see which of the two was "
             "taken, but whoever takes the hidden card is the only one to see it."
         )
