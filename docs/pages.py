@@ -36,7 +36,7 @@ SMALLER = {
     "learn(1_000_000)": "learn(1)",
     "n_eval_episodes=2000": "n_eval_episodes=4",
     "n_eval_episodes=64": "n_eval_episodes=4",
-    "    1000, told": "    16, told",
+    "    1000, metadata": "    16, metadata",
     "decisions=20_000, final_eval_hands=200": "decisions=2_000, final_eval_hands=20",
     "num_envs=4096": "num_envs=16",
     "SelfPlayEnv(4096": "SelfPlayEnv(16",

@@ -49,7 +49,7 @@ def test_the_example_trains_and_its_checkpoint_plays(
     assert "against random-exact" in told
     run = folder / "runs" / "reinforce-1"
     assert yaml.safe_load((run / "settings.yaml").read_text())["trainer"] == "reinforce:Reinforce"
-    assert "entropy,paid" in (run / "progress.csv").read_text(encoding="utf-8")
+    assert "entropy,return" in (run / "progress.csv").read_text(encoding="utf-8")
     card = read_checkpoint(run).card
     assert card.network.hidden_sizes == ()
     assert card.commands[0].startswith("german-whist train trainer=reinforce:Reinforce ")
@@ -97,7 +97,7 @@ def test_it_refuses_a_state_that_is_none(name: str, value: Any, told: str) -> No
 def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", TRAINER, "--show"]) == 0
     told = capsys.readouterr().out
-    assert "# Of plain gradient steps." in told
+    assert "# Learning rate of SGD." in told
     assert "# Algorithm: a name" in told
     assert yaml.safe_load(told)["learning_rate"] == 0.5
     for word, wrong in (
