@@ -23,7 +23,6 @@ from ..agents.checkpoints.schema import Card, Count, Measurement, NetworkCard, O
 from ..common.files import written_whole
 from ..common.schema import converted, read_json, shown
 from ..common.typing import Array
-from ..engine.observation.layout import layout_of
 from .settings import Settings
 
 STATE_FORMAT = 3
@@ -97,7 +96,6 @@ def card_of(settings: Settings, network: NetworkCard, **told: Any) -> Card:
         network=network,
         actions=max(each.rules.actions for each in settings.all_options),
         layout=options.layout,  # type: ignore[arg-type]
-        observation_size=max(layout_of(each.rules).size for each in settings.all_options),
         rules=tuple(each.rules.as_mapping() for each in settings.all_options),
         horizon=settings.told_horizon,  # type: ignore[arg-type]
         reward=options.reward,  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ from ...common.files import written_whole
 from ...common.schema import converted, read_json, shown
 from ...common.typing import Array
 from ...engine.batch.config import AUTO, exact_horizon
-from ...engine.observation.layout import LAYOUT_VERSION
+from ...engine.observation.layout import LAYOUT_VERSION, layout_of
 from ...engine.observation.rule_features import rule_features
 from ...engine.rules import (
     Rules,
@@ -36,6 +36,7 @@ from ...engine.rules import (
     under_its_own_name,
 )
 from ..base import CannotPlay, ModelFile
+from .input_names import input_places
 from .schema import (
     FORMAT,
     HIDDEN_SIZE,
@@ -230,6 +231,13 @@ def read_card(path: Path) -> Card:
             f"{place}: actions is {card.actions}, and its rules {most.name} have {most.actions}; "
             f"{REMEDY}"
         )
+    size = max(layout_of(each).size for each in rules)
+    for name in card.network.inputs:
+        if input_places([name])[-1] >= size:
+            raise CheckpointError(
+                f"{place}: the network reads {name!r}, which no observation by its rules has; "
+                f"{REMEDY}"
+            )
     return card
 
 

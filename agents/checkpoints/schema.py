@@ -11,11 +11,11 @@ from msgspec import Meta, Struct
 
 from ...common.typing import Array
 from ...engine.cards import CARDS_IN_ALL
-from ...engine.observation.layout import LAYOUT_VERSION, LONGEST_OBSERVATION, OBSERVATION_SIZE
+from ...engine.observation.layout import LAYOUT_VERSION
 from ...engine.observation.rule_features import RULE_LAYOUT
 from .input_names import input_places
 
-FORMAT = 2
+FORMAT = 3
 # What an oracle critic sees beyond the player: four sets of cards.
 HIDDEN_SIZE = 4 * CARDS_IN_ALL
 
@@ -110,7 +110,6 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     actions: Size
     layout: LayoutName
     layout_version: int = LAYOUT_VERSION
-    observation_size: Annotated[int, Meta(ge=1, le=LONGEST_OBSERVATION)] = OBSERVATION_SIZE
     rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     horizon: Horizon
     reward: Reward = "points"
@@ -125,12 +124,6 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What was typed to train it."""
 
     def __post_init__(self) -> None:
-        beyond = [place for place in self.network.places if place >= self.observation_size]
-        if beyond:
-            raise ValueError(
-                f"the network reads place {beyond[0]} of observations that have "
-                f"{self.observation_size} places: one of the two figures is wrong"
-            )
         if self.network.kind == "table" and len(self.rules) > 1:
             raise ValueError(
                 f"a table plays one rule set, and {len(self.rules)} are listed: one of the two is "

@@ -32,7 +32,6 @@ from german_whist.engine.observation.layout import (
     LAYOUT_VERSION,
     LAYOUTS,
     LONGEST_OBSERVATION,
-    OBSERVATION_SIZE,
 )
 
 INPUTS = ["own_hand[0]", "own_hand[3]", "upcards[0]", "to_move"]
@@ -41,7 +40,6 @@ CARD: dict[str, Any] = {
     "actions": 52,
     "layout": "trump-first",
     "layout_version": LAYOUT_VERSION,
-    "observation_size": OBSERVATION_SIZE,
     "rules": [{"name": "classic"}],
     "horizon": "hand",
     "reward": "win",
@@ -200,8 +198,7 @@ def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> Non
         ({"network": network(["led[4:4]"])}, r"network: 'led\[4:4\]' is no part of led"),
         ({"network": network(["led", "led[3]"])}, "network: .* a place of 'led' twice"),
         ({"network": {**network(["led"]), "rule_features": ["pay", "pay"]}}, "of 'pay' twice"),
-        ({"observation_size": 9}, ".*place 52 of observations that have 9 places"),
-        ({"observation_size": 639}, "observation_size is 639: .*638"),
+        ({"network": network(["laid_away"])}, ".*reads 'laid_away', which no observation by"),
         ({"network": {**CARD["network"], "cells": 3}}, "network: .*has 3 cells: a table"),
         ({"measured": [{"opponent": "x"}]}, r"measured\[0\]: has no 'win_rate'"),
     ],

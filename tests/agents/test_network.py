@@ -27,7 +27,6 @@ from german_whist.engine.game import Game
 from german_whist.engine.observation.layout import (
     LAYOUT_VERSION,
     LONGEST_OBSERVATION,
-    OBSERVATION_SIZE,
 )
 from german_whist.engine.rules import load_rules
 from german_whist.envs import GermanWhistVectorEnv
@@ -43,7 +42,6 @@ def card(**changes: Any) -> dict[str, Any]:
         "actions": 52,
         "layout": "trump-first",
         "layout_version": LAYOUT_VERSION,
-        "observation_size": OBSERVATION_SIZE,
         "rules": [load_rules("classic").as_mapping()],
         "horizon": "hand",
         **changes,
@@ -210,7 +208,7 @@ def test_torch_is_not_needed(path: Path) -> None:
         ({"actions": 53}, "classic", "actions is 53, and its rules classic have 52"),
         ({}, "margin", "plays classic, and not margin"),
         ({}, "draft", "plays classic, and not draft"),
-        ({"format": 9}, "classic", "format is 9, and this version reads format 2"),
+        ({"format": 9}, "classic", "format is 9, and this version reads format 3"),
         ({"network": {"kind": "tree", "inputs": [], "hidden_sizes": []}}, "classic", "'tree'"),
         (
             {

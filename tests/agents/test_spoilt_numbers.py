@@ -15,7 +15,7 @@ from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.registry import make_agent
-from german_whist.engine.observation.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from german_whist.engine.observation.layout import LAYOUT_VERSION
 from german_whist.engine.rules import load_rules
 from german_whist.envs import SelfPlayEnv
 
@@ -127,7 +127,6 @@ def test_weights_whose_outputs_may_be_infinite_are_no_checkpoint(tmp_path: Path)
         "actions": 52,
         "layout": "raw",
         "layout_version": LAYOUT_VERSION,
-        "observation_size": OBSERVATION_SIZE,
         "rules": [load_rules("classic").as_mapping()],
         "horizon": "hand",
     }

@@ -20,7 +20,7 @@ from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.external.policies import CallableAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
-from german_whist.engine.observation.layout import LAYOUT_VERSION, OBSERVATION_SIZE
+from german_whist.engine.observation.layout import LAYOUT_VERSION
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.reports.html import as_html
 from german_whist.evaluation.reports.text import as_csv, as_markdown, as_text
@@ -50,7 +50,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "actions": 52,
         "layout": "raw",
         "layout_version": LAYOUT_VERSION,
-        "observation_size": OBSERVATION_SIZE,
         "rules": [load_rules("classic").as_mapping()],
         "horizon": "hand",
         "decisions": 3_000_000,
