@@ -23,6 +23,7 @@ from ...agents.registry import make_agent
 from ...common.files import check_writable, written_whole
 from ...common.schema import converted, read_json
 from ...common.typed_settings import SettingsError, check_same
+from ...engine.rng import secret_of_seed
 from ...engine.rules import Rules
 from ...evaluation import Arena, evaluate
 from ...evaluation.reports import charts as pictures
@@ -157,7 +158,9 @@ def _measured(
         return msgspec.json.decode(path.read_bytes(), type=MatchResult)
     path.parent.mkdir(exist_ok=True)
     seed = evaluation_seed(plan.seed) + number
-    result = evaluate(player, plan.agent, rules, hands=plan.hands, seed=seed)
+    # The key follows from the seed, so that the same command gives the same result.
+    key = secret_of_seed(seed, "best response").hex()
+    result = evaluate(player, plan.agent, rules, hands=plan.hands, seed=seed, key=key)
     pairing = result.pairings[0]
     won = MatchResult(
         player=player, hands=pairing.hands, seed=seed, key=result.key,
