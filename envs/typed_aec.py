@@ -1,5 +1,4 @@
 # pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
-# ruff: noqa: D102
 """PettingZoo's AEC API with the types of this game, for checkers: PettingZoo tells them none."""
 
 from __future__ import annotations

@@ -36,16 +36,16 @@ PLACES = [places(trump) for trump in range(4)]  # the first 52 are the cards' ow
 class TrumpsFirst(gymnasium.Wrapper[Any, Any, Any, Any]):
     """The game with its suits relabelled: observations, masks, and actions back again."""
 
-    def reset(self, **options: Any) -> Any:  # noqa: D102
+    def reset(self, **options: Any) -> Any:
         seen, told = self.env.reset(**options)
         self.places = PLACES[seen[observation.THREE_LAYOUT.slice("trumps")].argmax()]
         return seen[self.places], told
 
-    def step(self, action: Any) -> Any:  # noqa: D102
+    def step(self, action: Any) -> Any:
         seen, *rest = self.env.step(self.places[action])
         return seen[self.places], *rest
 
-    def action_masks(self) -> Any:  # noqa: D102
+    def action_masks(self) -> Any:
         return self.env.get_wrapper_attr("action_masks")()[self.places[:52]]
 
 
