@@ -1,55 +1,38 @@
 """Play the published ladders, one for each rule set, and write docs/ladder.md: `make ladder`.
 
 First the champion plays against two opponents in every rule set, then a ladder of each. Results
-are stored as JSON in docs/ladder, and not played again. With the names of rule sets only those are
-played; with `--page` nothing is. The page is written from the stored results; a section without one
-stays as it is.
+are stored as JSON in build/ladder, and not played again. With the names of rule sets only those are
+played; with `--page` nothing is. The page is written from docs/ladder/figures.json, where new
+results replace old ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
+import math
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
-from german_whist.evaluation.reports.text import as_markdown
+from german_whist.evaluation.reports.text import mean_ms, mean_score
+from german_whist.evaluation.statistics import Estimate
 
 ROOT = Path(__file__).resolve().parent.parent
-PLAYED = ROOT / "docs" / "ladder"
+PLAYED = ROOT / "build" / "ladder"
+FIGURES = ROOT / "docs" / "ladder" / "figures.json"
 PAGE = ROOT / "docs" / "ladder.md"
 SEED = 17042026
 KEY = f"{SEED:032}"
 """Of the champion's hands, so that they are the same again."""
 YARDSTICKS = {"counting": 10_000, "flat-mc:64": 10_000}
-"""How many hands the champion plays against whom."""
-_TABLES = ("Ratings", "Cross table", "Stages, a hand", "Players")
+"""Opponents of the champion, with the number of hands."""
 
-ABOUT = """\
-# The ladder
-
-Every rule set has a ladder of its own, and the champion plays all of them. Every deal is played
-twice with seats exchanged, and endings are exact wherever a player says so. `make ladder` plays all
-of it again, some hours of one core; what was played is kept, so it goes on where it was stopped.
-
-Milliseconds a move are time on the clock in the arena, which asks for many games at once, and were
-taken while other runs shared the machine: they tell players apart, and [how fast](speed.md) tells
-what one costs by itself.
-"""
-CHAMPION = """\
-## The champion in every rule set
-
-Hands won in per cent, a tie counting half, and what a hand pays by the rules, with 95 % intervals,
-in as many hands as are told beside them:
-
-```
-german-whist evaluate champion --against PLAYER --rules NAME --hands N --seed {seed} --key {key}
-```"""
+Figures = dict[str, Any]
 
 
 def stored(name: str) -> Result | None:
@@ -75,79 +58,221 @@ def result_name(rules: str, opponent: str) -> str:
 
 
 def play_opponent(rules: str, opponent: str) -> None:
-    """The champion against one player."""
+    """Let the champion play against one player."""
     words = ["evaluate", "champion", "--against", opponent, "--rules", rules]
     words += ["--hands", str(YARDSTICKS[opponent]), "--seed", str(SEED), "--key", KEY]
     play(result_name(rules, opponent), words)
 
 
 def play_ladder(rules: str) -> None:
-    """The ladder of a rule set: of the classic one with more players."""
-    if rules == "classic":
-        play(rules, ["ladder", "--config", "ladder"])
-    else:
-        play(rules, ["ladder", "--config", "family", "--rules", rules])
+    """Play the ladder of a rule set: of the classic one with more players."""
+    config = ["--config", "ladder"] if rules == "classic" else ["--config", "family"]
+    key = figures()["ladders"].get(rules, {}).get("key")
+    words = ["ladder", *config, "--rules", rules]
+    play(rules, [*words, "--key", key] if key else words)
+
+
+# -- figures
+
+
+def figures() -> Figures:
+    """The figures of the page, those of stored results among them."""
+    found: Figures = json.loads(FIGURES.read_text("utf-8"))
+    for rules in named_rules():
+        for opponent in YARDSTICKS:
+            if (result := stored(result_name(rules, opponent))) is not None:
+                found["champion"].setdefault(rules, {})[opponent] = _match_figures(result)
+        if (result := stored(rules)) is not None:
+            found["ladders"][rules] = _ladder_figures(result)
+    return found
+
+
+def _match_figures(result: Result) -> Figures:
+    pairing = result.pairings[0]
+    return {
+        "wins": _value_and_reach(pairing.win_rate.to_json(), 100, 1),
+        "pay": _value_and_reach(pairing.points.to_json(), 1, 3),
+        "hands": pairing.hands,
+    }
+
+
+def _ladder_figures(result: Result) -> Figures:
+    assert result.ladder is not None
+    ranked = result.ladder.ranked()
+    players: Figures = {}
+    for player, elo in ranked:
+        met = {other: result.pairing(player, other) for other, _ in ranked if other != player}
+        pairings = [pairing for pairing in met.values() if pairing is not None]
+        thrown = _mean([pairing.stages[0].thrown for pairing in pairings], 2)
+        players[player] = {
+            "elo": round(elo.value),
+            "reach": _reach(elo, player == result.ladder.anchor),
+            "mean_wins": round(100 * mean_score(result, player), 1),
+            "upcards": _mean([pairing.stages[0].upcards for pairing in pairings], 2),
+            "ending_margin": _mean([pairing.ending_margin for pairing in pairings], 2),
+            "thrown": 0.0 if pairings[0].stages[0].perfect and thrown is not None else thrown,
+            "ms_a_move": mean_ms(result, player),
+            "wins": {
+                other: round(100 * pairing.win_rate.value, 1)
+                for other, pairing in met.items()
+                if pairing is not None
+            },
+        }
+    return {
+        "hands": sum(2 * pairing.pairs for pairing in result.pairings),
+        "seed": result.seed,
+        "key": result.key,
+        "machine": result.machine,
+        "seconds": round(result.seconds, 1),
+        "players": players,
+    }
+
+
+def _reach(elo: Estimate, anchor: bool) -> int | None:
+    """Half of a rating's interval, where it has one."""
+    return None if anchor or math.isinf(elo.half_width) else round(elo.half_width)
+
+
+def _mean(values: Sequence[float | None], digits: int) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), digits) if known else None
+
+
+def _value_and_reach(estimate: dict[str, float], factor: float, digits: int) -> list[float]:
+    """An estimate and half of its interval."""
+    reach = factor * (estimate["high"] - estimate["low"]) / 2
+    return [round(factor * estimate["value"], digits), round(reach, digits)]
+
+
+def estimate_text(estimate: dict[str, float], factor: float, form: str) -> str:
+    """A figure with half of its interval."""
+    reach = factor * (estimate["high"] - estimate["low"]) / 2
+    return f"{format(factor * estimate['value'], form)} ± {format(reach, form.lstrip('+'))}"
 
 
 # -- the page
 
+ABOUT = """\
+# The ladder
 
-def estimate_text(told: dict[str, float], factor: float, form: str) -> str:
-    """A figure with half of its interval."""
-    reach = factor * (told["high"] - told["low"]) / 2
-    return f"{format(factor * told['value'], form)} ± {format(reach, form.lstrip('+'))}"
+Elo ratings of the players in every rule set, and the champion's results. Every deal is played twice
+with seats exchanged. Both hands are known in the endgame of these rule sets, apart from `humbug`
+and races, and every player but `random` plays it perfectly (exact solver). An endgame between two
+such players is not played: its exact value takes its place.
+
+Elo is fitted by maximum likelihood (Bradley–Terry, a tie as half a win), with `threshold` at 1000.
+The 95 % intervals take each deal as one observation, since all pairings share the deals.
+
+`make ladder` plays all of it again, in some hours of one core, and resumes what was interrupted.
+Cross tables, stages and keys of all sets are in `docs/ladder/figures.json`."""
+
+CLASSIC = """\
+## classic
+
+`german-whist ladder --config ladder --key {key}`: seed {seed}, {hands:,} hands, \
+{minutes:.0f} minutes of one core ({machine}).
+
+{ratings}
+
+*Upcards*: tricks of the foreplay won, a hand. *Ending*: margin of the endgame under perfect play by
+both, which the foreplay decides. `random` loses {thrown:.2f} tricks of an endgame against perfect
+play.
+
+Win rates in per cent, the row's player against the column's:
+
+{cross}
+
+`champion` and both thinkers use the policy of 215,015,424 decisions and the bundled belief network,
+the thinkers also the value network; `champion-1` uses the policy before expert iteration."""
+
+CHAMPION = """\
+## The champion in every rule set
+
+Hands won in per cent, a tie counting half, and points a hand, with 95 % intervals, over
+{hands:,} hands each:
+
+```
+german-whist evaluate champion --against PLAYER --rules NAME --hands {hands} --seed {seed} \
+--key {key}
+```
+
+{table}"""
+
+FAMILY = """\
+## Elo in the other rule sets
+
+`german-whist ladder --config family --rules NAME`, with the set's `--key`: seed {seed}, {hands:,} \
+hands a set. `threshold` has 1000:
+
+{table}
+
+Players that make the same choices have the same rating: in races `threshold`, `value:13` and
+`counting`, in `humbug` `threshold` and `counting`."""
 
 
-def champion_section() -> str | None:
-    """The champion against both opponents, a line for each rule set; None while one lacks."""
-    header = ["rule set"]
+def page(found: Figures) -> str:
+    """The page with these figures."""
+    parts = [ABOUT, _classic_section(found["ladders"]["classic"])]
+    others = {name: found["ladders"][name] for name in named_rules() if name != "classic"}
+    parts += [_champion_section(found["champion"]), _family_section(others)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _classic_section(ladder: Figures) -> str:
+    players = ladder["players"]
+    ratings = [["player", "Elo", "wins, %", "upcards", "ending"]]
+    cross = [["", *(str(place) for place in range(1, len(players) + 1))]]
+    for place, (name, player) in enumerate(players.items(), 1):
+        figures = [f"{player['mean_wins']:.1f}", f"{player['upcards']:.2f}",
+                   f"{player['ending_margin']:+.2f}"]  # fmt: skip
+        ratings.append([f"{place}. `{name}`", _elo(player), *figures])
+        wins = [f"{player['wins'][other]:.1f}" if other != name else "·" for other in players]
+        cross.append([f"{place}. `{name}`", *wins])
+    return CLASSIC.format(
+        **{name: ladder[name] for name in ("key", "seed", "hands", "machine")},
+        minutes=ladder["seconds"] / 60,
+        thrown=players["random"]["thrown"],
+        ratings=_table(ratings),
+        cross=_table(cross),
+    )
+
+
+def _champion_section(champion: Figures) -> str:
+    rows = [["rule set"]]
     for opponent in YARDSTICKS:
-        header += [f"against `{opponent}`", "pay", "hands"]
-    lines = [header, ["---", *["--:"] * (len(header) - 1)]]
+        rows[0] += [f"against `{opponent}`", "points"]
     for rules in named_rules():
         cells = [f"`{rules}`"]
         for opponent in YARDSTICKS:
-            result = stored(result_name(rules, opponent))
-            if result is None:
-                return None
-            pairing = result.pairings[0]
-            cells.append(estimate_text(pairing.win_rate.to_json(), 100, ".1f"))
-            cells.append(estimate_text(pairing.points.to_json(), 1, "+.3f"))
-            cells.append(f"{pairing.hands:,}")
-        lines.append(cells)
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return f"{CHAMPION.format(seed=SEED, key=KEY)}\n\n{table}"
+            result = champion[rules][opponent]
+            (wins, wins_reach), (pay, pay_reach) = result["wins"], result["pay"]
+            cells += [f"{wins:.1f} ± {wins_reach:.1f}", f"{pay:+.3f} ± {pay_reach:.3f}"]
+        rows.append(cells)
+    hands = next(iter(YARDSTICKS.values()))
+    return CHAMPION.format(hands=hands, seed=SEED, key=KEY, table=_table(rows))
 
 
-def ladder_section(rules: str, result: Result) -> Iterator[str]:
-    """The ladder of a rule set as a section of the page, without the list of its pairings."""
-    head, *sections = as_markdown(result).split("\n## ")
-    yield f"## {rules}"
-    yield head.strip().splitlines()[-1]
-    for section in sections:
-        title, _, text = section.partition("\n")
-        if title in _TABLES:
-            yield f"### {title}\n\n{text.strip()}"
-        if title == "How it was made":
-            # Where its files went is of no interest to others.
-            yield re.sub(r" --(json|markdown) \S+", "", text.strip())
+def _family_section(ladders: Figures) -> str:
+    first = next(iter(ladders.values()))
+    names = [name for name in first["players"] if name != "threshold"]
+    rows = [["rule set", *(f"`{name}`" for name in names)]]
+    for rules, ladder in ladders.items():
+        rows.append([f"`{rules}`", *(_elo(ladder["players"][name]) for name in names)])
+    return FAMILY.format(seed=first["seed"], hands=first["hands"], table=_table(rows))
 
 
-def page(before: str) -> str:
-    """The page with a section for each stored result, and the others as they were before."""
-    sections = {part.partition("\n")[0]: f"## {part.strip()}" for part in before.split("\n## ")[1:]}
-    champion = champion_section()
-    if champion is not None:
-        sections[champion.partition("\n")[0].removeprefix("## ")] = champion
-    for rules in named_rules():
-        result = stored(rules)
-        if result is not None:
-            sections[rules] = "\n\n".join(ladder_section(rules, result))
-    return "\n\n".join([ABOUT.strip(), *sections.values()]) + "\n"
+def _elo(player: Figures) -> str:
+    reach = "" if player["reach"] is None else f" ± {player['reach']}"
+    return f"{player['elo']}{reach}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    marks = ["---", *["--:"] * (len(rows[0]) - 1)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (rows[0], marks, *rows[1:]))
 
 
 def main() -> None:
-    """Play what is wanted, and write the page."""
+    """Play what is asked for, and write figures and page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("rules", nargs="*", default=[*named_rules()], help="rule sets (all)")
     parser.add_argument("--page", action="store_true", help="play nothing, write the page")
@@ -159,7 +284,9 @@ def main() -> None:
                 play_opponent(rules, opponent)
         for rules in given.rules:
             play_ladder(rules)
-    PAGE.write_text(page(PAGE.read_text("utf-8")), encoding="utf-8")
+    found = figures()
+    FIGURES.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(page(found), encoding="utf-8")
     print(f"wrote {PAGE}")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import ladders
 from message_types import message_types
 from msgspec import NODEFAULT, inspect, structs
 
@@ -273,6 +275,7 @@ def pages() -> dict[str, str]:
     """Every page that is made from the code, by file name."""
     return {
         "commands.md": _commands_page(),
+        "ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),
         "observation.md": _observation_page(),
         "rules.md": _rules_page(),
         "settings.md": _settings_page(),
