@@ -11,21 +11,21 @@ from german_whist.table.browser import finished_hands, messages, requests, serve
 from german_whist.table.game import opponents, statistics
 from german_whist.table.review import analysis, hints, replay
 
-REQUESTS = (requests.WantedTable, requests.WantedSpeed)
+REQUESTS = (requests.TableRequest, requests.SpeedRequest)
 ANSWERS = (
-    *(messages.Answer, messages.Menu, messages.Refusal, messages.TableListed),
-    *(serve_learning.Problem, serve_learning.Answered, serve_learning.Line),
-    *(serve_learning.Solver, serve_learning.ExerciseListed),
-    *(finished_hands.HandListed, finished_hands.Opened, finished_hands.Shared),
+    *(messages.TableUpdate, messages.Menu, messages.Refusal, messages.TableSummary),
+    *(serve_learning.Problem, serve_learning.AnswerResult, serve_learning.PlayoutLine),
+    *(serve_learning.PuzzleStats, serve_learning.ExerciseSummary),
+    *(finished_hands.HandSummary, finished_hands.UploadResult, finished_hands.ShareLink),
     *(
-        finished_hands.UnderWay,
+        finished_hands.AnalysisProgress,
         analysis.Analysis,
-        analysis.Values,
+        analysis.PositionValues,
         replay.Replay,
         hints.SeenCards,
         hints.Hint,
     ),
-    *(opponents.RulesInWords, statistics.Statistics),
+    *(opponents.RulesText, statistics.Statistics),
 )
 SCALARS = {
     "integer": "number",

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from .messages import Event
+from .messages import TableEvent
 
 _EVENTS_KEPT = 400
 
@@ -18,11 +18,11 @@ class EventLog:
     def __init__(self, last: int = 0) -> None:
         self.last: int = last
         """The number of the last event."""
-        self._events: deque[Event] = deque(maxlen=_EVENTS_KEPT)
+        self._events: deque[TableEvent] = deque(maxlen=_EVENTS_KEPT)
         self._lock = threading.Lock()
         self._bells: set[Callable[[], None]] = set()
 
-    def add(self, events: Iterable[Event]) -> None:
+    def add(self, events: Iterable[TableEvent]) -> None:
         """Number events and tell whoever waits."""
         for event in events:
             self.last += 1
@@ -30,7 +30,7 @@ class EventLog:
             self._events.append(event)
         self.ring()
 
-    def after(self, n: int) -> list[Event]:
+    def after(self, n: int) -> list[TableEvent]:
         """The events after number `n`, as far as they are still known."""
         return [each for each in self._events if each.n > n]
 

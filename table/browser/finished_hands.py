@@ -15,15 +15,15 @@ from msgspec import Struct
 
 from ...engine.records import GameRecord, RecordError
 from ..game.database import new_id
-from ..game.hands import KeptHand
+from ..game.hands import StoredHand
 from ..game.store import Store
 from ..review.analysis import Analysis, AnalysisStopped, analyse
-from ..review.replay import Result, names_of, result_of
+from ..review.replay import ReplayResult, names_of, result_of
 from ..text.labels import say, you
 from ..text.words import title_of
 from .live_table import log
-from .live_tables import TooMany
-from .messages import HandName
+from .live_tables import LimitExceeded
+from .messages import HandRef
 
 UPLOAD_LIMIT = 5 * 2**20
 _MOST_LINES = 20_000
@@ -36,36 +36,36 @@ _MOST_HAND = 2**31
 """More than any match has, and no more than the store's numbers hold."""
 
 
-class NoSuchHand(LookupError):
+class HandNotFound(LookupError):
     """There is no such hand, or it is somebody else's."""
 
 
-class HandListed(Struct):
+class HandSummary(Struct):
     """A finished hand in a list; `when` and `opponent` of those that were played here."""
 
-    replay: HandName
+    replay: HandRef
     rules_title: str
     players: tuple[str, str]
-    result: Result
+    result: ReplayResult
     when: float | None = None
     opponent: str = ""
 
 
-class Opened(Struct):
+class UploadResult(Struct):
     """A file of records that was opened."""
 
     id: str
-    hands: list[HandListed]
+    hands: list[HandSummary]
     problems: list[str]
 
 
-class Shared(Struct):
+class ShareLink(Struct):
     """Where others find a hand."""
 
-    replay: HandName
+    replay: HandRef
 
 
-class UnderWay(Struct):
+class AnalysisProgress(Struct):
     """How much of an analysis is done."""
 
     done: float
@@ -81,7 +81,7 @@ class Upload:
 
 
 @dataclass
-class Job:
+class AnalysisJob:
     """An analysis, under way or done."""
 
     done: float = 0.0
@@ -98,7 +98,7 @@ class FinishedHands:
         self._store = store
         self._lock = threading.Lock()
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._jobs: OrderedDict[str, AnalysisJob] = OrderedDict()
         self._stop = threading.Event()
         self._analyst = ThreadPoolExecutor(1, "analysis")
 
@@ -109,17 +109,17 @@ class FinishedHands:
 
     # -- hands
 
-    def played(self, person: str) -> list[HandListed]:
+    def played(self, person: str) -> list[HandSummary]:
         """The hands that a person finished here, the last first."""
         return [_listed(hand) for hand in self._store.hands.of(person, _HANDS_LISTED)]
 
-    def open(self, person: str, text: str) -> Opened:
+    def open(self, person: str, text: str) -> UploadResult:
         """Read a file of records; every hand is played again, and broken lines are told."""
         lines = text.splitlines()
         if len(lines) > _MOST_LINES:
             raise RecordError(say("records.many_lines", n=len(lines), most=_MOST_LINES))
         name, upload = new_id(), Upload(person)
-        hands: list[HandListed] = []
+        hands: list[HandSummary] = []
         problems: list[str] = []
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -130,7 +130,7 @@ class FinishedHands:
                 problems.append(say("records.line", n=number, error=error))
                 continue
             upload.lines.append(line)
-            hands.append(_told(record, HandName(name, len(upload.lines))))
+            hands.append(_told(record, HandRef(name, len(upload.lines))))
         if not hands:
             told = problems[0] if problems else say("records.empty")
             raise RecordError(say("records.no_hand", error=told))
@@ -138,7 +138,7 @@ class FinishedHands:
         if left_out > 0:
             problems[_PROBLEMS_TOLD:] = [say("records.more_lines", n=left_out)]
         self._shelve(name, upload)
-        return Opened(name, hands, problems)
+        return UploadResult(name, hands, problems)
 
     def _shelve(self, name: str, upload: Upload) -> None:
         with self._lock:
@@ -162,25 +162,25 @@ class FinishedHands:
             return kept.record
         shared = self._store.hands.shared(name) if hand == 1 else None
         if shared is None:
-            raise NoSuchHand(say("refused.no_hand"))
+            raise HandNotFound(say("refused.no_hand"))
         return _for_others(shared.record)
 
-    def _own(self, person: str, name: str, hand: int) -> KeptHand | None:
+    def _own(self, person: str, name: str, hand: int) -> StoredHand | None:
         """A hand that this person finished here."""
         kept = self._store.hands.one(name, hand) if hand <= _MOST_HAND else None
         return kept if kept is not None and kept.person == person else None
 
-    def share(self, person: str, name: str, hand: int) -> Shared:
+    def share(self, person: str, name: str, hand: int) -> ShareLink:
         """Let whoever knows the address look at a hand; one that is shared has it already."""
         if self._own(person, name, hand) is not None:
-            return Shared(HandName(self._store.hands.share(name, hand), 1))
+            return ShareLink(HandRef(self._store.hands.share(name, hand), 1))
         if self._store.hands.shared(name) is None:
-            raise NoSuchHand(say("refused.no_share"))
-        return Shared(HandName(name, hand))
+            raise HandNotFound(say("refused.no_share"))
+        return ShareLink(HandRef(name, hand))
 
     # -- analyses
 
-    def analysis(self, person: str, name: str, hand: int) -> Analysis | UnderWay:
+    def analysis(self, person: str, name: str, hand: int) -> Analysis | AnalysisProgress:
         """The analysis of a hand, or how much of it is done."""
         line, asker = self._line(person, name, hand), (person, name, hand)
         with self._lock:
@@ -188,19 +188,19 @@ class FinishedHands:
             if job is None:
                 waiting = sum(not (each.result or each.trouble) for each in self._jobs.values())
                 if waiting >= _ANALYSES_WAITING:
-                    raise TooMany(say("refused.many_analyses"))
-                job = self._jobs[line] = Job()
+                    raise LimitExceeded(say("refused.many_analyses"))
+                job = self._jobs[line] = AnalysisJob()
                 while len(self._jobs) > _ANALYSES_KEPT:
                     self._jobs.popitem(last=False)
                 self._analyst.submit(self._analyse, line, job, asker)
         if job.trouble is not None:
             raise RecordError(job.trouble)
         if job.result is None:
-            return UnderWay(round(job.done, 3))
+            return AnalysisProgress(round(job.done, 3))
         self._note(job, asker)
         return job.result
 
-    def _note(self, job: Job, asker: tuple[str, str, int]) -> None:
+    def _note(self, job: AnalysisJob, asker: tuple[str, str, int]) -> None:
         if job.result is not None and asker not in job.noted:
             self._store.progress.note_analysis(*asker, job.result)
             job.noted.add(asker)
@@ -212,7 +212,7 @@ class FinishedHands:
             job = self._jobs.get(line)
         return None if job is None else job.result
 
-    def _analyse(self, line: str, job: Job, asker: tuple[str, str, int]) -> None:
+    def _analyse(self, line: str, job: AnalysisJob, asker: tuple[str, str, int]) -> None:
         def progress(done: float) -> None:
             job.done = done
 
@@ -234,11 +234,11 @@ def _for_others(line: str) -> str:
     return replace(record, meta={**record.meta, "players": names}).to_line()
 
 
-def _listed(hand: KeptHand) -> HandListed:
-    told = _told(GameRecord.from_line(hand.record), HandName(hand.session, hand.hand))
+def _listed(hand: StoredHand) -> HandSummary:
+    told = _told(GameRecord.from_line(hand.record), HandRef(hand.session, hand.hand))
     told.when, told.opponent = hand.finished, hand.opponent
     return told
 
 
-def _told(record: GameRecord, name: HandName) -> HandListed:
-    return HandListed(name, title_of(record.rules.name), names_of(record), result_of(record))
+def _told(record: GameRecord, name: HandRef) -> HandSummary:
+    return HandSummary(name, title_of(record.rules.name), names_of(record), result_of(record))

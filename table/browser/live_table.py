@@ -18,12 +18,21 @@ from ...engine.records import GameRecord
 from ...engine.view import View
 from ..game.opponents import Opponents
 from ..game.session import PERSON, Session
-from ..game.store import Kept, Store
+from ..game.store import Store, StoredSession
 from ..text import words
 from ..text.labels import say
 from .event_log import EventLog
-from .messages import Answer, Around, Event, dealt, glance, names_at, played, state_of
-from .pace import Pace
+from .messages import (
+    TableContext,
+    TableEvent,
+    TableUpdate,
+    dealt,
+    names_at,
+    played,
+    state_of,
+    take_snapshot,
+)
+from .pace import WatchPace
 
 log = logging.getLogger("german_whist.table")
 
@@ -31,11 +40,11 @@ _PAUSE_AFTER_HAND = 4
 """Delays between the last card of a watched hand and the next deal."""
 
 
-class OldMove(ValueError):
+class StaleMove(ValueError):
     """A page acts on a state that is over."""
 
 
-class Room(Protocol):
+class TableBackend(Protocol):
     """Where a table stands."""
 
     store: Store
@@ -51,7 +60,12 @@ class LiveTable:
     be called from any thread."""
 
     def __init__(
-        self, name: str, person: str, session: Session, room: Room, kept: Kept | None = None
+        self,
+        name: str,
+        person: str,
+        session: Session,
+        room: TableBackend,
+        kept: StoredSession | None = None,
     ) -> None:
         """`kept` is what the store knows of it, if it is not new."""
         self.id = name
@@ -63,7 +77,9 @@ class LiveTable:
         self.revision = 0 if kept is None else kept.revision
         self.left = bool(extra.get("left", False))
         self.events = EventLog(extra.get("n", 0))
-        self.pace = Pace(**{name: extra[name] for name in ("delay_ms", "paused") if name in extra})
+        self.pace = WatchPace(
+            **{name: extra[name] for name in ("delay_ms", "paused") if name in extra}
+        )
         self.busy = False
         """Whether an agent thinks, or moves, in some thread."""
         self._trouble: str | None = None
@@ -72,15 +88,15 @@ class LiveTable:
 
     # -- looking
 
-    def message(self, after: int | None) -> Answer:
+    def message(self, after: int | None) -> TableUpdate:
         """The state, and the events after number `after`; without one none of them."""
         with self._lock:
             events = [] if after is None else self.events.after(after)
-            return Answer(state_of(self.session, self._around()), events)
+            return TableUpdate(state_of(self.session, self._around()), events)
 
-    def _around(self) -> Around:
+    def _around(self) -> TableContext:
         watched = self.session.settings.watched
-        return Around(
+        return TableContext(
             id=self.id,
             n=self.events.last,
             thinking=self.busy and not watched,
@@ -127,8 +143,8 @@ class LiveTable:
         with self._lock:
             self._check(move)
             if self.session.agent_to_move and not self.session.settings.watched:
-                raise OldMove(say("refused.not_your_turn", name=self.session.settings.opponent))
-            before = glance(self.session)
+                raise StaleMove(say("refused.not_your_turn", name=self.session.settings.opponent))
+            before = take_snapshot(self.session)
             self.session.play(action)
             self.events.add(played(self.session, before, action))
             self._go_on()
@@ -138,9 +154,9 @@ class LiveTable:
         with self._lock:
             self._check()
             if self.busy:
-                raise OldMove(say("refused.busy"))
+                raise StaleMove(say("refused.busy"))
             self.session.take_back()
-            self.events.add([Event("taken_back", PERSON, say("event.took_back"))])
+            self.events.add([TableEvent("taken_back", PERSON, say("event.took_back"))])
             self._go_on()
 
     def claim(self, tricks: int, move: int) -> None:
@@ -151,7 +167,7 @@ class LiveTable:
                 raise IllegalAction(say("refused.nothing_to_claim"))
             last = self.session.results[-1]
             text = words.result(last.tricks, last.pays, names_at(self.session), last.low)
-            self.events.add([Event("claimed", PERSON, text)])
+            self.events.add([TableEvent("claimed", PERSON, text)])
             self._go_on()
 
     def note_hint(self) -> None:
@@ -159,7 +175,7 @@ class LiveTable:
         with self._lock:
             if not self.session.helped:
                 self.session.helped = True
-                self.events.add([Event("helped", PERSON, "")])
+                self.events.add([TableEvent("helped", PERSON, "")])
                 self._keep()
 
     def next_hand(self, move: int | None = None) -> None:
@@ -175,15 +191,15 @@ class LiveTable:
         with self._lock:
             if not self.session.over and not self.left:
                 self.left = True
-                self.events.add([Event("left", PERSON, say("event.left"))])
+                self.events.add([TableEvent("left", PERSON, say("event.left"))])
                 self._keep()
 
     def _check(self, move: int | None = None) -> None:
         """Refuse what comes after the end, or was meant as another decision."""
         if self.left:
-            raise OldMove(say("refused.left"))
+            raise StaleMove(say("refused.left"))
         if move not in (None, self.session.moves):
-            raise OldMove(say("refused.old_move", move=move, next=self.session.moves))
+            raise StaleMove(say("refused.old_move", move=move, next=self.session.moves))
 
     def _go_on(self) -> None:
         """Whatever comes by itself, and keep the session. The lock is held."""
@@ -206,14 +222,14 @@ class LiveTable:
             return
         with self._lock:
             if not self.left:
-                before = glance(self.session)
+                before = take_snapshot(self.session)
                 self.session.play_decided(action)
                 self.events.add(played(self.session, before, action))
 
     def _think_apart(self) -> None:
         self.busy = True
         name = self.session.settings.opponent
-        self.events.add([Event("thinking", 1, say("hand.thinking", name=name))])
+        self.events.add([TableEvent("thinking", 1, say("hand.thinking", name=name))])
         self._room.apart(self._think)
 
     def _think(self) -> None:
@@ -238,7 +254,7 @@ class LiveTable:
         with self._lock:
             name = self.session.settings.names[turn]
             self._trouble = say("refused.failed", name=name, error=type(error).__name__)
-            self.events.add([Event("trouble", turn, self._trouble)])
+            self.events.add([TableEvent("trouble", turn, self._trouble)])
 
     # -- watching
 
@@ -266,7 +282,7 @@ class LiveTable:
             if not self.session.settings.watched:
                 raise IllegalAction(say("refused.speed"))
             self.pace.change(delay_ms, True if step else pause)
-            self.events.add([Event("speed", None, "")])
+            self.events.add([TableEvent("speed", None, "")])
             self._keep()
             steps = step and not (self.busy or self.left or self._trouble or self.session.over)
             if steps:

@@ -13,21 +13,21 @@ from ...common.threads import usable_threads
 from ..game.database import new_id
 from ..game.opponents import Opponents
 from ..game.session import Session, Settings
-from ..game.store import PlayedElsewhere, Store
+from ..game.store import RevisionConflict, Store
 from ..text.labels import say
 from .live_table import LiveTable, log
-from .messages import TableListed
+from .messages import TableSummary
 
 OPEN_TABLES_EACH = 100
 OPEN_TABLES_IN_ALL = 2_000
 _TABLES_IN_MEMORY = 256
 
 
-class NoSuchTable(LookupError):
+class TableNotFound(LookupError):
     """There is no such table, or it is somebody else's."""
 
 
-class TooMany(ValueError):
+class LimitExceeded(ValueError):
     """Somebody wants more than one may have."""
 
 
@@ -59,7 +59,7 @@ class LiveTables:
         def told() -> None:
             try:
                 think()
-            except PlayedElsewhere:
+            except RevisionConflict:
                 pass
             except Exception:
                 log.exception("thinking failed")
@@ -69,9 +69,9 @@ class LiveTables:
     def open(self, person: str, settings: Settings) -> LiveTable:
         """A new table."""
         if self.store.open_sessions(person) >= OPEN_TABLES_EACH:
-            raise TooMany(say("refused.many_tables", n=OPEN_TABLES_EACH))
+            raise LimitExceeded(say("refused.many_tables", n=OPEN_TABLES_EACH))
         if self.store.open_sessions() >= OPEN_TABLES_IN_ALL:
-            raise TooMany(say("refused.many_in_all"))
+            raise LimitExceeded(say("refused.many_in_all"))
         table = LiveTable(new_id(), person, Session(settings, self.opponents.make), self)
         table.begin()
         with self._lock:
@@ -89,7 +89,7 @@ class LiveTables:
             if table is None or not table.is_current():
                 table = self._loaded(name)
             if table is None or table.person != person:
-                raise NoSuchTable(say("refused.no_table"))
+                raise TableNotFound(say("refused.no_table"))
             with self._lock:
                 self._remember(table)
         return table
@@ -110,10 +110,10 @@ class LiveTables:
         while len(self._recent) > _TABLES_IN_MEMORY:
             self._recent.popitem(last=False)
 
-    def list(self, person: str) -> list[TableListed]:
+    def list(self, person: str) -> list[TableSummary]:
         """A person's tables: those under way, then those that are over, the last played first."""
         return [
-            TableListed(kept.id, **kept.about, over=kept.over)
+            TableSummary(kept.id, **kept.about, over=kept.over)
             for kept in self.store.sessions(person)
         ]
 

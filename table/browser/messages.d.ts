@@ -1,37 +1,37 @@
 // What the server and the page tell each other, made from the code by `make docs`.
 
-export interface WantedTable {
+export interface TableRequest {
   rules?: string;
   opponent?: string;
   player?: string;
-  match?: WantedMatch | null;
+  match?: MatchRequest | null;
   seed?: number | null;
   number?: number;
   name?: string;
-  again?: WantedAgain | null;
+  again?: SameDealRequest | null;
   lesson?: boolean;
 }
 
-export interface WantedMatch {
+export interface MatchRequest {
   kind: string;
   n?: number | null;
 }
 
-export interface WantedAgain {
+export interface SameDealRequest {
   id: string;
   hand: number;
   swapped?: boolean;
 }
 
-export interface WantedSpeed {
+export interface SpeedRequest {
   delay_ms?: number | null;
   pause?: boolean | null;
   step?: boolean;
 }
 
-export interface Answer {
+export interface TableUpdate {
   state: TableState;
-  events: Array<Event>;
+  events: Array<TableEvent>;
 }
 
 export interface TableState {
@@ -47,14 +47,14 @@ export interface TableState {
   phase: string;
   turn: number | null;
   legal: Array<number>;
-  trick: Array<Played>;
-  last_trick: Array<Played>;
+  trick: Array<PlayedCard>;
+  last_trick: Array<PlayedCard>;
   tricks: Array<number>;
   stock_tricks: [number, number] | null;
   dealer: number;
   turned: string | null;
   exchanged: [boolean | null, boolean | null];
-  said: Said;
+  said: TableText;
   id: string;
   n: number;
   move: number;
@@ -72,16 +72,16 @@ export interface TableState {
   trouble: string | null;
   notice: string | null;
   left: boolean;
-  replay: HandName | null;
+  replay: HandRef | null;
   speed: Speed | null;
 }
 
-export interface Played {
+export interface PlayedCard {
   who: number;
   card: string;
 }
 
-export interface Said {
+export interface TableText {
   match: string;
   stage: string;
   prompt: string;
@@ -97,12 +97,12 @@ export interface MatchState {
   points: Array<number>;
   hands_won: Array<number>;
   hand: number;
-  hands: Array<HandTold>;
+  hands: Array<HandScore>;
   over: boolean;
   winner: number | null;
 }
 
-export interface HandTold {
+export interface HandScore {
   tricks: Array<number>;
   pay: Array<number>;
 }
@@ -115,7 +115,7 @@ export interface HandEnd {
   compared: string;
 }
 
-export interface HandName {
+export interface HandRef {
   id: string;
   hand: number;
 }
@@ -125,7 +125,7 @@ export interface Speed {
   paused: boolean;
 }
 
-export interface Event {
+export interface TableEvent {
   kind: string;
   who: number | null;
   text: string;
@@ -135,18 +135,18 @@ export interface Event {
 }
 
 export interface Menu {
-  rules: Array<RulesOffered>;
-  agents: Array<AgentOffered>;
+  rules: Array<RulesInfo>;
+  agents: Array<AgentInfo>;
   notice: string | null;
 }
 
-export interface RulesOffered {
+export interface RulesInfo {
   name: string;
   title: string;
   about: string;
 }
 
-export interface AgentOffered {
+export interface AgentInfo {
   name: string;
   title: string;
   about: string;
@@ -160,7 +160,7 @@ export interface Refusal {
   state?: TableState | null;
 }
 
-export interface TableListed {
+export interface TableSummary {
   id: string;
   title: string;
   match: string;
@@ -181,14 +181,14 @@ export interface Problem {
   phase: string;
   turn: number | null;
   legal: Array<number>;
-  trick: Array<Played>;
-  last_trick: Array<Played>;
+  trick: Array<PlayedCard>;
+  last_trick: Array<PlayedCard>;
   tricks: Array<number>;
   stock_tricks: [number, number] | null;
   dealer: number;
   turned: string | null;
   exchanged: [boolean | null, boolean | null];
-  said: Said;
+  said: TableText;
   id: string;
   kind: string;
   rules_title: string;
@@ -197,12 +197,12 @@ export interface Problem {
   rating: number | null;
 }
 
-export interface Answered {
+export interface AnswerResult {
   solved: boolean;
   verdict: string;
   why: string;
   best: Array<number>;
-  values: Array<Worth>;
+  values: Array<ActionValue>;
   unit: string;
   exact: boolean;
   rating: number | null;
@@ -210,7 +210,7 @@ export interface Answered {
   streak: number;
 }
 
-export interface Worth {
+export interface ActionValue {
   action: number;
   card: string;
   value: number | null;
@@ -221,7 +221,7 @@ export interface Worth {
   probability?: number | null;
 }
 
-export interface Line {
+export interface PlayoutLine {
   text: string;
   steps: Array<LineStep>;
 }
@@ -239,18 +239,18 @@ export interface LineStep {
   phase: string;
   turn: number | null;
   legal: Array<number>;
-  trick: Array<Played>;
-  last_trick: Array<Played>;
+  trick: Array<PlayedCard>;
+  last_trick: Array<PlayedCard>;
   tricks: Array<number>;
   stock_tricks: [number, number] | null;
   dealer: number;
   turned: string | null;
   exchanged: [boolean | null, boolean | null];
-  said: Said;
+  said: TableText;
   text: string;
 }
 
-export interface Solver {
+export interface PuzzleStats {
   rating: number;
   deviation: number;
   puzzles: number;
@@ -260,7 +260,7 @@ export interface Solver {
   best_streak: number;
 }
 
-export interface ExerciseListed {
+export interface ExerciseSummary {
   id: string;
   hand: number;
   decision: number;
@@ -270,32 +270,32 @@ export interface ExerciseListed {
   title: string;
 }
 
-export interface HandListed {
-  replay: HandName;
+export interface HandSummary {
+  replay: HandRef;
   rules_title: string;
   players: [string, string];
-  result: Result;
+  result: ReplayResult;
   when: number | null;
   opponent: string;
 }
 
-export interface Result {
+export interface ReplayResult {
   tricks: Array<number>;
   pays: Array<number>;
   text: string;
 }
 
-export interface Opened {
+export interface UploadResult {
   id: string;
-  hands: Array<HandListed>;
+  hands: Array<HandSummary>;
   problems: Array<string>;
 }
 
-export interface Shared {
-  replay: HandName;
+export interface ShareLink {
+  replay: HandRef;
 }
 
-export interface UnderWay {
+export interface AnalysisProgress {
   done: number;
   ready: boolean;
 }
@@ -304,20 +304,20 @@ export interface Analysis {
   unit: string;
   search: string;
   network: string | null;
-  decisions: Array<Decision>;
+  decisions: Array<DecisionValues>;
   mistakes: Array<Mistake>;
-  totals: Array<Totals>;
+  totals: Array<SeatTotals>;
   turning_point: string;
   story: Array<StoryPoint>;
   ready: boolean;
   done: number;
 }
 
-export interface Decision {
+export interface DecisionValues {
   exact: boolean;
   unit: string;
   best: Array<number>;
-  cards: Array<Worth>;
+  cards: Array<ActionValue>;
   worlds: number | null;
   n: number;
   who: number;
@@ -335,7 +335,7 @@ export interface Mistake {
   text: string;
 }
 
-export interface Totals {
+export interface SeatTotals {
   mattered: number;
   mistakes: number;
   cost: number;
@@ -349,11 +349,11 @@ export interface StoryPoint {
   exact: boolean;
 }
 
-export interface Values {
+export interface PositionValues {
   exact: boolean;
   unit: string;
   best: Array<number>;
-  cards: Array<Worth>;
+  cards: Array<ActionValue>;
   worlds: number | null;
 }
 
@@ -362,13 +362,13 @@ export interface Replay {
   rules_title: string;
   players: [string, string];
   dealer: number;
-  match: MatchTold | null;
-  result: Result;
+  match: MatchInfo | null;
+  result: ReplayResult;
   steps: Array<Step>;
-  final: Position;
+  final: BoardState;
 }
 
-export interface MatchTold {
+export interface MatchInfo {
   kind: string;
   n: number | null;
   points: Array<number>;
@@ -387,7 +387,7 @@ export interface Step {
   text: string;
   won: number | null;
   drew: Array<Draw>;
-  before: Position;
+  before: BoardState;
 }
 
 export interface Draw {
@@ -396,7 +396,7 @@ export interface Draw {
   open: boolean;
 }
 
-export interface Position {
+export interface BoardState {
   turn: number | null;
   hands: Array<Array<string>>;
   known: Array<Array<string>>;
@@ -404,8 +404,8 @@ export interface Position {
   upcards: Array<string>;
   trump: string | null;
   low: boolean;
-  trick: Array<Played>;
-  last_trick: Array<Played>;
+  trick: Array<PlayedCard>;
+  last_trick: Array<PlayedCard>;
   tricks: Array<number>;
   open: boolean;
   turned: string | null;
@@ -430,10 +430,10 @@ export interface Hint {
   why: string;
   exact: boolean;
   unit: string;
-  estimates: Array<Worth>;
+  estimates: Array<ActionValue>;
 }
 
-export interface RulesInWords {
+export interface RulesText {
   title: string;
   about: string;
   text: Array<Chapter>;
@@ -442,14 +442,14 @@ export interface RulesInWords {
 export type Chapter = [string, Array<string>];
 
 export interface Statistics {
-  rows: Array<Row>;
-  total: Total;
-  play: Array<RatingThen>;
-  puzzles: Array<RatingThen>;
-  accuracy: Array<AccuracyThen>;
+  rows: Array<ResultRow>;
+  total: ResultTotal;
+  play: Array<RatingPoint>;
+  puzzles: Array<RatingPoint>;
+  accuracy: Array<AccuracyPoint>;
 }
 
-export interface Row {
+export interface ResultRow {
   opponent: string;
   rules: string;
   hands: number;
@@ -463,7 +463,7 @@ export interface Row {
   matches_won: number;
 }
 
-export interface Total {
+export interface ResultTotal {
   hands: number;
   won: number;
   drawn: number;
@@ -472,13 +472,13 @@ export interface Total {
   matches_won: number;
 }
 
-export interface RatingThen {
+export interface RatingPoint {
   finished: number;
   rating: number;
   deviation: number;
 }
 
-export interface AccuracyThen {
+export interface AccuracyPoint {
   finished: number;
   mattered: number;
   mistakes: number;

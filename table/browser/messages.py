@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
 from ...engine.view import View
-from ..game.opponents import AgentOffered, RulesOffered
+from ..game.opponents import AgentInfo, RulesInfo
 from ..game.session import OPPONENT, PERSON, HandResult, Session, ahead, winner_of
-from ..review.replay import KINDS, MatchTold, Played, on_the_table, texts
+from ..review.replay import KINDS, MatchInfo, PlayedCard, on_the_table, texts
 from ..text import words
 from ..text.labels import capital, say, you
 
@@ -32,17 +32,17 @@ def _text(card: Card | None) -> str | None:
 # -- the state
 
 
-class HandTold(Struct):
+class HandScore(Struct):
     """How a hand of a match ended."""
 
     tricks: tuple[int, ...]
     pay: tuple[int, ...]
 
 
-class MatchState(MatchTold):
+class MatchState(MatchInfo):
     """How the match stands."""
 
-    hands: list[HandTold]
+    hands: list[HandScore]
     over: bool
     winner: int | None
 
@@ -58,7 +58,7 @@ class HandEnd(Struct):
     """With the same cards before, where the hand was played again."""
 
 
-class Said(Struct):
+class TableText(Struct):
     """The table in words."""
 
     match: str
@@ -71,7 +71,7 @@ class Said(Struct):
     table: list[str]
 
 
-class HandName(Struct):
+class HandRef(Struct):
     """Where the replay of a hand is found."""
 
     id: str
@@ -85,7 +85,7 @@ class Speed(Struct):
     paused: bool
 
 
-class Seen(Struct, kw_only=True):
+class VisibleState(Struct, kw_only=True):
     """What a view shows of the table: the viewer is 0, the other 1."""
 
     hand: list[str]
@@ -100,8 +100,8 @@ class Seen(Struct, kw_only=True):
     phase: str
     turn: int | None
     legal: list[int]
-    trick: list[Played]
-    last_trick: list[Played]
+    trick: list[PlayedCard]
+    last_trick: list[PlayedCard]
     tricks: tuple[int, ...]
     stock_tricks: tuple[int, int] | None
     """Tricks that won no more than a card of the stock; None where every trick counts."""
@@ -110,10 +110,10 @@ class Seen(Struct, kw_only=True):
     """The dealer's card that was turned up before an exchange."""
     exchanged: tuple[bool | None, bool | None]
     """Whether the two took a blind hand; None before they decide, and where none may."""
-    said: Said
+    said: TableText
 
 
-class TableState(Seen, kw_only=True):
+class TableState(VisibleState, kw_only=True):
     """A table as seat 0 may see it; with two agents, both hands."""
 
     id: str
@@ -133,11 +133,11 @@ class TableState(Seen, kw_only=True):
     trouble: str | None
     notice: str | None
     left: bool
-    replay: HandName | None
+    replay: HandRef | None
     speed: Speed | None
 
 
-class Around(NamedTuple):
+class TableContext(NamedTuple):
     """What a table knows beside its session."""
 
     id: str
@@ -150,7 +150,7 @@ class Around(NamedTuple):
     compared: str
 
 
-def state_of(session: Session, around: Around) -> TableState:
+def state_of(session: Session, around: TableContext) -> TableState:
     """The session as seat 0 may see it; with two agents, both hands."""
     settings, game, view = session.settings, session.game, session.view(PERSON)
     names = names_at(session)
@@ -173,12 +173,12 @@ def state_of(session: Session, around: Around) -> TableState:
         lesson=settings.lesson,
         match=match,
         result=_hand_end(session, match, names, compared) if game.over else None,
-        replay=HandName(around.id, game.number + 1) if game.over else None,
+        replay=HandRef(around.id, game.number + 1) if game.over else None,
     )
 
 
-def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
-    """The fields of `Seen`; `other` is the other's hand where it lies open."""
+def seen(view: View, said: TableText, other: list[Card] | None) -> dict[str, Any]:
+    """The fields of `VisibleState`; `other` is the other's hand where it lies open."""
     trick, last_trick = on_the_table(view)
     over = view.phase == "over"
     return {
@@ -205,11 +205,11 @@ def seen(view: View, said: Said, other: list[Card] | None) -> dict[str, Any]:
     }
 
 
-def said_of(view: View, names: tuple[str, str], score: str, prompt: str = "") -> Said:
+def said_of(view: View, names: tuple[str, str], score: str, prompt: str = "") -> TableText:
     """A view in words, outside of any match."""
     prompt = prompt or words.prompt(view, names)
     known = view.theirs
-    return Said(
+    return TableText(
         match=score,
         stage=words.stage(view),
         prompt=prompt,
@@ -226,7 +226,9 @@ def names_at(session: Session) -> tuple[str, str]:
     return (first if session.settings.watched else you()), second
 
 
-def _said(session: Session, view: View, around: Around, other: list[Card] | None) -> Said:
+def _said(
+    session: Session, view: View, around: TableContext, other: list[Card] | None
+) -> TableText:
     settings, game, names = session.settings, session.game, names_at(session)
     score = words.score(settings.match, game.points, game.hands_won)
     prompt = words.prompt(view, names, around.thinking)
@@ -236,7 +238,7 @@ def _said(session: Session, view: View, around: Around, other: list[Card] | None
         prompt = say("headline.match_over")
     theirs = session.view(OPPONENT) if settings.watched else None
     known = view.theirs if other is None else other
-    return Said(
+    return TableText(
         match=words.match_words(settings.match),
         stage=words.stage(view),
         prompt=prompt,
@@ -262,7 +264,7 @@ def match_state(session: Session) -> MatchState:
         points=session.game.points,
         hands_won=session.game.hands_won,
         hand=session.game.number + 1,
-        hands=[HandTold(each.tricks, each.pays) for each in session.results[-_HANDS_TOLD:]],
+        hands=[HandScore(each.tricks, each.pays) for each in session.results[-_HANDS_TOLD:]],
         over=session.over,
         winner=winner_of(session),
     )
@@ -282,7 +284,7 @@ def _hand_end(
 # -- events
 
 
-class Event(Struct):
+class TableEvent(Struct):
     """Something that happened, in words for screen readers."""
 
     kind: str
@@ -293,27 +295,27 @@ class Event(Struct):
     n: int = 0
 
 
-class Answer(Struct):
+class TableUpdate(Struct):
     """A state, and the events that led to it."""
 
     state: TableState
-    events: list[Event]
+    events: list[TableEvent]
 
 
-class Glance(NamedTuple):
+class Snapshot(NamedTuple):
     """What is compared to tell events: both views, the other one only where it may be told."""
 
     mine: View
     theirs: View | None
 
 
-def glance(session: Session) -> Glance:
+def take_snapshot(session: Session) -> Snapshot:
     """What may be seen now."""
     theirs = session.view(OPPONENT) if session.settings.watched else None
-    return Glance(session.view(PERSON), theirs)
+    return Snapshot(session.view(PERSON), theirs)
 
 
-def dealt(session: Session) -> Iterator[Event]:
+def dealt(session: Session) -> Iterator[TableEvent]:
     """The events of a new hand."""
     dealer, view = session.game.dealer, session.view(PERSON)
     yield _event("dealt", dealer, say("event.deal", name=names_at(session)[dealer]))
@@ -324,9 +326,9 @@ def dealt(session: Session) -> Iterator[Event]:
         yield _event("shown", dealer, text, str(view.turned))
 
 
-def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
+def played(session: Session, before: Snapshot, action: int) -> Iterator[TableEvent]:
     """The events of one action, from what was and is to be seen."""
-    names, after = names_at(session), glance(session)
+    names, after = names_at(session), take_snapshot(session)
     was, now = before.mine, after.mine
     who = PERSON if was.to_move else OPPONENT
     card = CARDS[action] if action < CARDS_IN_ALL else None
@@ -348,7 +350,7 @@ def played(session: Session, before: Glance, action: int) -> Iterator[Event]:
             yield _event("match_over", winner, words.headline(names, winner, "match"))
 
 
-def _drawn(names: tuple[str, str], after: Glance) -> Iterator[Event]:
+def _drawn(names: tuple[str, str], after: Snapshot) -> Iterator[TableEvent]:
     """Who drew what, the winner of the trick first."""
     last = list(after.mine.tricks())[-1]
     theirs = last.other_draw
@@ -361,14 +363,14 @@ def _drawn(names: tuple[str, str], after: Glance) -> Iterator[Event]:
         yield _event("drew", who, text, _text(drawn[who]))
 
 
-def _turned(view: View) -> Event:
+def _turned(view: View) -> TableEvent:
     cards = words.listed([card.symbol for card in view.upcards])
     text = say("event.turned", cards=cards, n=len(view.upcards))
-    return Event("turned", None, words.spoken(text), cards=texts(view.upcards))
+    return TableEvent("turned", None, words.spoken(text), cards=texts(view.upcards))
 
 
-def _event(kind: str, who: int | None, text: str, card: str | None = None) -> Event:
-    return Event(kind, who, capital(words.spoken(text)), card)
+def _event(kind: str, who: int | None, text: str, card: str | None = None) -> TableEvent:
+    return TableEvent(kind, who, capital(words.spoken(text)), card)
 
 
 class Refusal(Struct, omit_defaults=True):
@@ -384,12 +386,12 @@ class Refusal(Struct, omit_defaults=True):
 class Menu(Struct):
     """What can be played, against whom, and what has to be said about the store."""
 
-    rules: list[RulesOffered]
-    agents: list[AgentOffered]
+    rules: list[RulesInfo]
+    agents: list[AgentInfo]
     notice: str | None
 
 
-class TableListed(Struct):
+class TableSummary(Struct):
     """A table in a list: what is played, and how it stands."""
 
     id: str

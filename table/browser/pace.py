@@ -10,7 +10,7 @@ from .messages import Speed
 _DELAY, _LEAST_DELAY, _MOST_DELAY = 1000, 50, 60_000
 
 
-class Pace:
+class WatchPace:
     """The delay between moves of watched agents."""
 
     def __init__(self, delay_ms: int = _DELAY, paused: bool = False) -> None:

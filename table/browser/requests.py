@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from ...common.schema import converted, read_json
 from ...engine.cards import ACTIONS_IN_ALL
 from ...engine.rules import Match
-from ..game.opponents import NotOffered, Opponents, rules_named
+from ..game.opponents import NotAvailable, Opponents, rules_named
 from ..game.session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
 from ..text.words import plain_text
 
@@ -29,7 +29,7 @@ Action = Annotated[int, Meta(ge=0, lt=ACTIONS_IN_ALL)]
 Move = Annotated[int, Meta(ge=0, le=_MOST_MOVES)]
 
 
-class Refused(Exception):
+class RequestError(Exception):
     """A request that is answered with an error and a sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
@@ -37,25 +37,25 @@ class Refused(Exception):
         self.status = status
 
 
-class Malformed(ValueError):
+class MalformedBody(ValueError):
     """A body that does not hold what is asked for."""
 
 
 # -- what is asked for
 
 
-class Nothing(Struct, forbid_unknown_fields=True):
+class EmptyRequest(Struct, forbid_unknown_fields=True):
     """A request that needs no values."""
 
 
-class WantedMatch(Struct, forbid_unknown_fields=True):
+class MatchRequest(Struct, forbid_unknown_fields=True):
     """A match: `single`, to `n` points, or best of `n` hands."""
 
     kind: str
     n: Annotated[int, Meta(ge=1, le=10_000)] | None = None
 
 
-class WantedAgain(Struct, forbid_unknown_fields=True):
+class SameDealRequest(Struct, forbid_unknown_fields=True):
     """The cards of a hand that was played before; `swapped` for the other seat."""
 
     id: str
@@ -63,47 +63,47 @@ class WantedAgain(Struct, forbid_unknown_fields=True):
     swapped: bool = False
 
 
-class WantedTable(Struct, forbid_unknown_fields=True):
+class TableRequest(Struct, forbid_unknown_fields=True):
     """A new table."""
 
     rules: str = "classic"
     opponent: str = "medium"
     player: str = HUMAN
-    match: WantedMatch | None = None
+    match: MatchRequest | None = None
     seed: Seed | None = None
     number: Seed = 0
     name: str = ""
-    again: WantedAgain | None = None
+    again: SameDealRequest | None = None
     lesson: bool = False
 
 
-class WantedPlay(Struct, forbid_unknown_fields=True):
+class PlayRequest(Struct, forbid_unknown_fields=True):
     """An action, and the decision that it is meant as."""
 
     action: Action
     move: Move
 
 
-class WantedClaim(Struct, forbid_unknown_fields=True):
+class ClaimRequest(Struct, forbid_unknown_fields=True):
     """Tricks of those that are left, and the decision that this is meant as."""
 
     tricks: Annotated[int, Meta(ge=0, le=26)]
     move: Move
 
 
-class WantedMove(Struct, forbid_unknown_fields=True):
+class NextHandRequest(Struct, forbid_unknown_fields=True):
     """The decision that something is meant as."""
 
     move: Move | None = None
 
 
-class WantedAnswer(Struct, forbid_unknown_fields=True):
+class AnswerRequest(Struct, forbid_unknown_fields=True):
     """A card in answer to a puzzle or an exercise."""
 
     action: Action
 
 
-class WantedSpeed(Struct, forbid_unknown_fields=True):
+class SpeedRequest(Struct, forbid_unknown_fields=True):
     """How fast agents are watched."""
 
     delay_ms: Annotated[int, Meta(ge=0, le=600_000)] | None = None
@@ -122,10 +122,10 @@ async def body_of(request: Request, limit: int) -> bytes:
         async for part in request.stream():
             size += len(part)
             if size > limit:
-                raise Refused(413, f"the body is too large: at most {limit:,} bytes are read")
+                raise RequestError(413, f"the body is too large: at most {limit:,} bytes are read")
             parts.append(part)
     except ClientDisconnect:
-        raise Refused(400, "the body ended too early") from None
+        raise RequestError(400, "the body ended too early") from None
     return b"".join(parts)
 
 
@@ -134,9 +134,9 @@ async def asked_in(request: Request, kind: type[Asked]) -> Asked:
     given = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     body = await body_of(request, BODY_LIMIT)
     if body and given != "application/json":
-        raise Refused(415, f"the body is {given[:80]!r}: application/json is read here")
-    told = read_json(body or b"{}", "the body", error=Malformed)
-    return converted(told, kind, "the body", error=Malformed)
+        raise RequestError(415, f"the body is {given[:80]!r}: application/json is read here")
+    told = read_json(body or b"{}", "the body", error=MalformedBody)
+    return converted(told, kind, "the body", error=MalformedBody)
 
 
 async def text_in(request: Request, limit: int) -> str:
@@ -144,7 +144,7 @@ async def text_in(request: Request, limit: int) -> str:
     try:
         return (await body_of(request, limit)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refused(400, f"the file is not UTF-8 text: {error}") from None
+        raise RequestError(400, f"the file is not UTF-8 text: {error}") from None
 
 
 def person_in(request: Request) -> str | None:
@@ -157,18 +157,22 @@ def checked_person(name: str | None) -> str | None:
     return name if name is not None and _PERSON.fullmatch(name) else None
 
 
-def settings_in(told: WantedTable, opponents: Opponents) -> Settings:
+def settings_in(told: TableRequest, opponents: Opponents) -> Settings:
     """The settings of a new table."""
     if told.lesson:
         return Settings(rules=LESSON, opponent="easy", seed=LESSON_SEED, lesson=True)
     rules = rules_named(told.rules)
     if told.number and (told.seed is None or told.match is not None):
-        raise Refused(400, f"number is {told.number}: it counts the deals of a seed, hand by hand")
+        raise RequestError(
+            400, f"number is {told.number}: it counts the deals of a seed, hand by hand"
+        )
     for name in (told.player, told.opponent):
         if name != HUMAN or name == told.opponent:
             plays = opponents[name].plays
             if plays is not None and rules.name not in plays:
-                raise NotOffered(f"{name} does not play {rules.name}; it plays {', '.join(plays)}")
+                raise NotAvailable(
+                    f"{name} does not play {rules.name}; it plays {', '.join(plays)}"
+                )
     return Settings(
         rules=rules,
         player=told.player,
@@ -180,11 +184,11 @@ def settings_in(told: WantedTable, opponents: Opponents) -> Settings:
     )
 
 
-def _match_in(told: WantedMatch | None) -> Match | None:
+def _match_in(told: MatchRequest | None) -> Match | None:
     if told is None or told.kind == "single":
         return None
     if told.kind not in ("points", "best"):
-        raise Refused(400, f"kind is {told.kind[:60]!r}: a match is single, points or best")
+        raise RequestError(400, f"kind is {told.kind[:60]!r}: a match is single, points or best")
     if told.n is None:
-        raise Refused(400, "match.n is left out: a match needs a number of points or hands")
+        raise RequestError(400, "match.n is left out: a match needs a number of points or hands")
     return Match(target=told.n) if told.kind == "points" else Match(best_of=told.n)

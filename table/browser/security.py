@@ -76,7 +76,7 @@ def checked_token(token: str) -> str:
 
 
 @dataclass(frozen=True)
-class Door:
+class Access:
     """Where the server is reached, and what it asks for."""
 
     host: str = "127.0.0.1"
@@ -86,7 +86,7 @@ class Door:
     """Further names in the Host header, such as that of a proxy."""
 
     @staticmethod
-    def at(host: str, token: str | None = None, names: Iterable[str] = ()) -> Door:
+    def at(host: str, token: str | None = None, names: Iterable[str] = ()) -> Access:
         """The door of a server that listens on `host`; a network asks for a token."""
         if token is not None:
             token = checked_token(token)
@@ -96,7 +96,7 @@ class Door:
         if not is_loopback(host):
             known |= {socket.gethostname().lower(), socket.getfqdn().lower()}
             known.add(f"{socket.gethostname().lower()}.local")
-        return Door(host, token, frozenset(known))
+        return Access(host, token, frozenset(known))
 
     def knows(self, host: str) -> bool:
         """Whether a Host header names this machine; a foreign name could be anybody's."""
@@ -127,10 +127,10 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class Guard:
+class AccessMiddleware:
     """Refuses what may not pass, and marks every answer."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, door: Access) -> None:
         self._app = app
         self._door = door
 

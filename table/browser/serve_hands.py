@@ -12,15 +12,15 @@ from ..game.statistics import as_csv, as_records, statistics_of
 from ..review.replay import replay_of
 from ..text.labels import say
 from .finished_hands import UPLOAD_LIMIT
-from .requests import PERSON_COOKIE, Nothing, Refused, asked_in, person_in, text_in
+from .requests import PERSON_COOKIE, EmptyRequest, RequestError, asked_in, person_in, text_in
 from .saved_replay import page_of
-from .shared import Shared, person_of, remember, told
+from .shared import Services, person_of, remember, told
 
 
-class Hands:
+class HandHandlers:
     """Statistics, records, replays and analyses."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Services) -> None:
         self._shared = shared
 
     async def statistics(self, request: Request) -> Response:
@@ -33,7 +33,7 @@ class Hands:
         form, person = request.query_params.get("form", "csv"), person_of(request)
         makers = {"csv": (as_csv, "text/csv"), "jsonl": (as_records, "application/x-ndjson")}
         if form not in makers:
-            raise Refused(400, say("refused.form", form=repr(form[:40])))
+            raise RequestError(400, say("refused.form", form=repr(form[:40])))
         make, kind = makers[form]
         text = await run_in_threadpool(make, self._shared.store, person)
         return _file(text, kind, f"german-whist.{form}")
@@ -66,7 +66,7 @@ class Hands:
 
     async def share(self, request: Request) -> Response:
         """An address by which others may look at the hand."""
-        await asked_in(request, Nothing)
+        await asked_in(request, EmptyRequest)
         finished = self._shared.finished
         return told(await run_in_threadpool(finished.share, *self._asked(request)))
 

@@ -20,23 +20,23 @@ from ...engine.endgame import NotOpenError, best_card_of
 from ...engine.game import Game, IllegalAction
 from ...engine.view import View
 from ..rating import Rating
-from ..review.analysis import SURE, Analyst, Values, Worth
+from ..review.analysis import SURE, ActionValue, Analyst, PositionValues
 from ..review.hints import why
 from ..review.puzzles import Puzzle, all_puzzles, before_decision
 from ..review.replay import names_of
 from ..text import words
 from ..text.labels import capital, say, you
-from .finished_hands import NoSuchHand
-from .messages import Seen, said_of, seen
-from .requests import WantedAnswer, asked_in
-from .shared import Shared, person_of, told
+from .finished_hands import HandNotFound
+from .messages import VisibleState, said_of, seen
+from .requests import AnswerRequest, asked_in
+from .shared import Services, person_of, told
 
 _NEAR = 12
 """Of so many puzzles nearest to a person's rating, one is drawn."""
 _PUZZLE_DEVIATION = 60.0
 
 
-class Problem(Seen, kw_only=True):
+class Problem(VisibleState, kw_only=True):
     """A position with a question."""
 
     id: str
@@ -47,14 +47,14 @@ class Problem(Seen, kw_only=True):
     rating: float | None
 
 
-class Answered(Struct):
+class AnswerResult(Struct):
     """What an answer was worth, and every other card."""
 
     solved: bool
     verdict: str
     why: str
     best: list[int]
-    values: list[Worth]
+    values: list[ActionValue]
     unit: str
     exact: bool
     rating: float | None = None
@@ -62,20 +62,20 @@ class Answered(Struct):
     streak: int = 0
 
 
-class LineStep(Seen, kw_only=True):
+class LineStep(VisibleState, kw_only=True):
     """A position of a line that is played out, and the card that led to it."""
 
     text: str
 
 
-class Line(Struct):
+class PlayoutLine(Struct):
     """A card, and how both would play on as well as can be."""
 
     text: str
     steps: list[LineStep]
 
 
-class Solver(Struct):
+class PuzzleStats(Struct):
     """How a person does on puzzles."""
 
     rating: float
@@ -87,7 +87,7 @@ class Solver(Struct):
     best_streak: int
 
 
-class ExerciseListed(Struct):
+class ExerciseSummary(Struct):
     """A mistake of a person's own, to be tried again; what would have been better is not told."""
 
     id: str
@@ -99,7 +99,7 @@ class ExerciseListed(Struct):
     title: str
 
 
-class Task(NamedTuple):
+class ProblemSource(NamedTuple):
     """A puzzle, or a mistake to be tried again."""
 
     game: Game
@@ -107,16 +107,16 @@ class Task(NamedTuple):
     kind: str
     names: tuple[str, str]
     rating: float | None
-    values: Callable[[], Values]
+    values: Callable[[], PositionValues]
     """What every card is worth."""
-    note: Callable[[Answered], None]
+    note: Callable[[AnswerResult], None]
     """Keeps what came of an answer, and tells it."""
 
 
-class Learning:
+class LearningHandlers:
     """Puzzles from the set, and exercises from a person's own mistakes."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Services) -> None:
         self._shared = shared
 
     # -- what is asked
@@ -124,18 +124,18 @@ class Learning:
     def _puzzles(self) -> dict[str, Puzzle]:
         return all_puzzles(self._shared.store.path.parent)
 
-    def _task(self, request: Request) -> Task:
+    def _task(self, request: Request) -> ProblemSource:
         if "decision" in request.path_params:
             return self._exercise(request)
         found = self._puzzles().get(request.path_params["id"])
         if found is None:
-            raise NoSuchHand(say("refused.puzzle"))
+            raise HandNotFound(say("refused.puzzle"))
         return self._puzzle(found, person_of(request))
 
-    def _puzzle(self, puzzle: Puzzle, person: str) -> Task:
+    def _puzzle(self, puzzle: Puzzle, person: str) -> ProblemSource:
         store = self._shared.store
 
-        def note(found: Answered) -> None:
+        def note(found: AnswerResult) -> None:
             before = store.progress.rating(person, "puzzles")
             against = Rating(puzzle.rating, _PUZZLE_DEVIATION)
             after = store.progress.tried(person, puzzle.id, against, found.solved)
@@ -143,26 +143,26 @@ class Learning:
             found.streak = self._solver(person).streak
 
         game, rating = puzzle.position(), puzzle.rating
-        return Task(game, puzzle.id, puzzle.kind, _names(), rating, puzzle.told, note)
+        return ProblemSource(game, puzzle.id, puzzle.kind, _names(), rating, puzzle.told, note)
 
-    def _exercise(self, request: Request) -> Task:
+    def _exercise(self, request: Request) -> ProblemSource:
         path, person = request.path_params, person_of(request)
         where = path["id"], path["hand"], path["decision"]
         record = self._shared.finished.record(person, *where[:2])
         try:
             game = before_decision(record, where[2])
         except ValueError as error:
-            raise NoSuchHand(str(error)) from None
+            raise HandNotFound(str(error)) from None
         view = game.view(game.turn or 0)
         names = you(), names_of(record)[1 - view.seat]
 
-        def note(found: Answered) -> None:
+        def note(found: AnswerResult) -> None:
             self._shared.store.progress.retried(person, where, found.solved)
 
-        def values() -> Values:
+        def values() -> PositionValues:
             return Analyst(view.rules).values(view)
 
-        return Task(game, "/".join(map(str, where)), "exercise", names, None, values, note)
+        return ProblemSource(game, "/".join(map(str, where)), "exercise", names, None, values, note)
 
     # -- answers
 
@@ -172,9 +172,9 @@ class Learning:
 
     async def answer(self, request: Request) -> Response:
         """What a card was worth; of a puzzle the first answer counts for the rating."""
-        asked = await asked_in(request, WantedAnswer)
+        asked = await asked_in(request, AnswerRequest)
 
-        def answered() -> Answered:
+        def answered() -> AnswerResult:
             task = self._task(request)
             found = _answered(task, asked.action)
             task.note(found)
@@ -184,7 +184,7 @@ class Learning:
 
     async def line(self, request: Request) -> Response:
         """How a card is answered by perfect defence."""
-        asked = await asked_in(request, WantedAnswer)
+        asked = await asked_in(request, AnswerRequest)
         return told(await run_in_threadpool(lambda: _line(self._task(request).game, asked.action)))
 
     async def next(self, request: Request) -> Response:
@@ -196,7 +196,7 @@ class Learning:
             known = progress.tries(person)
             every = [each for each in self._puzzles().values() if kind in ("", each.kind)]
             if not every:
-                raise NoSuchHand(say("problem.no_puzzle"))
+                raise HandNotFound(say("problem.no_puzzle"))
             rating = progress.rating(person, "puzzles").value
             new = [each for each in every if each.id not in known] or every
             new.sort(key=lambda each: (abs(each.rating - rating), each.id))
@@ -208,11 +208,11 @@ class Learning:
         """How the person does on puzzles."""
         return told(await run_in_threadpool(self._solver, person_of(request)))
 
-    def _solver(self, person: str) -> Solver:
+    def _solver(self, person: str) -> PuzzleStats:
         progress = self._shared.store.progress
         rating, solved = progress.rating(person, "puzzles"), list(progress.tries(person).values())
         now, best = streaks(solved)
-        return Solver(
+        return PuzzleStats(
             round(rating.value), round(rating.deviation), len(self._puzzles()), len(solved),
             sum(solved), now, best,
         )  # fmt: skip
@@ -220,9 +220,9 @@ class Learning:
     async def exercises(self, request: Request) -> Response:
         """The person's own mistakes, the last first."""
 
-        def listed() -> list[ExerciseListed]:
+        def listed() -> list[ExerciseSummary]:
             return [
-                ExerciseListed(
+                ExerciseSummary(
                     *(each.session, each.hand, each.decision, each.cost),
                     solved=None if each.solved is None else bool(each.solved),
                     finished=each.finished,
@@ -249,7 +249,7 @@ def streaks(solved: list[bool]) -> tuple[int, int]:
     return runs[0], max(runs)
 
 
-def _problem(task: Task) -> Problem:
+def _problem(task: ProblemSource) -> Problem:
     view = task.game.view(task.game.turn or 0)
     return Problem(
         **_seen(view, task.names),
@@ -266,13 +266,13 @@ def _seen(view: View, names: tuple[str, str]) -> dict[str, Any]:
     return seen(view, said_of(view, names, ""), view.theirs if view.open else None)
 
 
-def _answered(task: Task, action: int) -> Answered:
+def _answered(task: ProblemSource, action: int) -> AnswerResult:
     values, view = task.values(), task.game.view(task.game.turn or 0)
     found = next((each for each in values.cards if each.action == action), None)
     if found is None:
         raise IllegalAction(words.why_not(view, action))
     solved = found.cost <= SURE * found.cost_half_width
-    return Answered(
+    return AnswerResult(
         solved=solved,
         verdict=words.verdict(values.unit, found.cost, solved, values.exact),
         why=why(view, values),
@@ -283,7 +283,7 @@ def _answered(task: Task, action: int) -> Answered:
     )
 
 
-def _line(game: Game, action: int) -> Line:
+def _line(game: Game, action: int) -> PlayoutLine:
     """A card, and perfect play by both after it; only where the hands lie open."""
     seat, names = game.turn or 0, _names()
     steps: list[LineStep] = []
@@ -302,4 +302,4 @@ def _line(game: Game, action: int) -> Line:
         raise IllegalAction(say("refused.not_open")) from None
     tricks = game.counting_tricks if seat == 0 else game.counting_tricks[::-1]
     pays = game.pays if seat == 0 else game.pays[::-1]
-    return Line(words.result(tricks, pays, names, game.low), steps)
+    return PlayoutLine(words.result(tricks, pays, names, game.low), steps)

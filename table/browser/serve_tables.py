@@ -16,23 +16,23 @@ from ..game.database import new_id
 from ..game.session import Settings
 from ..review.hints import seen_of
 from ..text.labels import say
-from .live_table import LiveTable, OldMove
-from .live_tables import TooMany
-from .messages import Answer
+from .live_table import LiveTable, StaleMove
+from .live_tables import LimitExceeded
+from .messages import TableUpdate
 from .requests import (
     PERSON_COOKIE,
-    Nothing,
-    WantedAgain,
-    WantedClaim,
-    WantedMove,
-    WantedPlay,
-    WantedSpeed,
-    WantedTable,
+    ClaimRequest,
+    EmptyRequest,
+    NextHandRequest,
+    PlayRequest,
+    SameDealRequest,
+    SpeedRequest,
+    TableRequest,
     asked_in,
     person_in,
     settings_in,
 )
-from .shared import Shared, person_of, remember, told
+from .shared import Services, person_of, remember, told
 
 _STILL_HERE = 15.0
 """Seconds after which a page is told that nothing has happened."""
@@ -41,10 +41,10 @@ _MOST_WAITING = 20
 _MOST_EVENTS = 10**9
 
 
-class Tables:
+class TableHandlers:
     """Playing and watching."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Services) -> None:
         self._shared = shared
 
     def _found(self, request: Request) -> LiveTable:
@@ -57,7 +57,7 @@ class Tables:
 
     async def open(self, request: Request) -> Response:
         """A new table."""
-        asked = await asked_in(request, WantedTable)
+        asked = await asked_in(request, TableRequest)
         person = person_in(request) or new_id()
 
         def opened() -> LiveTable:
@@ -71,7 +71,7 @@ class Tables:
         remember(response, PERSON_COOKIE, person)
         return response
 
-    def _again(self, settings: Settings, person: str, asked: WantedAgain) -> Settings:
+    def _again(self, settings: Settings, person: str, asked: SameDealRequest) -> Settings:
         """The same cards as in a hand that was played here, from the same seat or the other."""
         record = self._shared.finished.record(person, asked.id, asked.hand)
         dealer = 1 - record.dealer if asked.swapped else record.dealer
@@ -98,7 +98,7 @@ class Tables:
         """The table as it stands, and again whenever something happens: server-sent events."""
         table = await self._table(request)
         if table.events.bells >= _MOST_WAITING:
-            raise TooMany(say("refused.many_pages", n=_MOST_WAITING))
+            raise LimitExceeded(say("refused.many_pages", n=_MOST_WAITING))
         asked = request.headers.get("last-event-id") or request.query_params.get("after", "")
         after = int(asked) if asked.isdecimal() and int(asked) < _MOST_EVENTS else 0
         headers = {"X-Accel-Buffering": "no"}
@@ -138,7 +138,7 @@ class Tables:
     async def _changed(self, request: Request, act: Callable[[LiveTable], object]) -> Response:
         """Let something happen at a table, and tell what did: all in one go to a thread."""
 
-        def done() -> Answer:
+        def done() -> TableUpdate:
             table = self._found(request)
             before = table.events.last
             act(table)
@@ -148,27 +148,27 @@ class Tables:
 
     async def play(self, request: Request) -> Response:
         """One action of the person, and what a quick opponent answers."""
-        asked = await asked_in(request, WantedPlay)
+        asked = await asked_in(request, PlayRequest)
         return await self._changed(request, lambda table: table.play(asked.action, asked.move))
 
     async def take_back(self, request: Request) -> Response:
         """Back to the person's last decision."""
-        await asked_in(request, Nothing)
+        await asked_in(request, EmptyRequest)
         return await self._changed(request, LiveTable.take_back)
 
     async def claim(self, request: Request) -> Response:
         """Tricks of an open endgame."""
-        asked = await asked_in(request, WantedClaim)
+        asked = await asked_in(request, ClaimRequest)
         return await self._changed(request, lambda table: table.claim(asked.tricks, asked.move))
 
     async def next(self, request: Request) -> Response:
         """The next hand of a match."""
-        asked = await asked_in(request, WantedMove)
+        asked = await asked_in(request, NextHandRequest)
         return await self._changed(request, lambda table: table.next_hand(asked.move))
 
     async def leave(self, request: Request) -> Response:
         """End it here."""
-        await asked_in(request, Nothing)
+        await asked_in(request, EmptyRequest)
         return await self._changed(request, LiveTable.leave)
 
     async def forget(self, request: Request) -> Response:
@@ -179,7 +179,7 @@ class Tables:
 
     async def speed(self, request: Request) -> Response:
         """How fast watched agents play."""
-        asked = await asked_in(request, WantedSpeed)
+        asked = await asked_in(request, SpeedRequest)
         return await self._changed(
             request, lambda table: table.set_speed(asked.delay_ms, asked.pause, asked.step)
         )
@@ -190,11 +190,11 @@ class Tables:
 
     async def hint(self, request: Request) -> Response:
         """What might be played, and why."""
-        await asked_in(request, Nothing)
+        await asked_in(request, EmptyRequest)
         table = await self._table(request)
         view = table.person_view()
         if not view.to_move or table.session.settings.watched:
-            raise OldMove(say("refused.no_advice"))
+            raise StaleMove(say("refused.no_advice"))
         hint = await run_in_threadpool(self._shared.advisers.hint, view)
         await run_in_threadpool(table.note_hint)
         return told(hint)

@@ -32,30 +32,30 @@ from ...engine.game import IllegalAction
 from ..game.database import new_id
 from ..game.opponents import Opponents, rules_named, rules_text
 from ..game.session import LESSON
-from ..game.store import PlayedElsewhere, Store
-from ..review.hints import Advisers
+from ..game.store import RevisionConflict, Store
+from ..review.hints import HintService
 from ..text.labels import labels, say
-from .finished_hands import FinishedHands, NoSuchHand
-from .live_table import LiveTable, OldMove, log
-from .live_tables import LiveTables, NoSuchTable, TooMany
+from .finished_hands import FinishedHands, HandNotFound
+from .live_table import LiveTable, StaleMove, log
+from .live_tables import LimitExceeded, LiveTables, TableNotFound
 from .messages import Menu, Refusal, TableState
-from .requests import PERSON_COOKIE, Malformed, Refused, person_in
+from .requests import PERSON_COOKIE, MalformedBody, RequestError, person_in
 from .saved_replay import embedded
-from .security import TOKEN_COOKIE, Door, Guard
-from .serve_hands import Hands
-from .serve_learning import Learning
-from .serve_tables import Tables
-from .shared import Shared, remember, told
+from .security import TOKEN_COOKIE, Access, AccessMiddleware
+from .serve_hands import HandHandlers
+from .serve_learning import LearningHandlers
+from .serve_tables import TableHandlers
+from .shared import Services, remember, told
 
 STATIC = Path(__file__).parent / "static"
 _MOST_CONNECTIONS = 1000
 _SECONDS_TO_END = 3
 
 
-def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
+def make_app(store: Store, opponents: Opponents, door: Access) -> Starlette:
     """The application for these; the store stays open when it ends."""
-    shared = Shared(
-        store, opponents, LiveTables(store, opponents), FinishedHands(store), Advisers()
+    shared = Services(
+        store, opponents, LiveTables(store, opponents), FinishedHands(store), HintService()
     )
 
     @asynccontextmanager
@@ -64,7 +64,7 @@ def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
         shared.finished.close()
 
     pages = _Pages(shared, door)
-    tables, hands, learning = Tables(shared), Hands(shared), Learning(shared)
+    tables, hands, learning = TableHandlers(shared), HandHandlers(shared), LearningHandlers(shared)
     at_table, at_hand = "/api/tables/{id}", "/api/replays/{id}/{hand:int}"
     routes = [
         Route("/", pages.index),
@@ -105,7 +105,7 @@ def make_app(store: Store, opponents: Opponents, door: Door) -> Starlette:
     app = Starlette(
         routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(Guard, door=door)],
+        middleware=[Middleware(AccessMiddleware, door=door)],
         exception_handlers={Exception: _broken, HTTPException: _not_found, **_REFUSALS},
     )
     app.state.shared = shared
@@ -127,7 +127,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=_SECONDS_TO_END,
             )
         )
-        self._shared: Shared = app.state.shared
+        self._shared: Services = app.state.shared
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the waiting first, and then the connections."""
@@ -168,7 +168,7 @@ def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[Response]]
 
 
 async def _told(request: Request, error: Exception) -> Response:
-    return _error(error.status if isinstance(error, Refused) else 500, str(error))
+    return _error(error.status if isinstance(error, RequestError) else 500, str(error))
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -182,13 +182,13 @@ async def _broken(request: Request, error: Exception) -> Response:
 
 
 _REFUSALS: dict[Any, Any] = {
-    Refused: _told,
-    Malformed: _refusal(400),
-    NoSuchTable: _refusal(404),
-    NoSuchHand: _refusal(404),
-    OldMove: _refusal(409),
-    PlayedElsewhere: _refusal(409),
-    TooMany: _refusal(429),
+    RequestError: _told,
+    MalformedBody: _refusal(400),
+    TableNotFound: _refusal(404),
+    HandNotFound: _refusal(404),
+    StaleMove: _refusal(409),
+    RevisionConflict: _refusal(409),
+    LimitExceeded: _refusal(429),
     IllegalAction: _refusal(422),
     ValueError: _refusal(422),
 }
@@ -208,7 +208,7 @@ def page_text() -> str:
 class _Pages:
     """The page itself, and what it lists."""
 
-    def __init__(self, shared: Shared, door: Door) -> None:
+    def __init__(self, shared: Services, door: Access) -> None:
         self._shared = shared
         self._door = door
 

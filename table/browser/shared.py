@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ..game.opponents import Opponents
 from ..game.store import Store
-from ..review.hints import Advisers
+from ..review.hints import HintService
 from .finished_hands import FinishedHands
 from .live_tables import LiveTables
 from .requests import person_in
@@ -19,14 +19,14 @@ from .requests import person_in
 _YEAR = 365 * 24 * 3600
 
 
-class Shared(NamedTuple):
+class Services(NamedTuple):
     """What the handlers share."""
 
     store: Store
     opponents: Opponents
     live: LiveTables
     finished: FinishedHands
-    advisers: Advisers
+    advisers: HintService
 
 
 def told(value: Any, status: int = 200) -> Response:

@@ -10,7 +10,7 @@ from .database import Database, new_id
 
 
 @dataclass(frozen=True)
-class KeptHand:
+class StoredHand:
     """A finished hand, with its record as a line of text."""
 
     session: str
@@ -30,27 +30,27 @@ class KeptHand:
     given_up: int = 0
 
 
-class Hands:
+class HandStore:
     """The finished hands of all persons."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of(self, person: str, most: int | None = None) -> list[KeptHand]:
+    def of(self, person: str, most: int | None = None) -> list[StoredHand]:
         """A person's finished hands, the last first."""
         limit = -1 if most is None else most
         query = "WHERE person = ? AND NOT given_up ORDER BY finished DESC, hand DESC LIMIT ?"
         return self._hands(query, person, limit)
 
-    def one(self, session: str, hand: int) -> KeptHand | None:
+    def one(self, session: str, hand: int) -> StoredHand | None:
         """One finished hand of a session."""
         found = self._hands("WHERE session = ? AND hand = ?", session, hand)
         return found[0] if found else None
 
-    def _hands(self, which: str, *values: object) -> list[KeptHand]:
-        columns = ", ".join(KeptHand.__dataclass_fields__)
+    def _hands(self, which: str, *values: object) -> list[StoredHand]:
+        columns = ", ".join(StoredHand.__dataclass_fields__)
         rows = self._database.rows(f"SELECT {columns} FROM hands {which}", *values)
-        return [KeptHand(*row) for row in rows]
+        return [StoredHand(*row) for row in rows]
 
     def share(self, session: str, hand: int) -> str:
         """The key by which anybody may look at a finished hand; always the same for one hand."""
@@ -62,13 +62,13 @@ class Hands:
         ((key,),) = self._database.rows(found, session, hand)
         return key
 
-    def shared(self, key: str) -> KeptHand | None:
+    def shared(self, key: str) -> StoredHand | None:
         """The finished hand that was shared by this key."""
         found = self._database.rows("SELECT session, hand FROM shares WHERE key = ?", key)
         return self.one(*found[0]) if found else None
 
 
-def add_hand(connection: sqlite3.Connection, hand: KeptHand) -> bool:
+def add_hand(connection: sqlite3.Connection, hand: StoredHand) -> bool:
     """Keep a finished hand; whether it was not there before."""
     done = connection.execute(
         "INSERT OR IGNORE INTO hands VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(hand)

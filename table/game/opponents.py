@@ -40,11 +40,11 @@ def who_may_sit() -> dict[str, Entry]:
     }
 
 
-class NotOffered(ValueError):
+class NotAvailable(ValueError):
     """An agent or a rule set that this table does not offer."""
 
 
-class AgentOffered(Struct):
+class AgentInfo(Struct):
     """An agent in the menu; `plays` is None where it plays every rule set."""
 
     name: str
@@ -56,7 +56,7 @@ class AgentOffered(Struct):
     """Its rating on the ladder of classic hands, where it is on it."""
 
 
-class RulesOffered(Struct):
+class RulesInfo(Struct):
     """A rule set in the menu."""
 
     name: str
@@ -64,7 +64,7 @@ class RulesOffered(Struct):
     about: str
 
 
-class RulesInWords(Struct):
+class RulesText(Struct):
     """A rule set in words."""
 
     title: str
@@ -109,7 +109,7 @@ class Opponent:
                 return type(make_agent(self.name, rules))
             except CannotPlay as error:
                 reason = reason or error
-        raise NotOffered(
+        raise NotAvailable(
             f"{reason}, and the table in the browser offers the named rule sets alone: play it in "
             f"the terminal, german-whist play {self.name}"
         )
@@ -161,7 +161,7 @@ class Opponents:
 
     def __getitem__(self, name: str) -> Opponent:
         if name not in self._agents:
-            raise NotOffered(
+            raise NotAvailable(
                 f"{name!r} does not sit at this table; there are {', '.join(self._agents)}. Others "
                 "are named on the command line that opens it"
             )
@@ -182,17 +182,17 @@ class Opponents:
                 self._made[key] = agent
         return agent
 
-    def menu(self) -> tuple[list[RulesOffered], list[AgentOffered]]:
+    def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
         """Rule sets and agents, as the page lists them."""
         agents = [
-            AgentOffered(
+            AgentInfo(
                 each.name, each.title, each.about, each.kind, each.plays, _strength(each.name)
             )
             for each in self._agents.values()
             if each.plays != []
         ]
         rules = [
-            RulesOffered(name, title_of(name), rules.about) for name, rules in named_rules().items()
+            RulesInfo(name, title_of(name), rules.about) for name, rules in named_rules().items()
         ]
         return rules, agents
 
@@ -205,12 +205,12 @@ def _strength(name: str) -> int | None:
 def rules_named(name: object) -> Rules:
     """A named rule set, and nothing else: no file is read."""
     if not isinstance(name, str) or name not in named_rules():
-        raise NotOffered(
+        raise NotAvailable(
             f"{name!r} is not a rule set of this table; there are {', '.join(named_rules())}"
         )
     return named_rules()[name]
 
 
-def rules_text(rules: Rules) -> RulesInWords:
+def rules_text(rules: Rules) -> RulesText:
     """A rule set in words."""
-    return RulesInWords(title_of(rules.name), rules.about, chapters(rules))
+    return RulesText(title_of(rules.name), rules.about, chapters(rules))

@@ -11,7 +11,7 @@ from ..rating import Rating
 from ..review.analysis import Analysis
 from ..strengths import strengths
 from .database import Database
-from .hands import Hands, KeptHand
+from .hands import HandStore, StoredHand
 from .session import HUMAN, PERSON
 
 _DAY = 86400.0
@@ -22,7 +22,7 @@ _LAST_RATING = (
 )
 
 
-class KeptMistake(NamedTuple):
+class StoredMistake(NamedTuple):
     """A mistake of a person, and the hand that it was made in."""
 
     session: str
@@ -36,10 +36,10 @@ class KeptMistake(NamedTuple):
     opponent: str
 
 
-class Progress:
+class PlayerProgress:
     """Ratings and exercises of all persons."""
 
-    def __init__(self, database: Database, hands: Hands) -> None:
+    def __init__(self, database: Database, hands: HandStore) -> None:
         self._database = database
         self._hands = hands
 
@@ -69,7 +69,7 @@ class Progress:
         )
         return {puzzle: bool(solved) for puzzle, solved in self._database.rows(query, person)}
 
-    def mistakes(self, person: str) -> list[KeptMistake]:
+    def mistakes(self, person: str) -> list[StoredMistake]:
         """A person's own mistakes, the last first."""
         rows = self._database.rows(
             "SELECT m.session, m.hand, m.decision, m.cost, m.solved, h.finished, h.rules,"
@@ -77,7 +77,7 @@ class Progress:
             " WHERE m.person = ? ORDER BY h.finished DESC, m.cost DESC LIMIT ?",
             *(person, _MOST_MISTAKES),
         )
-        return [KeptMistake(*row) for row in rows]
+        return [StoredMistake(*row) for row in rows]
 
     def retried(self, person: str, mistake: tuple[str, int, int], solved: bool) -> None:
         """Note a mistake of a session, hand and decision that was tried again."""
@@ -108,7 +108,7 @@ class Progress:
             )
 
 
-def rate_hand(connection: sqlite3.Connection, hand: KeptHand) -> None:
+def rate_hand(connection: sqlite3.Connection, hand: StoredHand) -> None:
     """Count a hand for the rating, where it is known how strong the opponent is."""
     strength = strengths().get(hand.opponent)
     if strength is None:

@@ -39,7 +39,7 @@ LESSON_SEED = 3
 
 STATE_VERSION = 2
 _SEED_BITS = 63
-Maker = Callable[[str, Rules, "Match | None"], Agent]
+AgentFactory = Callable[[str, Rules, "Match | None"], Agent]
 
 
 class SessionError(ValueError):
@@ -99,7 +99,7 @@ class Settings:
         return (self.player if self.watched else self.name), self.opponent
 
 
-class State(Struct):
+class SessionState(Struct):
     """All of a session as a file holds it: its settings, the match's score before this hand, and
     what was played. Rules stand there in full, so a hand goes on under those it was dealt by."""
 
@@ -115,12 +115,12 @@ class State(Struct):
     helped: bool = False
 
 
-def state_in(told: Mapping[str, Any]) -> State:
+def state_in(told: Mapping[str, Any]) -> SessionState:
     """What `Session.state` told, checked; whatever does not fit raises `SessionError`."""
     version = told.get("version")
     if version != STATE_VERSION:
         raise SessionError(say("refused.kept", version=repr(version), here=STATE_VERSION))
-    state = converted(dict(told), State, say("refused.not_again"), error=SessionError)
+    state = converted(dict(told), SessionState, say("refused.not_again"), error=SessionError)
     # Defaults are for new sessions: a session that lost a setting would go on as another one.
     if told["settings"].keys() != vars(state.settings).keys():
         raise SessionError(say("refused.not_again"))
@@ -150,7 +150,7 @@ class Session:
     (True, 1)
     """
 
-    def __init__(self, settings: Settings, make: Maker = made_agent) -> None:
+    def __init__(self, settings: Settings, make: AgentFactory = made_agent) -> None:
         """`make` makes the agents by name; several sessions may share what it returns."""
         self.settings = settings
         self.game = Game(settings.rules, settings.seed, settings.number, match=settings.match)
@@ -166,7 +166,7 @@ class Session:
         """Whether the person took back a card of this hand, or asked for a hint."""
         self._players = self._seated(make)
 
-    def _seated(self, make: Maker) -> tuple[Player | None, Player]:
+    def _seated(self, make: AgentFactory) -> tuple[Player | None, Player]:
         settings = self.settings
 
         def player(name: str) -> Player:
@@ -317,12 +317,12 @@ class Session:
     # -- keeping
 
     def state(self) -> dict[str, Any]:
-        """All of it as JSON, a `State`."""
+        """All of it as JSON, a `SessionState`."""
         return msgspec.json.decode(msgspec.json.encode(self._state()))
 
-    def _state(self) -> State:
+    def _state(self) -> SessionState:
         game, (points, hands_won) = self.game, self._score_before()
-        return State(
+        return SessionState(
             version=STATE_VERSION,
             settings=self.settings,
             number=game.number,
@@ -345,7 +345,7 @@ class Session:
         return points, (game.hands_won[0] - (pays[0] > 0), game.hands_won[1] - (pays[1] > 0))
 
     @staticmethod
-    def from_state(told: Mapping[str, Any], make: Maker = made_agent) -> Session:
+    def from_state(told: Mapping[str, Any], make: AgentFactory = made_agent) -> Session:
         """The session that `state` told; what does not fit together raises `SessionError`."""
         state = state_in(told)
         try:
@@ -355,7 +355,7 @@ class Session:
             raise SessionError(f"{say('refused.not_again')}: {error}") from error
         return session
 
-    def _take_up(self, state: State) -> None:
+    def _take_up(self, state: SessionState) -> None:
         """Deal the hand under way again and play it as far as it was."""
         settings, before = self.settings, None
         if settings.match is not None:

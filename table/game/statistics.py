@@ -36,7 +36,7 @@ _COLUMNS = (
 )
 
 
-class Row(Struct):
+class ResultRow(Struct):
     """Results against one opponent under one rule set."""
 
     opponent: str
@@ -52,7 +52,7 @@ class Row(Struct):
     matches_won: int
 
 
-class Total(Struct):
+class ResultTotal(Struct):
     """Results in all."""
 
     hands: int
@@ -63,7 +63,7 @@ class Total(Struct):
     matches_won: int
 
 
-class RatingThen(Struct):
+class RatingPoint(Struct):
     """A rating after some hand or puzzle."""
 
     finished: float
@@ -71,7 +71,7 @@ class RatingThen(Struct):
     deviation: float
 
 
-class AccuracyThen(Struct):
+class AccuracyPoint(Struct):
     """How well a hand was played: decisions that mattered, mistakes, and the share without."""
 
     finished: float
@@ -83,11 +83,11 @@ class AccuracyThen(Struct):
 class Statistics(Struct):
     """A person's results, and how they have moved."""
 
-    rows: list[Row]
-    total: Total
-    play: list[RatingThen]
-    puzzles: list[RatingThen]
-    accuracy: list[AccuracyThen]
+    rows: list[ResultRow]
+    total: ResultTotal
+    play: list[RatingPoint]
+    puzzles: list[RatingPoint]
+    accuracy: list[AccuracyPoint]
 
 
 def statistics_of(store: Store, person: str) -> Statistics:
@@ -96,23 +96,25 @@ def statistics_of(store: Store, person: str) -> Statistics:
         (opponent, rules): (played, won)
         for opponent, rules, played, won in store.rows(_MATCHES, person, HUMAN)
     }
-    rows: list[Row] = []
+    rows: list[ResultRow] = []
     for told in store.rows(_HANDS, person, HUMAN):
         played = matches.get((told[0], told[1]), (0, 0))
-        rows.append(Row(*told[:7], round(told[7], 2), told[8], *played))  # pyright: ignore[reportCallIssue]
+        rows.append(ResultRow(*told[:7], round(told[7], 2), told[8], *played))  # pyright: ignore[reportCallIssue]
     rows.sort(key=lambda row: -row.hands)
-    total = Total(*(sum(getattr(row, name) for row in rows) for name in Total.__struct_fields__))
+    total = ResultTotal(
+        *(sum(getattr(row, name) for row in rows) for name in ResultTotal.__struct_fields__)
+    )
     play, puzzles = _ratings(store, person, "play"), _ratings(store, person, "puzzles")
     accuracy = [
-        AccuracyThen(when, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
+        AccuracyPoint(when, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
         for when, mattered, mistakes in store.rows(_ACCURACIES, person)
     ]
     return Statistics(rows, total, play, puzzles, accuracy)
 
 
-def _ratings(store: Store, person: str, kind: str) -> list[RatingThen]:
+def _ratings(store: Store, person: str, kind: str) -> list[RatingPoint]:
     told = store.rows(_RATINGS, person, kind)
-    return [RatingThen(when, value, width) for when, value, width in told]
+    return [RatingPoint(when, value, width) for when, value, width in told]
 
 
 def as_csv(store: Store, person: str) -> str:

@@ -17,19 +17,19 @@ from typing import Any
 
 from ..text.words import called, kind_of, listed, match_words, title_of
 from .database import Database
-from .hands import Hands, KeptHand, add_hand
-from .progress import Progress, rate_hand
+from .hands import HandStore, StoredHand, add_hand
+from .progress import PlayerProgress, rate_hand
 from .session import OPPONENT, PERSON, Session, score_of, winner_of
 
 _MOST_LISTED = 200
 
 
-class PlayedElsewhere(ValueError):
+class RevisionConflict(ValueError):
     """A session was played on, or forgotten, by another program meanwhile."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredSession:
     """A session as it was kept."""
 
     id: str
@@ -50,8 +50,8 @@ class Store(Database):
     def __init__(self, folder: Path | None = None) -> None:
         """`folder` is the user's data folder unless another is named."""
         super().__init__(folder)
-        self.hands = Hands(self)
-        self.progress = Progress(self, self.hands)
+        self.hands = HandStore(self)
+        self.progress = PlayerProgress(self, self.hands)
 
     def keep(
         self,
@@ -87,24 +87,24 @@ class Store(Database):
                     (*values, name, person),
                 )
             if not done.rowcount:
-                raise PlayedElsewhere("this table was played on, or cleared away, elsewhere")
+                raise RevisionConflict("this table was played on, or cleared away, elsewhere")
             _keep_finished(connection, name, person, session, given_up)
         return revision + 1
 
-    def kept(self, name: str) -> Kept | None:
+    def kept(self, name: str) -> StoredSession | None:
         """The session of this name."""
         found = self._sessions("WHERE id = ?", name)
         return found[0] if found else None
 
-    def sessions(self, person: str) -> list[Kept]:
+    def sessions(self, person: str) -> list[StoredSession]:
         """A person's sessions: those under way, then those that are over, the last played first."""
         which = "WHERE person = ? ORDER BY over, updated DESC LIMIT ?"
         return self._sessions(which, person, _MOST_LISTED)
 
-    def _sessions(self, which: str, *values: object) -> list[Kept]:
+    def _sessions(self, which: str, *values: object) -> list[StoredSession]:
         columns = "SELECT id, person, revision, updated, over, about, state, extra FROM sessions "
         return [
-            Kept(name, person, revision, updated, bool(over), *map(json.loads, told))
+            StoredSession(name, person, revision, updated, bool(over), *map(json.loads, told))
             for name, person, revision, updated, over, *told in self.rows(columns + which, *values)
         ]
 
@@ -155,14 +155,14 @@ def _keep_finished(
         mine, others = record.counting_tricks
         margin = others - mine if session.results[number - 1].low else mine - others
         result = (mine, others, record.pays[0], margin, record.to_line())
-        hand = KeptHand(name, number, person, now, *who, *result)
+        hand = StoredHand(name, number, person, now, *who, *result)
         if add_hand(connection, hand) and settings.rated and not record.meta.get("helped"):
             rate_hand(connection, hand)
     given_up = given_up and not settings.watched and not session.over
     if given_up and not session.game.over:
         mine, others = session.game.counting_tricks
         number = session.game.number + 1
-        hand = KeptHand(name, number, person, now, *who, mine, others, -1, 0, "", given_up=1)
+        hand = StoredHand(name, number, person, now, *who, mine, others, -1, 0, "", given_up=1)
         if add_hand(connection, hand) and settings.rated:
             rate_hand(connection, hand)
     if settings.match is None or not (session.over or given_up):

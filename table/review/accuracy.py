@@ -16,7 +16,7 @@ from msgspec import Struct
 from ...common.serialization import Told, frame_of
 from ...common.student_t import quantile
 from ...engine.records import GameRecord
-from .analysis import Analysis, AnalysisSettings, Decision, analyse
+from .analysis import Analysis, AnalysisSettings, DecisionValues, analyse
 from .replay import names_of
 
 
@@ -99,13 +99,13 @@ def _costs(
             yield _cost(player, stage, trick, some)
 
 
-def _is_of(decision: Decision, player: str, names: tuple[str, str], stage: str) -> bool:
+def _is_of(decision: DecisionValues, player: str, names: tuple[str, str], stage: str) -> bool:
     chosen = decision.stage == stage and names[decision.who] == player
     return chosen and len(decision.cards) > 1
 
 
 def _cost(
-    player: str, stage: str, trick: int | None, hands: list[tuple[list[Decision], set[int]]]
+    player: str, stage: str, trick: int | None, hands: list[tuple[list[DecisionValues], set[int]]]
 ) -> Cost:
     every = [each for decisions, _ in hands for each in decisions]
     mistakes = sum(each.n in wrong for decisions, wrong in hands for each in decisions)

@@ -5,7 +5,7 @@ An open ending is solved: its values are exact, by what the rules pay. Before th
 estimates every legal card from the view of the player to move alone, as its `act` would, with
 half of a 95 % interval. Where a network plays the rules, its probabilities stand beside that.
 
-Values are for the player to move. Where a hand is only won or lost, and in races, they are
+PositionValues are for the player to move. Where a hand is only won or lost, and in races, they are
 chances to win in per cent, a tie half; else what the hand pays.
 """
 
@@ -59,7 +59,7 @@ class AnalysisSettings:
     seed: int = 0
 
 
-class Worth(Struct, omit_defaults=True, kw_only=True):
+class ActionValue(Struct, omit_defaults=True, kw_only=True):
     """What a card is worth to the player to move."""
 
     action: int
@@ -76,17 +76,17 @@ class Worth(Struct, omit_defaults=True, kw_only=True):
     """The network's."""
 
 
-class Values(Struct, kw_only=True):
+class PositionValues(Struct, kw_only=True):
     """What each legal action is worth, in one position."""
 
     exact: bool
     unit: str
     best: list[int]
-    cards: list[Worth]
+    cards: list[ActionValue]
     worlds: int | None = None
 
 
-class Decision(Values, kw_only=True):
+class DecisionValues(PositionValues, kw_only=True):
     """A decision of a hand: what was played, and what that cost."""
 
     n: int = 0
@@ -123,7 +123,7 @@ class StoryPoint(Struct):
     exact: bool
 
 
-class Totals(Struct):
+class SeatTotals(Struct):
     """One player's decisions: those that mattered, the mistakes among them, and what they cost."""
 
     mattered: int
@@ -139,9 +139,9 @@ class Analysis(Struct):
     unit: str
     search: str
     network: str | None
-    decisions: list[Decision]
+    decisions: list[DecisionValues]
     mistakes: list[Mistake]
-    totals: list[Totals]
+    totals: list[SeatTotals]
     turning_point: str
     story: list[StoryPoint]
     ready: bool = True
@@ -169,11 +169,11 @@ class Analyst:
         """A difference of pays in the unit of the analysis."""
         return round(50 * less if self.unit == WIN else less, 3) + 0.0
 
-    def decision(self, view: View, played: int, n: int = 0) -> Decision:
+    def decision(self, view: View, played: int, n: int = 0) -> DecisionValues:
         """What each legal action is worth to the player to move, and what the one played cost."""
         told = self.values(view)
         chosen = next(card for card in told.cards if card.action == played)
-        return Decision(
+        return DecisionValues(
             n=n,
             who=view.seat,
             stage="endgame" if view.endgame else "foreplay",
@@ -184,7 +184,7 @@ class Analyst:
             **asdict(told),
         )
 
-    def values(self, view: View) -> Values:
+    def values(self, view: View) -> PositionValues:
         """What each legal action is worth to the player to move: exact, or what a search finds."""
         view = View(self.rules, view.record)
         exact, worlds = self._exact(view), None
@@ -200,13 +200,13 @@ class Analyst:
                 for action in view.legal()
             ]
         best = [card.action for card in cards if card.cost == 0]
-        return Values(
+        return PositionValues(
             exact=exact is not None, unit=self.unit, best=best, cards=cards, worlds=worlds
         )
 
     # -- exact
 
-    def _exact(self, view: View) -> list[Worth] | None:
+    def _exact(self, view: View) -> list[ActionValue] | None:
         """Each card of an open ending by what it pays; None where there is no such value."""
         rules = view.rules
         if view.phase == "choose" or (rules.race is not None and rules.contract != "high"):
@@ -225,7 +225,7 @@ class Analyst:
         }
         return self._from_exact(paid, tricks)
 
-    def _from_exact(self, paid: dict[int, int], tricks: dict[int, int]) -> list[Worth]:
+    def _from_exact(self, paid: dict[int, int], tricks: dict[int, int]) -> list[ActionValue]:
         most = max(paid.values())
         return [
             _worth(
@@ -239,7 +239,7 @@ class Analyst:
 
     # -- estimated
 
-    def _estimated(self, found: Estimates, shares: dict[int, float]) -> list[Worth]:
+    def _estimated(self, found: Estimates, shares: dict[int, float]) -> list[ActionValue]:
         means, widths = found.means, found.half_widths
         costs, apart = found.costs(found.actions[int(np.argmax(means))])
         return [
@@ -275,7 +275,7 @@ def analyse(
     """
     analyst = Analyst(record.rules, settings)
     game, actions = record.start(), record.actions
-    decisions: list[Decision] = []
+    decisions: list[DecisionValues] = []
     for n, action in enumerate(actions):
         if stop is not None and stop.is_set():
             raise AnalysisStopped(f"the analysis was stopped after {n} of {len(actions)} decisions")
@@ -299,21 +299,21 @@ def analyse(
 # -- mistakes and the story
 
 
-def _mistakes(decisions: list[Decision], names: tuple[str, str]) -> list[Mistake]:
+def _mistakes(decisions: list[DecisionValues], names: tuple[str, str]) -> list[Mistake]:
     """The decisions that surely cost what can be told, the dearest first."""
     found = [each for each in decisions if each.sure and each.cost > _LEAST[each.unit]]
     found.sort(key=lambda each: (-each.cost, each.n))
     return [Mistake(each.n, each.who, each.cost, _mistake_text(each, names)) for each in found]
 
 
-def _totals(decisions: list[Decision], mistakes: list[Mistake], who: int) -> Totals:
+def _totals(decisions: list[DecisionValues], mistakes: list[Mistake], who: int) -> SeatTotals:
     mattered = sum(each.matters for each in decisions if each.who == who)
     made = [each.cost for each in mistakes if each.who == who]
     accuracy = round(100 * (1 - len(made) / mattered), 1) if mattered else None
-    return Totals(mattered, len(made), round(sum(made), 3), accuracy)
+    return SeatTotals(mattered, len(made), round(sum(made), 3), accuracy)
 
 
-def _mistake_text(decision: Decision, names: tuple[str, str]) -> str:
+def _mistake_text(decision: DecisionValues, names: tuple[str, str]) -> str:
     cards = listed(list(map(action_symbol, decision.best[:3])), "or")
     about = "" if decision.exact else "_about"
     if decision.unit == PAY:
@@ -350,7 +350,9 @@ def _turning_point(mistakes: list[Mistake]) -> str:
     )
 
 
-def _story(analyst: Analyst, decisions: list[Decision], record: GameRecord) -> list[StoryPoint]:
+def _story(
+    analyst: Analyst, decisions: list[DecisionValues], record: GameRecord
+) -> list[StoryPoint]:
     """What seat 0 could expect at each trick, by its own view where it had a choice; then the end.
 
     Both views in turn would tell of two hopes, not of one hand: each knows its own cards best.
@@ -371,8 +373,8 @@ def _story(analyst: Analyst, decisions: list[Decision], record: GameRecord) -> l
 # -- who is asked
 
 
-def _worth(action: int, **told: Any) -> Worth:
-    return Worth(action=int(action), card=action_word(action), **told)
+def _worth(action: int, **told: Any) -> ActionValue:
+    return ActionValue(action=int(action), card=action_word(action), **told)
 
 
 def _search(name: str, rules: Rules) -> SearchAgent:

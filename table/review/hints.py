@@ -18,7 +18,7 @@ from ...engine.rules import Rules
 from ...engine.view import View
 from ..text.labels import say
 from ..text.words import action_symbol, listed, percent
-from .analysis import WIN, AnalysisSettings, Analyst, Values, Worth
+from .analysis import WIN, ActionValue, AnalysisSettings, Analyst, PositionValues
 
 HINT_SEARCH, OTHER_HINT_SEARCH = "thinker:256", "flat-mc:256,voids,playout=counting"
 """What estimates hints, and what does for the rule sets that the first does not play."""
@@ -49,7 +49,7 @@ class Hint(Struct):
     why: str
     exact: bool
     unit: str
-    estimates: list[Worth]
+    estimates: list[ActionValue]
 
 
 def seen_of(view: View) -> SeenCards:
@@ -81,7 +81,7 @@ def places_of(view: View) -> dict[Card, str]:
     return places | dict.fromkeys(view.hand, "hand")
 
 
-class Advisers:
+class HintService:
     """Hints for views of any rule set; no more are made at once than there are processors."""
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class Advisers:
         return self._analysts[rules]
 
 
-def why(view: View, told: Values) -> str:
+def why(view: View, told: PositionValues) -> str:
     """The reason in a sentence or two."""
     best, *equals = told.best
     values = {card.action: card.value or 0.0 for card in told.cards}
@@ -143,7 +143,7 @@ def why(view: View, told: Values) -> str:
     )
 
 
-def _worth(told: Values, value: float) -> str:
+def _worth(told: PositionValues, value: float) -> str:
     """What a card does, by what it is worth."""
     about = "" if told.exact else "_about"
     if told.unit == WIN and told.exact:

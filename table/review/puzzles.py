@@ -29,7 +29,7 @@ from ...engine.records import GameRecord
 from ...engine.rules import Rules
 from ...engine.view import View
 from ..strengths import strengths
-from .analysis import AnalysisSettings, Analyst, Values, Worth
+from .analysis import ActionValue, AnalysisSettings, Analyst, PositionValues
 
 FILE = "puzzles.jsonl"
 ENDGAME, FOREPLAY = "endgame", "foreplay"
@@ -71,11 +71,11 @@ class Puzzle(Struct, omit_defaults=True):
             game.play(action)
         return game
 
-    def told(self) -> Values:
+    def told(self) -> PositionValues:
         """What every card is worth."""
         most = max(value for _, value, _ in self.values)
         cards = [
-            Worth(
+            ActionValue(
                 action=action,
                 card=action_word(action),
                 value=value,
@@ -86,7 +86,7 @@ class Puzzle(Struct, omit_defaults=True):
             for action, value, width in self.values
         ]
         best = [card.action for card in cards if card.cost == 0]
-        return Values(exact=self.exact, unit=self.unit, best=best, cards=cards)
+        return PositionValues(exact=self.exact, unit=self.unit, best=best, cards=cards)
 
 
 def before_decision(record: GameRecord, n: int) -> Game:
@@ -130,7 +130,7 @@ class _Found(NamedTuple):
     """A position that may become a puzzle."""
 
     game: Game
-    told: Values
+    told: PositionValues
     rating: float
 
     @property
@@ -166,7 +166,7 @@ def _positions(
         rng = random.Random(f"{seed} {number}")
         names = rng.choice(_PLAYERS), rng.choice(_PLAYERS)
         players = [Player(make_agent(name, rules), rules, seed=seed) for name in names]
-        game, found = Game(rules, seed, number), list[tuple[Game, Values]]()
+        game, found = Game(rules, seed, number), list[tuple[Game, PositionValues]]()
         while not game.over:
             view = game.view(game.turn or 0)
             if view.endgame == (kind == ENDGAME) and (told := maker.puzzle(view)) is not None:
@@ -204,7 +204,7 @@ class _Endings:
     def __init__(self, rules: Rules) -> None:
         self._analyst = Analyst(rules, AnalysisSettings(search=SCREEN))
 
-    def puzzle(self, view: View) -> Values | None:
+    def puzzle(self, view: View) -> PositionValues | None:
         """What the cards are worth, if one of them stands alone."""
         if not _LEAST_CARDS <= len(view.hand) <= _MOST_CARDS or len(view.legal()) < _LEAST_CARDS:
             return None
@@ -223,7 +223,7 @@ class _Foreplays:
         self._screen = Analyst(rules, AnalysisSettings(search=SCREEN))
         self._strong = Analyst(rules, AnalysisSettings(search=SEARCH, seed=1))
 
-    def puzzle(self, view: View) -> Values | None:
+    def puzzle(self, view: View) -> PositionValues | None:
         """What a quick search finds the cards worth, if one of them seems to be best."""
         if len(view.legal()) < _LEAST_CARDS:
             return None
@@ -237,7 +237,7 @@ class _Foreplays:
         return found._replace(told=told) if same and _stands_out(told, _CLEAR) else None
 
 
-def _stands_out(told: Values, clear: float) -> bool:
+def _stands_out(told: PositionValues, clear: float) -> bool:
     others = [each for each in told.cards if each.action != told.best[0]]
     return all(each.cost > max(_LEAST_GAIN, clear * each.cost_half_width) for each in others)
 

@@ -24,7 +24,7 @@ KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "ex
 _LONGEST_TITLE = 200
 
 
-class Played(Struct):
+class PlayedCard(Struct):
     """A card on the table, and whose it is."""
 
     who: int
@@ -39,7 +39,7 @@ class Draw(Struct):
     open: bool
 
 
-class Position(Struct):
+class BoardState(Struct):
     """What lies where: all of it, and which of it everybody has seen."""
 
     turn: int | None
@@ -49,8 +49,8 @@ class Position(Struct):
     upcards: list[str]
     trump: str | None
     low: bool
-    trick: list[Played]
-    last_trick: list[Played]
+    trick: list[PlayedCard]
+    last_trick: list[PlayedCard]
     tricks: list[int]
     open: bool
     turned: str | None
@@ -72,10 +72,10 @@ class Step(Struct):
     text: str
     won: int | None
     drew: list[Draw]
-    before: Position
+    before: BoardState
 
 
-class MatchTold(Struct):
+class MatchInfo(Struct):
     """The match that a hand belongs to, before it."""
 
     kind: str
@@ -85,7 +85,7 @@ class MatchTold(Struct):
     hand: int
 
 
-class Result(Struct):
+class ReplayResult(Struct):
     """How a hand ended."""
 
     tricks: tuple[int, ...]
@@ -100,10 +100,10 @@ class Replay(Struct):
     rules_title: str
     players: tuple[str, str]
     dealer: int
-    match: MatchTold | None
-    result: Result
+    match: MatchInfo | None
+    result: ReplayResult
     steps: list[Step]
-    final: Position
+    final: BoardState
 
 
 def replay_of(record: GameRecord) -> Replay:
@@ -141,22 +141,22 @@ def names_of(record: GameRecord) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def result_of(record: GameRecord) -> Result:
+def result_of(record: GameRecord) -> ReplayResult:
     """How the hand ended."""
     low = record.rules.contract != "high" and record.start().low
     text = words.result(record.counting_tricks, record.pays, names_of(record), low)
-    return Result(record.counting_tricks, record.pays, text)
+    return ReplayResult(record.counting_tricks, record.pays, text)
 
 
-def _match(score: MatchScore) -> MatchTold:
+def _match(score: MatchScore) -> MatchInfo:
     kind, n = words.kind_of(score.match)
-    return MatchTold(kind, n, score.points, score.hands_won, score.hands + 1)
+    return MatchInfo(kind, n, score.points, score.hands_won, score.hands + 1)
 
 
 # -- steps
 
 
-def _step(n: int, game: Game, action: int, before: Position, names: Sequence[str]) -> Step:
+def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[str]) -> Step:
     """An action, which is played, and what came of it: what both drew, the winner first."""
     who, phase, trick = game.turn or 0, game.phase, game.trick + 1
     stock, upcards = game.stock, game.upcards
@@ -176,10 +176,10 @@ def _step(n: int, game: Game, action: int, before: Position, names: Sequence[str
     return Step(n, who, KINDS[phase], int(action), card, trick, prompt, text, won, drew, before)
 
 
-def _position(game: Game) -> Position:
+def _position(game: Game) -> BoardState:
     view = game.view(0)
     trick, last_trick = on_the_table(view)
-    return Position(
+    return BoardState(
         turn=game.turn,
         hands=[texts(hand) for hand in game.hands],
         known=[texts(cards_of(cards)) for cards in game.record["known"][0].tolist()],
@@ -201,7 +201,7 @@ def texts(cards: Sequence[Card]) -> list[str]:
     return [str(card) for card in cards]
 
 
-def on_the_table(view: View) -> tuple[list[Played], list[Played]]:
+def on_the_table(view: View) -> tuple[list[PlayedCard], list[PlayedCard]]:
     """The trick under way, whose winner may still have to choose, and the last one that is over.
 
     Whoever looks is 0, the other 1.
@@ -211,7 +211,7 @@ def on_the_table(view: View) -> tuple[list[Played], list[Played]]:
     return (now or [[]])[0], (tricks or [[]])[-1]
 
 
-def _cards_of(trick: Trick) -> list[Played]:
+def _cards_of(trick: Trick) -> list[PlayedCard]:
     leader = 0 if trick.i_led else 1
     cards = [(leader, trick.led), (1 - leader, trick.followed)]
-    return [Played(who, str(card)) for who, card in cards if card is not None]
+    return [PlayedCard(who, str(card)) for who, card in cards if card is not None]

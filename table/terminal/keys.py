@@ -30,7 +30,7 @@ from ..text import words
 from ..text.labels import labels, say
 from .board import board, choices, new_console, sentence
 from .keyboard import Keyboard
-from .play import Front, Leave, Result, names_of, score_text
+from .play import Frontend, LeaveTable, T, names_of, score_text
 
 _WIDTH, _LEAST_WIDTH, _FRAMED_HEIGHT = 78, 56, 23
 _TICK, _GLANCE = 0.02, 0.15
@@ -41,7 +41,7 @@ _LEAVING = ("q", "escape")
 _RANK_KEYS = {**{rank: rank for rank in RANKS}, "0": "T", "1": "T"}
 
 
-class Keys(Front):
+class KeyFrontend(Frontend):
     """The terminal as one page while the `with` block lasts; it gets its own state back."""
 
     typed = False
@@ -58,7 +58,7 @@ class Keys(Front):
         self._asked = -1
         self._entered = 0.0
 
-    def __enter__(self) -> Keys:
+    def __enter__(self) -> KeyFrontend:
         self._open.enter_context(self._keyboard)
         self._open.enter_context(self._console.screen())
         if sys.stderr.isatty():
@@ -112,13 +112,13 @@ class Keys(Front):
             self._draw(self._board(view, told, None))
             key = self._key()
             if key in _LEAVING:
-                raise Leave
+                raise LeaveTable
         if not self._session.over:
             self._told = []
 
-    def wait(self, work: Callable[[], Result], text: str, least: float) -> Result:
+    def wait(self, work: Callable[[], T], text: str, least: float) -> T:
         """Show the board while a thread works, and for so many seconds that the cards are seen."""
-        found: Future[Result] = Future()
+        found: Future[T] = Future()
 
         def at_work() -> None:
             try:
@@ -139,7 +139,7 @@ class Keys(Front):
                 shown = told
             key = self._key(_TICK)
             if key in _LEAVING:
-                raise Leave
+                raise LeaveTable
             hurried |= self._entered_now(key)
         return found.result()
 
@@ -199,7 +199,7 @@ class Keys(Front):
         while (left := until - time.monotonic()) > 0:
             key = self._keyboard.key(min(left, _GLANCE))
             if key == "leave":
-                raise Leave
+                raise LeaveTable
             if key == "suspend":
                 self._suspend()
                 return None

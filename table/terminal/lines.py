@@ -20,12 +20,12 @@ from ..game.session import Session
 from ..text import words
 from ..text.labels import labels, say
 from .board import board, choices, new_console, sentence, short_word
-from .play import Front, Leave, Result, names_of, score_text
+from .play import Frontend, LeaveTable, T, names_of, score_text
 
 _LEAVING = ("q", "quit")
 
 
-class Lines(Front):
+class LineFrontend(Frontend):
     """Prints what happens and reads what to play; the end of the input is a person who leaves."""
 
     typed = True
@@ -48,14 +48,14 @@ class Lines(Front):
         """Print a page."""
         self._console.print("", page, "", sep="\n")
 
-    def wait(self, work: Callable[[], Result], text: str, least: float) -> Result:
+    def wait(self, work: Callable[[], T], text: str, least: float) -> T:
         """Nothing can be answered meanwhile, so nothing is shown."""
         return work()
 
     def ask_next(self) -> None:
         """Ask for Enter, where another hand comes."""
         if not self._session.over and self._read(say("terminal.next_hand")).lower() in _LEAVING:
-            raise Leave
+            raise LeaveTable
 
     def ask(self, view: View) -> int | str:
         """Show the board once before each decision, and ask until the answer has a meaning."""
@@ -92,7 +92,7 @@ class Lines(Front):
             return "?"
         if not answer:
             self._console.print()
-            raise Leave
+            raise LeaveTable
         if not sys.stdin.isatty():
             self._console.print(answer.strip(), soft_wrap=True)
         return answer.strip()

@@ -1,7 +1,7 @@
 # pyright: strict
 """A hand or a match in the terminal, kept after every action: the course of it, for keys and lines.
 
-What is shown and asked goes through a `Front`: `Keys` has the whole terminal, `Lines` prints and
+What is shown and asked goes through a `Frontend`: `KeyFrontend` has the whole terminal, `LineFrontend` prints and
 reads lines.
 """
 
@@ -21,21 +21,21 @@ from ...engine.game import IllegalAction
 from ...engine.view import View
 from ..game.database import new_id
 from ..game.session import PERSON, Session, SessionError, Settings, state_in, winner_of
-from ..game.store import Kept, Store
-from ..review.hints import Advisers
+from ..game.store import Store, StoredSession
+from ..review.hints import HintService
 from ..text import words
 from ..text.labels import capital, say
 from .board import help_page, rules_page, seen_page, tricks_page
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 _LONGEST_NAME = 13
 
 
-class Leave(Exception):
+class LeaveTable(Exception):
     """The person leaves the table."""
 
 
-class Front(AbstractContextManager["Front"], Protocol):
+class Frontend(AbstractContextManager["Frontend"], Protocol):
     """How a game is shown and how the person answers."""
 
     typed: bool
@@ -48,13 +48,13 @@ class Front(AbstractContextManager["Front"], Protocol):
         """Say what the board shows by itself, where it stands before the person's eyes."""
 
     def ask(self, view: View) -> int | str:
-        """An action, or one of the commands; `Leave` where the person goes away."""
+        """An action, or one of the commands; `LeaveTable` where the person goes away."""
         ...
 
     def ask_next(self) -> None:
         """Wait until the person has seen how a hand ended."""
 
-    def wait(self, work: Callable[[], Result], text: str, least: float) -> Result:
+    def wait(self, work: Callable[[], T], text: str, least: float) -> T:
         """The result of some work, not before so many seconds."""
         ...
 
@@ -74,7 +74,7 @@ def score_text(session: Session) -> str:
 
 
 @dataclass
-class Keeper:
+class SessionSaver:
     """Keeps one session in the store."""
 
     store: Store
@@ -94,7 +94,7 @@ class Keeper:
             self.trouble = None
 
 
-def kept_session(store: Store, settings: Settings, given: Sequence[str]) -> Kept | None:
+def kept_session(store: Store, settings: Settings, given: Sequence[str]) -> StoredSession | None:
     """The session played last that is not over and agrees in the settings that were given."""
     for kept in store.sessions(store.owner()):
         try:
@@ -107,10 +107,10 @@ def kept_session(store: Store, settings: Settings, given: Sequence[str]) -> Kept
     return None
 
 
-def taken_up(store: Store, kept: Kept) -> tuple[Session, Keeper]:
+def taken_up(store: Store, kept: StoredSession) -> tuple[Session, SessionSaver]:
     """A kept session, ready to be played on."""
     try:
-        return Session.from_state(kept.state), Keeper(store, kept.id, kept.revision)
+        return Session.from_state(kept.state), SessionSaver(store, kept.id, kept.revision)
     except SessionError as error:
         raise SessionError(say("terminal.begin_another", error=error)) from error
 
@@ -118,15 +118,17 @@ def taken_up(store: Store, kept: Kept) -> tuple[Session, Keeper]:
 class TerminalGame:
     """A person's game against an agent, until it is over or the person leaves."""
 
-    def __init__(self, session: Session, keeper: Keeper, front: Front, pause: float = 1.0) -> None:
+    def __init__(
+        self, session: Session, keeper: SessionSaver, front: Frontend, pause: float = 1.0
+    ) -> None:
         """`pause` is how long a trick lies, in seconds, before the other leads the next."""
         self.session, self._keeper, self._front = session, keeper, front
         self._pause = pause
         self._names = names_of(session.settings)
-        self._advisers = Advisers()
+        self._advisers = HintService()
 
     def run(self) -> None:
-        """Play until nothing is left to play; `Leave` when the person leaves before."""
+        """Play until nothing is left to play; `LeaveTable` when the person leaves before."""
         session, front = self.session, self._front
         self._keep()
         if not session.game.over:
@@ -198,7 +200,7 @@ class TerminalGame:
         """Carry out a command."""
         session, front = self.session, self._front
         if command == "quit":
-            raise Leave
+            raise LeaveTable
         if command == "hint":
             work = lambda: self._advisers.hint(view)  # noqa: E731
             hint = front.wait(work, say("terminal.thinking_of_hint"), 0.0)
@@ -244,7 +246,7 @@ class TerminalGame:
             front.tell(words.headline(self._names, winner_of(session), "match") + ".")
 
 
-def farewell(session: Session, keeper: Keeper) -> str | None:
+def farewell(session: Session, keeper: SessionSaver) -> str | None:
     """That a session which is not over goes on later, or why it does not."""
     if keeper.trouble is not None:
         return say("terminal.last_not_kept", trouble=keeper.trouble)
@@ -255,7 +257,7 @@ def farewell(session: Session, keeper: Keeper) -> str | None:
     return say("terminal.farewell", rules=rules, opponent=opponent, score=score_text(session))
 
 
-def resumed(kept: Kept, session: Session) -> str:
+def resumed(kept: StoredSession, session: Session) -> str:
     """That a kept session goes on."""
     when = time.strftime("%d %b %H:%M", time.localtime(kept.updated)).lstrip("0")
     rules, opponent = session.settings.rules.name, session.settings.opponent

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from ...engine.cards import SUIT_SYMBOLS, SUITS, card
 from ...engine.rules import Match
-from ..review.analysis import WIN, Analysis, Decision
-from ..review.replay import Draw, Position, Replay, Step
+from ..review.analysis import WIN, Analysis, DecisionValues
+from ..review.replay import BoardState, Draw, Replay, Step
 from ..text.labels import capital, say
 from ..text.words import action_symbol, match_words, percent, suit_name
 
@@ -57,7 +57,7 @@ def printed(
 # -- what lies on the table
 
 
-def _heading(replay: Replay, before: Position, seat: int | None) -> Iterator[str]:
+def _heading(replay: Replay, before: BoardState, seat: int | None) -> Iterator[str]:
     names = replay.players
     first, second = names
     told = {"first": first, "second": second, "dealer": names[replay.dealer]}
@@ -80,7 +80,7 @@ def _heading(replay: Replay, before: Position, seat: int | None) -> Iterator[str
     yield from _hands(before, names, seat)
 
 
-def _hands(before: Position, names: Sequence[str], seat: int | None) -> Iterator[str]:
+def _hands(before: BoardState, names: Sequence[str], seat: int | None) -> Iterator[str]:
     width = max(map(len, names))
     for who, name in enumerate(names):
         shown = before.hands[who]
@@ -115,7 +115,9 @@ def _tricks(steps: Sequence[Step]) -> Iterator[list[Step]]:
     yield trick
 
 
-def _trick(trick: Sequence[Step], before: Position, names: Sequence[str], seat: int | None) -> str:
+def _trick(
+    trick: Sequence[Step], before: BoardState, names: Sequence[str], seat: int | None
+) -> str:
     """One line: the upcards, both cards, who won, and what both drew."""
     width = max(map(len, names)) + 4
     up = " ".join(map(_symbol, before.upcards))
@@ -142,7 +144,7 @@ def _amount(value: float, unit: str) -> str:
     return percent(value) if unit == WIN else f"{value:+.2f}"
 
 
-def _value(decision: Decision, names: Sequence[str]) -> str:
+def _value(decision: DecisionValues, names: Sequence[str]) -> str:
     """What the action played was worth, and what a better one had been."""
     unit = decision.unit
     chosen = next(each for each in decision.cards if each.action == decision.action)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from german_whist.table.browser.requests import PERSON_COOKIE
-from german_whist.table.browser.security import Door
+from german_whist.table.browser.security import Access
 from german_whist.table.browser.server import Server, make_app
 from german_whist.table.game.opponents import Opponents
 from german_whist.table.game.session import Session
@@ -114,11 +114,11 @@ class Running:
 
 @contextmanager
 def running(
-    folder: Path, more: tuple[str, ...] = (), door: Door | None = None
+    folder: Path, more: tuple[str, ...] = (), door: Access | None = None
 ) -> Iterator[Running]:
     """A server on a free port of this machine, with its store in a folder."""
     store = Store(folder)
-    app = make_app(store, Opponents(more), door or Door.at("127.0.0.1"))
+    app = make_app(store, Opponents(more), door or Access.at("127.0.0.1"))
     listening = socket.create_server(("127.0.0.1", 0))
     server = Server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

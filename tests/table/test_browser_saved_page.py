@@ -31,7 +31,7 @@ def hand(rules: Any = "small-last", **meta: Any) -> GameRecord:
     return record_of(game, meta)
 
 
-class Opened:
+class UploadResult:
     """A saved page in a browser without a network, and everything that it complained of."""
 
     def __init__(self, browser: Browser, path: Path, record: GameRecord, **more: Any) -> None:
@@ -53,7 +53,7 @@ class Opened:
 def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
     record = hand(players=["ann", "bob"])
     analysis = analyse(record, AnalysisSettings(search="flat-mc:25,voids,playout=counting"))
-    opened = Opened(browser, tmp_path / "hand.html", record, analysis=analysis)
+    opened = UploadResult(browser, tmp_path / "hand.html", record, analysis=analysis)
     page, last = opened.page, len(record.actions)
     assert opened.at() == f"Trick 1 · 0 / {last}"
     page.keyboard.press("ArrowRight")
@@ -77,7 +77,7 @@ def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_it_opens_at_the_seat_that_was_asked_for(browser: Browser, tmp_path: Path) -> None:
-    opened = Opened(browser, tmp_path / "seat.html", hand(), seat=1)
+    opened = UploadResult(browser, tmp_path / "seat.html", hand(), seat=1)
     assert opened.page.get_by_label("Whose cards are shown").input_value() == "1"
     assert opened.complaints == []
 
@@ -86,7 +86,7 @@ def test_nothing_of_a_hostile_record_runs(browser: Browser, tmp_path: Path) -> N
     rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
     record = hand(rules, players=[EVIL, EVIL], date=EVIL, **{EVIL: EVIL})
     analysis = analyse(record, AnalysisSettings(search="flat-mc:6,voids,playout=counting"))
-    opened = Opened(browser, tmp_path / "evil.html", record, analysis=analysis)
+    opened = UploadResult(browser, tmp_path / "evil.html", record, analysis=analysis)
     for _ in record.actions:
         opened.page.keyboard.press("ArrowRight")
     opened.page.keyboard.press("v")

@@ -13,9 +13,15 @@ from german_whist.agents.checkpoints.bundled import rules_of_champion
 from german_whist.agents.player import Player
 from german_whist.engine.rules import load_rules
 from german_whist.table import Session, Settings
-from german_whist.table.browser.messages import Around, state_of
+from german_whist.table.browser.messages import TableContext, state_of
 from german_whist.table.game.opponents import Opponents
-from german_whist.table.review.analysis import WIN, AnalysisSettings, Analyst, Values, Worth
+from german_whist.table.review.analysis import (
+    WIN,
+    ActionValue,
+    AnalysisSettings,
+    Analyst,
+    PositionValues,
+)
 from german_whist.table.review.hints import why
 from german_whist.table.text.words import action_symbol, percent
 
@@ -52,13 +58,13 @@ def test_every_figure_of_a_reason_is_that_of_the_card_beside_it() -> None:
     assert told > 3
 
 
-def valued(view_of: Game, best: int, others: float = 40.0) -> Values:
+def valued(view_of: Game, best: int, others: float = 40.0) -> PositionValues:
     """As though one card were clearly best."""
     cards = [
-        Worth(action=each, card="", value=60.0 if each == best else others, cost=0.0)
+        ActionValue(action=each, card="", value=60.0 if each == best else others, cost=0.0)
         for each in map(int, view_of.view(view_of.turn or 0).legal())
     ]
-    return Values(exact=False, unit=WIN, best=[best], cards=cards)
+    return PositionValues(exact=False, unit=WIN, best=[best], cards=cards)
 
 
 def test_what_is_said_of_the_prize_does_not_depend_on_the_advice() -> None:
@@ -104,7 +110,7 @@ def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
             session.answer()
         else:
             session.play(session.view(0).legal()[0])
-    around = Around("", 0, False, None, None, False, None, "")
+    around = TableContext("", 0, False, None, None, False, None, "")
     told = state_of(session, around)
     assert told.result is not None
     over = "The hand is over" if match is None else "The match is over"

@@ -16,13 +16,13 @@ from translation import english_in, in_cyrillic, translated
 
 import german_whist.table
 from german_whist import Match, load_rules, named_rules
-from german_whist.table.browser.messages import Around, dealt, glance, played, state_of
+from german_whist.table.browser.messages import TableContext, dealt, played, state_of, take_snapshot
 from german_whist.table.game.session import PERSON, Session, Settings
 from german_whist.table.game.store import Store
 from german_whist.table.review.replay import replay_of
-from german_whist.table.terminal.keys import Keys
-from german_whist.table.terminal.lines import Lines
-from german_whist.table.terminal.play import Keeper, TerminalGame
+from german_whist.table.terminal.keys import KeyFrontend
+from german_whist.table.terminal.lines import LineFrontend
+from german_whist.table.terminal.play import SessionSaver, TerminalGame
 from german_whist.table.terminal.printed_replay import printed
 from german_whist.table.text.labels import labels, say
 from german_whist.table.text.words import action_symbol
@@ -102,11 +102,11 @@ def test_another_language_has_its_own_forms_for_numbers_and_people(
 @pytest.mark.usefixtures("cyrillic")
 def test_a_hand_is_told_in_the_language_of_the_file(rules: str) -> None:
     session = Session(Settings(load_rules(rules), "easy", match=Match(target=1), seed=4))
-    around = Around("id", 1, False, None, None, False, None, "")
+    around = TableContext("id", 1, False, None, None, False, None, "")
     told: list[Any] = [each.text for each in dealt(session)]
     rng = random.Random(1)
     while session.turn is not None:
-        state, before = state_of(session, around), glance(session)
+        state, before = state_of(session, around), take_snapshot(session)
         told += [*astuple(state.said), *state.names]
         action = rng.choice(session.game.legal()) if session.turn == PERSON else session.decide()
         session.play(action) if session.turn == PERSON else session.play_decided(action)
@@ -131,8 +131,8 @@ def test_the_terminal_speaks_the_language_of_the_file(
 ) -> None:
     terminal, store = FakeTerminal(monkeypatch, 100, 30), Store(tmp_path)
     settings = Settings(load_rules(rules), "easy", match=Match(target=2), seed=5)
-    with Keys(session := Session(settings)) as keys:
-        TerminalGame(session, Keeper(store), keys, pause=0.0).run()
+    with KeyFrontend(session := Session(settings)) as keys:
+        TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
     commands: dict[str, str] = labels()["terminal"]["commands"]
     names = "easy", *rules.split("-"), "enter", "german", "whist", *commands
     # The rules in words are the engine's.
@@ -147,7 +147,7 @@ def test_the_terminal_speaks_the_language_of_the_file(
         return (asked.pop() if asked else "".join(map(action_symbol, legal[:1]))) + "\n"
 
     monkeypatch.setattr("sys.stdin", SimpleNamespace(readline=answer, isatty=lambda: False))
-    TerminalGame(session, Keeper(store), Lines(session)).run()
+    TerminalGame(session, SessionSaver(store), LineFrontend(session)).run()
     print("\n".join(printed(replay_of(session.records[0]))))
     heard = capsys.readouterr().out
     assert len(heard.splitlines()) > 100

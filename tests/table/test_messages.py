@@ -13,12 +13,12 @@ from msgspec import Struct
 import german_whist.table
 from german_whist import load_rules
 from german_whist.table.browser import finished_hands, messages, serve_learning
-from german_whist.table.browser.messages import Around, glance, played
+from german_whist.table.browser.messages import TableContext, played, take_snapshot
 from german_whist.table.game.session import PERSON, Session, Settings
 from german_whist.table.review import replay
 
 SCRIPTS = (Path(german_whist.table.__file__).parent / "browser" / "static" / "js").rglob("*.js")
-AROUND = Around("id", 1, False, None, None, False, None, "")
+AROUND = TableContext("id", 1, False, None, None, False, None, "")
 
 
 def test_no_message_has_a_field_that_no_page_reads() -> None:
@@ -35,7 +35,7 @@ def test_a_trick_is_told_as_won_by_who_moves_next(rules: str) -> None:
     session, rng = Session(Settings(load_rules(rules), "threshold", seed=3)), random.Random(3)
     told = 0
     while session.turn is not None:
-        before, legal = glance(session), session.game.legal()
+        before, legal = take_snapshot(session), session.game.legal()
         action = rng.choice(legal) if session.turn == PERSON else session.decide()
         session.play(action) if session.turn == PERSON else session.play_decided(action)
         won = [each.who for each in played(session, before, action) if each.kind == "won"]

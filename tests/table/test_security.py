@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from serving import Running, Seat, Visitor, running
 
-from german_whist.table.browser.security import POLICY, Door, Guard
+from german_whist.table.browser.security import POLICY, Access, AccessMiddleware
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_nobody_opens_tables_without_end(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_network_asks_for_its_token(tmp_path: Path) -> None:
-    door = Door.at("0.0.0.0")
+    door = Access.at("0.0.0.0")
     assert door.token is not None
     with running(tmp_path, door=door) as server:
         visitor = server.visitor()
@@ -266,9 +266,9 @@ def test_a_network_asks_for_its_token(tmp_path: Path) -> None:
 
 def test_a_token_that_is_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 8"):
-        Door.at("0.0.0.0", "short")
-    assert Door.at("127.0.0.1").token is None
-    assert Door.at("127.0.0.1", "long-enough").token == "long-enough"
+        Access.at("0.0.0.0", "short")
+    assert Access.at("127.0.0.1").token is None
+    assert Access.at("127.0.0.1", "long-enough").token == "long-enough"
 
 
 def test_a_request_that_the_end_of_the_server_cuts_short_is_answered_and_no_error() -> None:
@@ -285,7 +285,9 @@ def test_a_request_that_the_end_of_the_server_cuts_short_is_answered_and_no_erro
             "type": "http", "method": "GET", "path": "/api/menu", "query_string": b"",
             "headers": [(b"host", b"localhost")],
         }  # fmt: skip
-        task = asyncio.ensure_future(Guard(app, Door.at("127.0.0.1"))(scope, None, send))
+        task = asyncio.ensure_future(
+            AccessMiddleware(app, Access.at("127.0.0.1"))(scope, None, send)
+        )
         await asyncio.sleep(0)
         task.cancel()
         await task

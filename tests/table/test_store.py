@@ -14,8 +14,8 @@ from german_whist import Match, load_rules
 from german_whist.table.game.database import FILE, StoreError, new_id
 from german_whist.table.game.session import Session, Settings
 from german_whist.table.game.statistics import as_csv, as_records, statistics_of
-from german_whist.table.game.store import PlayedElsewhere, Store
-from german_whist.table.terminal.play import Keeper
+from german_whist.table.game.store import RevisionConflict, Store
+from german_whist.table.terminal.play import SessionSaver
 
 QUICK = load_rules("quick")
 
@@ -98,7 +98,7 @@ def test_nobody_writes_over_what_was_played_elsewhere(tmp_path: Path) -> None:
     play_on(session, random.Random(0), 2)
     second.keep(name, "me", session, revision=revision)
     for wrong in (revision, 0):
-        with pytest.raises(PlayedElsewhere):
+        with pytest.raises(RevisionConflict):
             first.keep(name, "me", Session(Settings(QUICK, "easy", seed=1)), revision=wrong)
     kept = first.kept(name)
     assert kept is not None
@@ -166,14 +166,14 @@ def test_a_disk_that_fills_leaves_what_was_kept_and_takes_more_when_there_is_roo
     tmp_path: Path,
 ) -> None:
     store = Store(tmp_path)
-    keeper = Keeper(store)
+    keeper = SessionSaver(store)
     session = finished(1)
     keeper.keep(session)
     assert keeper.trouble is None
     (pages,) = store.rows("PRAGMA page_count")
     store.rows(f"PRAGMA max_page_count={pages[0]}")
     many = [finished(seed) for seed in range(2, 12)]
-    others = [Keeper(store) for _ in many]
+    others = [SessionSaver(store) for _ in many]
     for other, each in zip(others, many, strict=True):
         other.keep(each)
     assert others[-1].trouble == (f"{store.path} cannot be written (database or disk is full)")

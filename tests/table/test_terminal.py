@@ -14,8 +14,8 @@ from terminal_user import FakeTerminal, TerminalUser
 from german_whist.engine.rules import Match, load_rules, named_rules
 from german_whist.table.game.session import Session, Settings
 from german_whist.table.game.store import Store
-from german_whist.table.terminal.keys import Keys
-from german_whist.table.terminal.play import Keeper, Leave, TerminalGame
+from german_whist.table.terminal.keys import KeyFrontend
+from german_whist.table.terminal.play import LeaveTable, SessionSaver, TerminalGame
 
 OPPONENT = "threshold"
 COLOURED = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;\d+)*m")
@@ -41,8 +41,8 @@ def terminal(tmp_path):
 def test_a_hand_of_every_rule_set_fits_the_window(name, size, tmp_path, monkeypatch):
     session = Session(Settings(load_rules(name), "random", seed=5))
     terminal, store = FakeTerminal(monkeypatch, *size), Store(tmp_path)
-    with Keys(session) as keys:
-        TerminalGame(session, Keeper(store), keys, pause=0.0).run()
+    with KeyFrontend(session) as keys:
+        TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
     assert session.over
     assert len(store.hands.of(store.owner())) == 1
     store.close()
@@ -59,8 +59,8 @@ def test_a_match_goes_on_until_it_is_won(tmp_path, monkeypatch):
     rules = load_rules("small-all")
     session = Session(Settings(rules, "random", match=Match(target=9), seed=5))
     terminal, store = FakeTerminal(monkeypatch, 80, 24), Store(tmp_path)
-    with Keys(session) as keys:
-        TerminalGame(session, Keeper(store), keys, pause=0.0).run()
+    with KeyFrontend(session) as keys:
+        TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
     assert session.over
     assert len(store.hands.of(store.owner())) == len(session.results) > 1
     assert re.search(r"To 9: \d+ - \d+\.\n.*wins? the match", terminal.pages[-1])
@@ -161,7 +161,7 @@ def test_thinking_is_shown_and_can_be_left(tmp_path, monkeypatch):
     terminal = FakeTerminal(monkeypatch, 80, 24)
     monkeypatch.setattr(terminal, "key", lambda _: "q" if "is thinking" in terminal.page else None)
     store = Store(tmp_path)
-    with Keys(session) as keys, pytest.raises(Leave):
-        TerminalGame(session, Keeper(store), keys, pause=0.0).run()
+    with KeyFrontend(session) as keys, pytest.raises(LeaveTable):
+        TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
     assert "Slow:player is thinking, 1 s" in terminal.page
     store.close()

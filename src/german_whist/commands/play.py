@@ -16,11 +16,11 @@ from ..engine.rules import Match
 from ..table.game.session import HUMAN, Session, Settings, new_seed
 from ..table.game.store import Store
 from ..table.terminal.keyboard import has_keys
-from ..table.terminal.keys import Keys
-from ..table.terminal.lines import Lines
+from ..table.terminal.keys import KeyFrontend
+from ..table.terminal.lines import LineFrontend
 from ..table.terminal.play import (
-    Keeper,
-    Leave,
+    LeaveTable,
+    SessionSaver,
     TerminalGame,
     farewell,
     kept_session,
@@ -61,17 +61,17 @@ def _play(store: Store, settings: Settings, arguments: argparse.Namespace) -> in
     given += ["match"] if settings.match else []
     kept = None if arguments.new else kept_session(store, settings, given)
     if kept is None:
-        session, keeper = Session(settings), Keeper(store)
+        session, keeper = Session(settings), SessionSaver(store)
     else:
         session, keeper = taken_up(store, kept)
-    front = Keys(session) if has_keys() and not arguments.plain else Lines(session)
+    front = KeyFrontend(session) if has_keys() and not arguments.plain else LineFrontend(session)
     game = TerminalGame(session, keeper, front, pause=0.0 if arguments.fast else 1.0)
     if store.notice:
         front.tell(store.notice)
     if kept is not None:
         front.tell(resumed(kept, session))
     try:
-        with front, suppress(Leave):
+        with front, suppress(LeaveTable):
             game.run()
     finally:
         if told := farewell(session, keeper):

@@ -46,11 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
             f"{error.name} is not installed: pip install 'german-whist[table]' adds what the page "
             "needs; german-whist play needs nothing more"
         ) from error
-    from ..table.browser.security import Door
+    from ..table.browser.security import Access
     from ..table.game.opponents import Opponents
     from ..table.game.store import Store
 
-    door = Door.at(arguments.host, arguments.token, arguments.name)
+    door = Access.at(arguments.host, arguments.token, arguments.name)
     opponents = Opponents(arguments.players)
     with (
         closing(_listening(arguments.host, arguments.port)) as listening,

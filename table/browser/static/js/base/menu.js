@@ -1,7 +1,7 @@
 // @ts-check
 /* What the server offers: rule sets and players, asked for once. */
 
-/** @import { AgentOffered, Menu, RulesInWords } from "../../../messages" */
+/** @import { AgentInfo, Menu, RulesText } from "../../../messages" */
 
 import { get } from "./api.js";
 import { attempt, dialog } from "./dialogs.js";
@@ -24,7 +24,7 @@ const STRENGTH = ["random", "easy", "threshold", "medium", "counting", "hard", "
 const FIRST = ["easy", "medium", "hard", "champion"];
 
 /** Players as a person looks for them: the named ones from weak to strong, then the others.
- * @param {AgentOffered[]} agents
+ * @param {AgentInfo[]} agents
  */
 export function orderedAgents(agents) {
   /** @param {string} name */
@@ -33,12 +33,12 @@ export function orderedAgents(agents) {
 }
 
 /** Whether a player is one of those that are there to be played against.
- * @param {AgentOffered} agent
+ * @param {AgentInfo} agent
  */
 export const isUsual = (agent) => FIRST.includes(agent.name);
 
 /** Whether an agent plays a rule set.
- * @type {(agent: AgentOffered, rules: string) => boolean}
+ * @type {(agent: AgentInfo, rules: string) => boolean}
  */
 export const plays = (agent, rules) => !agent.plays || agent.plays.includes(rules);
 
@@ -46,7 +46,7 @@ export const plays = (agent, rules) => !agent.plays || agent.plays.includes(rule
  * @param {string} name
  */
 export const openRules = (name) => attempt(async () => {
-  /** @type {RulesInWords} */
+  /** @type {RulesText} */
   const rules = await get(`/api/rules/${encodeURIComponent(name)}`);
   await dialog(rules.title, h("div", { class: "rules-text" },
     h("p", { class: "lead" }, rules.about),

@@ -1,7 +1,7 @@
 // @ts-check
 /* The way to all pages from a table, to a new table, and what can be done there besides playing cards. */
 
-/** @import { Answer, WantedTable } from "../../../messages" */
+/** @import { TableRequest, TableUpdate } from "../../../messages" */
 
 import { post } from "./api.js";
 import { dialog, messageOf, toast } from "./dialogs.js";
@@ -16,12 +16,12 @@ export const pageLinks = () =>
   Object.entries(PAGES).map(([name, href]) => h("a", { href, "data-page": name === "play" ? "lobby" : name }, say(`site.${name}`)));
 
 /** Makes a table and goes there; whether there is one.
- * @param {WantedTable} wish
+ * @param {TableRequest} wish
  */
 export async function sitDown(wish) {
   const patience = setTimeout(() => toast(say("lobby.first_table"), "hint"), PATIENCE);
   try {
-    /** @type {Answer} */
+    /** @type {TableUpdate} */
     const { state } = await post("/api/tables", wish);
     location.hash = `#/table/${state.id}`;
     return true;

@@ -2,14 +2,14 @@
 /* What happens at a table, as the server tells it: events that arrive as long as the page is looked
    at. The browser asks again by itself when the line is lost. */
 
-/** @import { Answer } from "../../../messages" */
+/** @import { TableUpdate } from "../../../messages" */
 
 import { connected } from "./api.js";
 
 export class Stream {
   /** `onanswer` gets what the server tells; `onend` is called when it has nothing to tell here.
    * @param {string} path
-   * @param {{ after: number, onanswer: (answer: Answer) => void, onend: () => void }} options
+   * @param {{ after: number, onanswer: (answer: TableUpdate) => void, onend: () => void }} options
    */
   constructor(path, { after, onanswer, onend }) {
     this.path = path;

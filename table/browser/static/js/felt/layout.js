@@ -2,7 +2,7 @@
 /* Where every card of the table lies, from the size of the felt alone: no layout but this one, so
    that nothing jumps. A scene says what lies where; `arrange` gives each card a place. */
 
-/** @import { Played } from "../../../messages" */
+/** @import { PlayedCard } from "../../../messages" */
 /** @import { Scene } from "./scene.js" */
 /** @import { FeltOptions } from "../base/settings.js" */
 
@@ -120,7 +120,7 @@ function stock(scene, felt) {
   return [...backs, ...faced];
 }
 
-/** @type {(cards: Played[], felt: Frame, zone: string) => Place[]} */
+/** @type {(cards: PlayedCard[], felt: Frame, zone: string) => Place[]} */
 function trick(cards, felt, zone) {
   const last = zone === "last";
   const scale = last ? (felt.wide && !felt.low ? 0.62 : 0.5) : 1;

@@ -2,11 +2,11 @@
 /* A scene is what lies on the table, as plain data: hands, stock, upcards, the trick, the last one.
    `sceneOf` reads it from a state of the server, `after` makes the next one from an event. */
 
-/** @import { Event, LineStep, Played } from "../../../messages" */
+/** @import { LineStep, PlayedCard, TableEvent } from "../../../messages" */
 
 /**
  * Cards that are not known are null; `most` is how many cards a hand may have had before.
- * @typedef {{ hand: string[], other: (string | null)[], stockLeft: number, up: string[], trick: Played[], last: Played[],
+ * @typedef {{ hand: string[], other: (string | null)[], stockLeft: number, up: string[], trick: PlayedCard[], last: PlayedCard[],
  *   trump: string | null, most?: number }} Scene
  */
 
@@ -71,7 +71,7 @@ function drawn(scene, who, card) {
 }
 
 /** The scene after an event; `null` when nothing moves.
- * @type {(scene: Scene, event: Event) => Scene | null}
+ * @type {(scene: Scene, event: TableEvent) => Scene | null}
  */
 export function after(scene, { kind, who, card, cards }) {
   if ((kind === "led" || kind === "followed") && who !== null && card) return played(scene, who, card);

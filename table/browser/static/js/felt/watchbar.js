@@ -1,7 +1,7 @@
 // @ts-check
 /* The bar under a watched game: pause, one step, and how fast it goes. */
 
-/** @import { Speed, WantedSpeed } from "../../../messages" */
+/** @import { Speed, SpeedRequest } from "../../../messages" */
 
 import { h } from "../base/dom.js";
 import { icon } from "../base/icons.js";
@@ -10,7 +10,7 @@ import { say } from "../base/words.js";
 const SLOWEST = 3000, QUICKEST = 100;
 
 export class WatchBar {
-  /** @param {(wish: WantedSpeed) => void} onwish */
+  /** @param {(wish: SpeedRequest) => void} onwish */
   constructor(onwish) {
     this.onwish = onwish;
     this.paused = false;

@@ -1,7 +1,7 @@
 // @ts-check
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
 
-/** @import { AgentOffered, Menu, TableListed, WantedMatch, WantedTable } from "../../../messages" */
+/** @import { AgentInfo, MatchRequest, Menu, TableRequest, TableSummary } from "../../../messages" */
 
 import { get, remove } from "../base/api.js";
 import { attempt, dialog } from "../base/dialogs.js";
@@ -36,14 +36,14 @@ function fan() {
 const FACES = { easy: "JD", medium: "QH", hard: "KC", champion: "KS" };
 
 /* A court card for those whom people play, the first letter for the others. */
-/** @param {AgentOffered} agent */
+/** @param {AgentInfo} agent */
 function portrait({ name, kind }) {
   const card = FACES[name];
   return h("span", { class: `player-mark kind-${kind}`, "aria-hidden": "true" }, card ? face(card, "classic") : name[0].toUpperCase());
 }
 
 /* Where an agent stands on the ladder of classic hands, between a random player and twice a threshold's. */
-/** @param {AgentOffered} agent */
+/** @param {AgentInfo} agent */
 function strength({ strength: rating }) {
   if (rating === null) return null;
   const meter = h("i", {});
@@ -94,7 +94,7 @@ export class LobbyPage {
       others.length ? h("details", { open }, h("summary", {}, say("lobby.others", { n: others.length })), this.playerGrid(others, name, chosen)) : null);
   }
 
-  /** @type {(agents: AgentOffered[], name: Seat, chosen: string) => HTMLElement} */
+  /** @type {(agents: AgentInfo[], name: Seat, chosen: string) => HTMLElement} */
   playerGrid(agents, name, chosen) {
     return h("div", { class: "player-grid" }, agents.map((agent) =>
         h("label", { class: "player" },
@@ -167,14 +167,14 @@ export class LobbyPage {
     return /** @type {HTMLInputElement | null} */ (this.form.querySelector(selector));
   }
 
-  /** @returns {WantedTable} */
+  /** @returns {TableRequest} */
   dealt() {
     /** @param {string} name */
     const value = (name) => this.field(`[name=${name}]`)?.value ?? "";
     return value("seed") === "" ? {} : { seed: Number(value("seed")), number: Number(value("number") || 0), match: null };
   }
 
-  /** @returns {WantedMatch} */
+  /** @returns {MatchRequest} */
   match() {
     const { kind, points, target, best } = this.choice;
     if (kind === "points") return { kind, n: points === "other" ? target : Number(points) };
@@ -197,14 +197,14 @@ export class LobbyPage {
   }
 
   async showTables() {
-    const tables = (/** @type {TableListed[]} */ (await get("/api/tables"))).filter((each) => !each.over);
+    const tables = (/** @type {TableSummary[]} */ (await get("/api/tables"))).filter((each) => !each.over);
     if (!tables.length) return this.tables.replaceChildren();
     return this.tables.replaceChildren(h("h2", {}, say("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
       h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),
       h("button", { type: "button", class: "quiet small", "aria-label": say("lobby.give_up", each), onclick: () => this.forget(each) }, "✕")))));
   }
 
-  /** @param {TableListed} table */
+  /** @param {TableSummary} table */
   async forget({ id, title }) {
     const wish = await dialog(say("lobby.give_up_title"), h("p", {}, say("lobby.give_up_about", { title })),
       [["keep", say("lobby.keep"), "primary"], ["forget", say("lobby.give_it_up")]]);

@@ -1,7 +1,7 @@
 // @ts-check
 /* The page of finished hands: those played here, and record files that are opened. */
 
-/** @import { HandListed, Opened, Result } from "../../../messages" */
+/** @import { HandSummary, ReplayResult, UploadResult } from "../../../messages" */
 
 import { get, post } from "../base/api.js";
 import { attempt, toast } from "../base/dialogs.js";
@@ -9,15 +9,15 @@ import { faint, h } from "../base/dom.js";
 import { listed, say } from "../base/words.js";
 
 const LARGEST = 5 * 1024 * 1024;
-/** @type {Opened & { name: string } | null} */
+/** @type {UploadResult & { name: string } | null} */
 let opened = null;
 
 /**
  * A hand in the list; those of one group stand together.
- * @typedef {{ link: string, title: string, text: string, result: Result, note?: string, group?: string }} Listed
+ * @typedef {{ link: string, title: string, text: string, result: ReplayResult, note?: string, group?: string }} Listed
  */
 
-/** @param {Result} result */
+/** @param {ReplayResult} result */
 const won = (result) => (result.pays[0] > 0 ? "won" : result.pays[0] < 0 ? "lost" : "drawn");
 
 /** @param {Listed} hand */
@@ -54,13 +54,13 @@ export class RecordsPage {
 
   async open() {
     this.showFile();
-    /** @type {HandListed[]} */
+    /** @type {HandSummary[]} */
     const records = await get("/api/records");
     this.own.replaceChildren(h("h2", {}, say("records.played")), ...[
       records.length ? this.filtered(records) : faint(say("records.none"))].flat());
   }
 
-  /** @param {HandListed[]} records */
+  /** @param {HandSummary[]} records */
   filtered(records) {
     const place = h("div");
     /** @type {Record<string, string>} */
@@ -94,7 +94,7 @@ export class RecordsPage {
       return;
     }
     await attempt(async () => {
-      /** @type {Opened} */
+      /** @type {UploadResult} */
       const found = await post("/api/replays", await file.text());
       opened = { ...found, name: file.name };
       this.showFile();

@@ -1,7 +1,7 @@
 // @ts-check
 /* The statistics page: hands and matches by opponent and rule set, to look at and to take along. */
 
-/** @import { RatingThen, Statistics } from "../../../messages" */
+/** @import { RatingPoint, Statistics } from "../../../messages" */
 
 import { get } from "../base/api.js";
 import { faint, h } from "../base/dom.js";
@@ -28,7 +28,7 @@ export class StatisticsPage {
     /** @type {Statistics} */
     const told = await get("/api/statistics");
     const { rows, total } = told;
-    /** @type {(title: string, points: RatingThen[]) => HTMLElement | null} */
+    /** @type {(title: string, points: RatingPoint[]) => HTMLElement | null} */
     const rated = (title, points) => (points.length ? chart({ title, points: points.map(({ rating, deviation }) => ({ value: rating, width: 2 * deviation })) }) : null);
     const charts = h("div", { class: "charts" }, rated(say("statistics.play"), told.play), rated(say("statistics.puzzles"), told.puzzles),
       told.accuracy.length ? chart({ title: say("statistics.accuracy"), unit: " %", from: 0, to: 100, points: told.accuracy.map(({ accuracy }) => ({ value: accuracy })) }) : null);

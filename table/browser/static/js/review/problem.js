@@ -2,7 +2,7 @@
 /* A position with a question: a puzzle, or a mistake of one's own to be tried again. After the answer
    stands what every card is worth, and endings are played out against perfect defence. */
 
-/** @import { Answered, ExerciseListed, Line, LineStep, Problem } from "../../../messages" */
+/** @import { AnswerResult, ExerciseSummary, LineStep, PlayoutLine, Problem } from "../../../messages" */
 
 import { get, post } from "../base/api.js";
 import { announce, attempt, toast } from "../base/dialogs.js";
@@ -39,7 +39,7 @@ export class ProblemPage {
     this.playing = false;
     /** @type {Problem | null} */
     this.problem = null;
-    /** @type {Answered | null} */
+    /** @type {AnswerResult | null} */
     this.answered = null;
     this.felt = new Felt(feltOptions);
     this.plates = new Plates(this.felt);
@@ -102,7 +102,7 @@ export class ProblemPage {
     if (this.answered) return void this.playOut(problem, this.answered, action);
     if (!problem.legal.includes(action)) return void toast(whyNot(problem, action));
     await attempt(async () => {
-      /** @type {Answered} */
+      /** @type {AnswerResult} */
       const found = await post(`${this.source.path(problem.id)}/answer`, { action });
       this.answered = found;
       this.tell(problem, found, action);
@@ -110,7 +110,7 @@ export class ProblemPage {
     });
   }
 
-  /** @type {(problem: Problem, found: Answered, action: number) => void} */
+  /** @type {(problem: Problem, found: AnswerResult, action: number) => void} */
   tell(problem, found, action) {
     const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: `${(found.change ?? 0) >= 0 ? "+" : ""}${found.change}`, n: found.streak });
     this.panel.replaceChildren(
@@ -127,12 +127,12 @@ export class ProblemPage {
   }
 
   /* A card and perfect play after it, card by card. */
-  /** @type {(problem: Problem, answered: Answered, action: number) => Promise<void>} */
+  /** @type {(problem: Problem, answered: AnswerResult, action: number) => Promise<void>} */
   async playOut(problem, answered, action) {
     if (!problem.open || !problem.legal.includes(action)) return;
     this.playing = true;
     await attempt(async () => {
-      /** @type {Line} */
+      /** @type {PlayoutLine} */
       const { text, steps } = await post(`${this.source.path(problem.id)}/line`, { action });
       const card = cardOf(action);
       const list = h("ol", { class: "line" });
@@ -150,7 +150,7 @@ export class ProblemPage {
     this.playing = false;
   }
 
-  /** @type {(problem: Problem, answered: Answered) => Promise<void>} */
+  /** @type {(problem: Problem, answered: AnswerResult) => Promise<void>} */
   async back(problem, answered) {
     await this.show(problem, problem, true);
     this.tell(problem, answered, answered.best[0]);
@@ -187,7 +187,7 @@ export const puzzles = (id, kind = "") => ({
  * @type {(id: string, hand: number, n: number) => Source}
  */
 export function exercises(id, hand, n) {
-  /** @type {ExerciseListed[] | null} */
+  /** @type {ExerciseSummary[] | null} */
   let left = null;
   return {
     title: say("problem.mistakes"),
@@ -195,7 +195,7 @@ export function exercises(id, hand, n) {
     path: (name) => `/api/exercises/${name}`,
     first: () => get(`/api/exercises/${encodeURIComponent(id)}/${hand}/${n}`),
     async next() {
-      left ??= (/** @type {ExerciseListed[]} */ (await get("/api/exercises"))).filter((each) => !each.solved && !(each.id === id && each.hand === hand && each.decision === n));
+      left ??= (/** @type {ExerciseSummary[]} */ (await get("/api/exercises"))).filter((each) => !each.solved && !(each.id === id && each.hand === hand && each.decision === n));
       const each = left.shift();
       return each ? get(`/api/exercises/${each.id}/${each.hand}/${each.decision}`) : undefined;
     },

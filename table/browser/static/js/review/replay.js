@@ -1,7 +1,7 @@
 // @ts-check
 /* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
 
-/** @import { Analysis, Replay, Shared, UnderWay } from "../../../messages" */
+/** @import { Analysis, AnalysisProgress, Replay, ShareLink } from "../../../messages" */
 
 import { get, post, Refused } from "../base/api.js";
 import { attempt, openKeys, toast } from "../base/dialogs.js";
@@ -55,7 +55,7 @@ export class ReplayPage {
   /* The link that is copied shows this hand, and no other, to whoever may reach the table. */
   share() {
     return attempt(async () => {
-      /** @type {Shared} */
+      /** @type {ShareLink} */
       const { replay: { id, hand } } = await post(`${this.path}/share`);
       const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
@@ -68,7 +68,7 @@ export class ReplayPage {
   async analyse(view) {
     while (!this.closed) {
       try {
-        /** @type {Analysis | UnderWay} */
+        /** @type {Analysis | AnalysisProgress} */
         const analysis = await get(`${this.path}/analysis`);
         if (this.closed) return;
         view.setAnalysis(analysis);

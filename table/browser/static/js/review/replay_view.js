@@ -2,7 +2,7 @@
 /* A hand that is over, step by step, with what its decisions were worth. It asks no server, so that
    a saved page can show the same. */
 
-/** @import { Analysis, Decision, Mistake, Position, Replay, Step, UnderWay } from "../../../messages" */
+/** @import { Analysis, AnalysisProgress, BoardState, DecisionValues, Mistake, Replay, Step } from "../../../messages" */
 /** @import { Scene } from "../felt/scene.js" */
 /** @import { FeltOptions } from "../base/settings.js" */
 
@@ -24,10 +24,10 @@ import { valuesTable } from "./values.js";
 const PLAY_EVERY = { normal: 1100, fast: 550, none: 400 };
 
 /* What lies on the table, from the seat at the bottom; `view` is "both", or the seat that looks. */
-/** @type {(before: Position, view: View) => Scene} */
+/** @type {(before: BoardState, view: View) => Scene} */
 function sceneFrom(before, view) {
   const bottom = view === 1 ? 1 : 0;
-  /** @param {Position["trick"]} cards */
+  /** @param {BoardState["trick"]} cards */
   const turned = (cards) => cards.map(({ who, card }) => ({ who: who === bottom ? 0 : 1, card }));
   const others = before.hands[1 - bottom];
   const known = view === "both" || before.open ? others : before.known[1 - bottom].filter((card) => others.includes(card));
@@ -53,7 +53,7 @@ const accuracyText = (share) => (share === null ? "–" : `${share.toFixed(0)} %
 export class ReplayView {
   /**
    * @param {Replay} replay
-   * @param {Analysis | UnderWay | null} analysis
+   * @param {Analysis | AnalysisProgress | null} analysis
    * @param {{ felt: () => FeltOptions, first?: number, onstep?: (step: number) => void }} options
    */
   constructor(replay, analysis, options) {
@@ -113,7 +113,7 @@ export class ReplayView {
   }
 
   /** Takes up the analysis, or how far it is.
-   * @param {Analysis | UnderWay | null} analysis
+   * @param {Analysis | AnalysisProgress | null} analysis
    */
   setAnalysis(analysis) {
     this.analysis = analysis && "story" in analysis ? analysis : null;
@@ -222,7 +222,7 @@ export class ReplayView {
     this.plot?.at(this.at);
   }
 
-  /** @param {Position} before */
+  /** @param {BoardState} before */
   inWords(before) {
     const { players } = this.replay;
     const trick = before.trick.map(({ who, card }) => say("steps.led", { name: players[who], card: nameOf(card) })).join(", ");
@@ -258,7 +258,7 @@ export class ReplayView {
     return this.view !== "both" && this.view !== step.who && !step.before.open;
   }
 
-  /** @param {Decision} found */
+  /** @param {DecisionValues} found */
   values(found) {
     const { unit } = found;
     if (found.cards.every((each) => each.value === null || each.value === undefined)) return [faint(say("values.no_choice"))];

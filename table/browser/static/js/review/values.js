@@ -2,7 +2,7 @@
 /* What each card of a decision is worth, as a table: the best five first, and then the others. Bars
    stand on the whole scale, so that a row of 1 % looks like one. */
 
-/** @import { Values, Worth } from "../../../messages" */
+/** @import { ActionValue, PositionValues } from "../../../messages" */
 
 import { faint, h } from "../base/dom.js";
 import { say } from "../base/words.js";
@@ -18,7 +18,7 @@ const amount = (value, unit) =>
 
 /**
  * @typedef {{ action: number | null, best: number[], unit: string, low: number, high: number, champion: boolean }} Scale
- * @type {(each: Worth, scale: Scale) => HTMLElement}
+ * @type {(each: ActionValue, scale: Scale) => HTMLElement}
  */
 function rowOf(each, { action, best, unit, low, high, champion }) {
   const bar = h("i", { "aria-hidden": "true" });
@@ -33,7 +33,7 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
 }
 
 /** The table of a decision, with the champion's shares where it plays.
- * @param {Omit<Values, "worlds"> & { action?: number | null, worlds?: number | null }} decision
+ * @param {Omit<PositionValues, "worlds"> & { action?: number | null, worlds?: number | null }} decision
  */
 export function valuesTable({ cards, best, action = null, unit, exact, worlds }) {
   const numbers = cards.map((each) => each.value).filter(known);
@@ -42,7 +42,7 @@ export function valuesTable({ cards, best, action = null, unit, exact, worlds })
   const champion = cards.some((each) => known(each.probability));
   const ordered = [...cards].sort((one, two) => (two.value ?? -1e9) - (one.value ?? -1e9));
   const shown = ordered.filter((each, place) => place < FIRST || each.action === action);
-  /** @param {Worth[]} which */
+  /** @param {ActionValue[]} which */
   const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
   const body = h("tbody", {}, rows(shown));
   const kind = say(exact ? "values.exact" : worlds ? "values.worlds" : "values.estimated", { n: worlds });

@@ -1,7 +1,7 @@
 // @ts-check
 /* After a hand: what it paid and how the match stands; after a match: a trophy. */
 
-/** @import { Analysis, HandEnd, HandName, TableState, UnderWay } from "../../../messages" */
+/** @import { Analysis, AnalysisProgress, HandEnd, HandRef, TableState } from "../../../messages" */
 
 import { get } from "../base/api.js";
 import { dialog } from "../base/dialogs.js";
@@ -11,7 +11,7 @@ import { capital, say } from "../base/words.js";
 
 const ASK_EVERY = 600;
 
-/** @typedef {TableState & { result: HandEnd, replay: HandName }} HandOver */
+/** @typedef {TableState & { result: HandEnd, replay: HandRef }} HandOver */
 
 /** @param {TableState} state */
 function table(state) {
@@ -35,7 +35,7 @@ async function turningPoint({ replay }, place) {
   const link = (step, text) => h("button", { value: `#/replay/${replay.id}/${replay.hand}/${step}`, class: "quiet small" }, text);
   for (;;) {
     if (!place.isConnected) return;
-    /** @type {Analysis | UnderWay} */
+    /** @type {Analysis | AnalysisProgress} */
     const found = await get(`${path}/analysis`).catch(() => ({ done: 0, ready: false }));
     if (!("story" in found)) {
       await pause(ASK_EVERY);

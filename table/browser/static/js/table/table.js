@@ -1,7 +1,7 @@
 // @ts-check
 /* The table page: what is drawn, what the server tells and what the person does, put together. */
 
-/** @import { Answer } from "../../../messages" */
+/** @import { TableUpdate } from "../../../messages" */
 
 import { get } from "../base/api.js";
 import { settings } from "../base/settings.js";
@@ -26,7 +26,7 @@ export class TablePage {
   }
 
   async open() {
-    /** @type {Answer} */
+    /** @type {TableUpdate} */
     const { state } = await get(this.path);
     if (this.closed) return;
     const feed = new TableFeed(this.path, this.view, state, {

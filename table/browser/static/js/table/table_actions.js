@@ -2,7 +2,7 @@
 /* What can be done at a table besides playing cards: help and hints, the next hand, a claim, giving
    up, and the dialogs for all that. */
 
-/** @import { Hint, SeenCards, WantedTable } from "../../../messages" */
+/** @import { Hint, SeenCards, TableRequest } from "../../../messages" */
 /** @import { HandOver } from "./scoreboard.js" */
 /** @import { TableFeed } from "./table_feed.js" */
 /** @import { TableInput } from "./table_input.js" */
@@ -70,7 +70,7 @@ export class TableActions {
   }
 
   /** Another table like this one, with the cards of a hand that was played where one is named.
-   * @param {WantedTable["again"]} [again]
+   * @param {TableRequest["again"]} [again]
    */
   anew(again) {
     const { opponent, player, rules, match: { kind, n } } = this.state;

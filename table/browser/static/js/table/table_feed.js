@@ -1,7 +1,7 @@
 // @ts-check
 /* A table's state as the server tells it, shown event by event: one answer after the other. */
 
-/** @import { Answer, Event, TableState } from "../../../messages" */
+/** @import { TableEvent, TableState, TableUpdate } from "../../../messages" */
 /** @import { TableView } from "./table_view.js" */
 
 import { get, Refused } from "../base/api.js";
@@ -100,7 +100,7 @@ export class TableFeed {
   }
 
   /** Shows an answer, unless another way has brought it before: what is posted is told by the stream too.
-   * @param {Answer} answer
+   * @param {TableUpdate} answer
    */
   async show({ state, events }) {
     if (this.closed || state.n < this.state.n || (state.n === this.state.n && state.move === this.state.move)) return;
@@ -114,7 +114,7 @@ export class TableFeed {
     if (ended && (!state.watched || state.match.over || state.match.kind === "single")) this.ended(state);
   }
 
-  /** @type {(event: Event, state: TableState) => Promise<void>} */
+  /** @type {(event: TableEvent, state: TableState) => Promise<void>} */
   async happen(event, state) {
     const still = this.queue.hurried;
     const next = after(this.scene, event);

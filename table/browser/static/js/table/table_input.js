@@ -1,7 +1,7 @@
 // @ts-check
 /* What a person does at a table with the mouse, a finger or keys: cards are chosen, and sent. */
 
-/** @import { Answer, TableState } from "../../../messages" */
+/** @import { TableState, TableUpdate } from "../../../messages" */
 /** @import { Wish } from "../felt/queue.js" */
 /** @import { TableFeed } from "./table_feed.js" */
 
@@ -105,7 +105,7 @@ export class TableInput {
    */
   send(path, body) {
     const { feed } = this;
-    return feed.enqueue(() => attempt(async () => feed.show(/** @type {Answer} */ (await post(`${feed.path}/${path}`, body)))));
+    return feed.enqueue(() => attempt(async () => feed.show(/** @type {TableUpdate} */ (await post(`${feed.path}/${path}`, body)))));
   }
 
   /** @param {KeyboardEvent} event */

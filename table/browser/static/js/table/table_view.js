@@ -1,7 +1,7 @@
 // @ts-check
 /* The table page as it is drawn from a state: the bar, the felt with its plates, the guide and help. */
 
-/** @import { TableState, WantedSpeed } from "../../../messages" */
+/** @import { SpeedRequest, TableState } from "../../../messages" */
 
 import { toast } from "../base/dialogs.js";
 import { h } from "../base/dom.js";
@@ -21,7 +21,7 @@ export const mayTakeBack = ({ watched, phase, left }) => !watched && phase !== "
 export class TableView {
   /**
    * @param {(action: "hint" | "toggleHelp" | "takeBack" | "scores" | "openMenu" | "rules") => () => void} on
-   * @param {(wish: WantedSpeed) => void} onspeed
+   * @param {(wish: SpeedRequest) => void} onspeed
    */
   constructor(on, onspeed) {
     this.felt = new Felt(feltOptions);
