@@ -28,28 +28,28 @@ class EventLog:
             self.last += 1
             event.n = self.last
             self._events.append(event)
-        self.ring()
+        self.notify()
 
     def after(self, n: int) -> list[TableEvent]:
         """The events after number `n`, as far as they are still known."""
         return [each for each in self._events if each.n > n]
 
-    def add_bell(self, ring: Callable[[], None]) -> None:
+    def subscribe(self, ring: Callable[[], None]) -> None:
         """Call `ring` whenever something happens."""
         with self._lock:
             self._bells.add(ring)
 
-    def remove_bell(self, ring: Callable[[], None]) -> None:
+    def unsubscribe(self, ring: Callable[[], None]) -> None:
         """Do not call it any more."""
         with self._lock:
             self._bells.discard(ring)
 
     @property
-    def bells(self) -> int:
+    def n_subscribers(self) -> int:
         """How many wait for something to happen."""
         return len(self._bells)
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Call whoever waits: outside of the lock, since a bell may remove itself."""
         with self._lock:
             bells = list(self._bells)

@@ -18,7 +18,7 @@ from ..game.database import new_id
 from ..game.hands import StoredHand
 from ..game.store import Store
 from ..review.analysis import Analysis, AnalysisStopped, analyse
-from ..review.replay import ReplayResult, names_of, result_of
+from ..review.replay import ReplayResult, player_names, replay_result
 from ..text.labels import say, you
 from ..text.words import title_of
 from .live_table import log
@@ -111,7 +111,7 @@ class FinishedHands:
 
     def played(self, person: str) -> list[HandSummary]:
         """The hands that a person finished here, the last first."""
-        return [_listed(hand) for hand in self._store.hands.of(person, _HANDS_LISTED)]
+        return [_listed(hand) for hand in self._store.hands.by_person(person, _HANDS_LISTED)]
 
     def open(self, person: str, text: str) -> UploadResult:
         """Read a file of records; every hand is played again, and broken lines are told."""
@@ -160,21 +160,21 @@ class FinishedHands:
             return upload.lines[hand - 1]
         if (kept := self._own(person, name, hand)) is not None:
             return kept.record
-        shared = self._store.hands.shared(name) if hand == 1 else None
+        shared = self._store.hands.get_shared(name) if hand == 1 else None
         if shared is None:
             raise HandNotFound(say("refused.no_hand"))
         return _for_others(shared.record)
 
     def _own(self, person: str, name: str, hand: int) -> StoredHand | None:
         """A hand that this person finished here."""
-        kept = self._store.hands.one(name, hand) if hand <= _MOST_HAND else None
+        kept = self._store.hands.get(name, hand) if hand <= _MOST_HAND else None
         return kept if kept is not None and kept.person == person else None
 
     def share(self, person: str, name: str, hand: int) -> ShareLink:
         """Let whoever knows the address look at a hand; one that is shared has it already."""
         if self._own(person, name, hand) is not None:
             return ShareLink(HandRef(self._store.hands.share(name, hand), 1))
-        if self._store.hands.shared(name) is None:
+        if self._store.hands.get_shared(name) is None:
             raise HandNotFound(say("refused.no_share"))
         return ShareLink(HandRef(name, hand))
 
@@ -202,7 +202,7 @@ class FinishedHands:
 
     def _note(self, job: AnalysisJob, asker: tuple[str, str, int]) -> None:
         if job.result is not None and asker not in job.noted:
-            self._store.progress.note_analysis(*asker, job.result)
+            self._store.progress.store_analysis(*asker, job.result)
             job.noted.add(asker)
 
     def found(self, person: str, name: str, hand: int) -> Analysis | None:
@@ -230,7 +230,7 @@ class FinishedHands:
 def _for_others(line: str) -> str:
     """A record in which nobody is called `you`, as whoever played it is to others."""
     record = GameRecord.from_line(line)
-    names = [say("replay.somebody") if each == you() else each for each in names_of(record)]
+    names = [say("replay.somebody") if each == you() else each for each in player_names(record)]
     return replace(record, meta={**record.meta, "players": names}).to_line()
 
 
@@ -241,4 +241,6 @@ def _listed(hand: StoredHand) -> HandSummary:
 
 
 def _told(record: GameRecord, name: HandRef) -> HandSummary:
-    return HandSummary(name, title_of(record.rules.name), names_of(record), result_of(record))
+    return HandSummary(
+        name, title_of(record.rules.name), player_names(record), replay_result(record)
+    )

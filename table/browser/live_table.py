@@ -26,10 +26,10 @@ from .messages import (
     TableContext,
     TableEvent,
     TableUpdate,
-    dealt,
-    names_at,
-    played,
-    state_of,
+    deal_events,
+    display_names,
+    play_events,
+    table_state,
     take_snapshot,
 )
 from .pace import WatchPace
@@ -50,7 +50,7 @@ class TableBackend(Protocol):
     store: Store
     opponents: Opponents
 
-    def apart(self, think: Callable[[], None]) -> None:
+    def run_in_background(self, think: Callable[[], None]) -> None:
         """Call `think` in another thread."""
         ...
 
@@ -92,7 +92,7 @@ class LiveTable:
         """The state, and the events after number `after`; without one none of them."""
         with self._lock:
             events = [] if after is None else self.events.after(after)
-            return TableUpdate(state_of(self.session, self._around()), events)
+            return TableUpdate(table_state(self.session, self._around()), events)
 
     def _around(self) -> TableContext:
         watched = self.session.settings.watched
@@ -112,12 +112,14 @@ class LiveTable:
         session, again = self.session, self.session.settings.again
         if again is None or not session.game.over:
             return ""
-        before = self._room.store.hands.one(*again)
+        before = self._room.store.hands.get(*again)
         if before is None or before.person != self.person:
             return ""
         swapped = GameRecord.from_line(before.record).dealer != session.game.dealer
         told = (before.tricks, before.tricks_other)
-        return words.compared(session.game.counting_tricks, told, names_at(session), swapped)
+        return words.compare_deals(
+            session.game.counting_tricks, told, display_names(session), swapped
+        )
 
     def is_current(self) -> bool:
         """Whether no other program has played on here."""
@@ -135,7 +137,7 @@ class LiveTable:
         """Tell the deal and let agents that are to move do so: the table is new, or back again."""
         with self._lock:
             if not self.revision:
-                self.events.add(dealt(self.session))
+                self.events.add(deal_events(self.session))
             self._go_on()
 
     def play(self, action: int, move: int) -> None:
@@ -146,7 +148,7 @@ class LiveTable:
                 raise StaleMove(say("refused.not_your_turn", name=self.session.settings.opponent))
             before = take_snapshot(self.session)
             self.session.play(action)
-            self.events.add(played(self.session, before, action))
+            self.events.add(play_events(self.session, before, action))
             self._go_on()
 
     def take_back(self) -> None:
@@ -166,7 +168,7 @@ class LiveTable:
             if not self.session.claim(tricks):
                 raise IllegalAction(say("refused.nothing_to_claim"))
             last = self.session.results[-1]
-            text = words.result(last.tricks, last.pays, names_at(self.session), last.low)
+            text = words.result(last.tricks, last.pays, display_names(self.session), last.low)
             self.events.add([TableEvent("claimed", PERSON, text)])
             self._go_on()
 
@@ -183,7 +185,7 @@ class LiveTable:
         with self._lock:
             self._check(move)
             self.session.next_hand()
-            self.events.add(dealt(self.session))
+            self.events.add(deal_events(self.session))
             self._go_on()
 
     def leave(self) -> None:
@@ -224,13 +226,13 @@ class LiveTable:
             if not self.left:
                 before = take_snapshot(self.session)
                 self.session.play_decided(action)
-                self.events.add(played(self.session, before, action))
+                self.events.add(play_events(self.session, before, action))
 
     def _think_apart(self) -> None:
         self.busy = True
         name = self.session.settings.opponent
         self.events.add([TableEvent("thinking", 1, say("hand.thinking", name=name))])
-        self._room.apart(self._think)
+        self._room.run_in_background(self._think)
 
     def _think(self) -> None:
         """Decide without the lock: nobody else may move meanwhile, and others may look."""
@@ -246,7 +248,7 @@ class LiveTable:
 
     def _rest(self) -> None:
         self.busy = False
-        self.events.ring()
+        self.events.notify()
 
     def _failed(self, error: Exception) -> None:
         log.error("table %s: an agent failed", self.id, exc_info=error)
@@ -296,7 +298,7 @@ class LiveTable:
             if self.session.game.over:
                 with self._lock:
                     self.session.next_hand()
-                    self.events.add(dealt(self.session))
+                    self.events.add(deal_events(self.session))
             else:
                 self._answer()
         finally:
@@ -316,7 +318,7 @@ class LiveTable:
             "delay_ms": self.pace.delay_ms, "paused": self.pace.paused,
         }  # fmt: skip
         try:
-            self.revision = self._room.store.keep(
+            self.revision = self._room.store.save(
                 *(self.id, self.person, self.session),
                 revision=self.revision,
                 over=self.left or self.session.over,

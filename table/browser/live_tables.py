@@ -50,10 +50,10 @@ class LiveTables:
         """Let everybody go: what is under way was kept before it began."""
         self.closing = True
         for table in list(self._alive.values()):
-            table.events.ring()
+            table.events.notify()
         self._thinkers.shutdown(wait=False, cancel_futures=True)
 
-    def apart(self, think: Callable[[], None]) -> None:
+    def run_in_background(self, think: Callable[[], None]) -> None:
         """Think in another thread."""
 
         def told() -> None:
@@ -95,7 +95,7 @@ class LiveTables:
         return table
 
     def _loaded(self, name: str) -> LiveTable | None:
-        kept = self.store.kept(name)
+        kept = self.store.load(name)
         if kept is None:
             return None
         session = Session.from_state(kept.state, self.opponents.make)

@@ -16,8 +16,8 @@ from msgspec import Struct
 from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
 from ...engine.view import View
 from ..game.opponents import AgentInfo, RulesInfo
-from ..game.session import OPPONENT, PERSON, HandResult, Session, ahead, winner_of
-from ..review.replay import KINDS, MatchInfo, PlayedCard, on_the_table, texts
+from ..game.session import OPPONENT, PERSON, HandResult, Session, leading_seat, winner_of
+from ..review.replay import KINDS, MatchInfo, PlayedCard, card_texts, table_tricks
 from ..text import words
 from ..text.labels import capital, say, you
 
@@ -150,13 +150,13 @@ class TableContext(NamedTuple):
     compared: str
 
 
-def state_of(session: Session, around: TableContext) -> TableState:
+def table_state(session: Session, around: TableContext) -> TableState:
     """The session as seat 0 may see it; with two agents, both hands."""
     settings, game, view = session.settings, session.game, session.view(PERSON)
-    names = names_at(session)
+    names = display_names(session)
     match, other, here = match_state(session), _other_hand(session, view), around._asdict()
     compared = here.pop("compared")
-    shown = seen(view, _said(session, view, around, other), other)
+    shown = visible_fields(view, _said(session, view, around, other), other)
     if settings.watched:
         shown["legal"] = []
     return TableState(
@@ -177,18 +177,18 @@ def state_of(session: Session, around: TableContext) -> TableState:
     )
 
 
-def seen(view: View, said: TableText, other: list[Card] | None) -> dict[str, Any]:
+def visible_fields(view: View, said: TableText, other: list[Card] | None) -> dict[str, Any]:
     """The fields of `VisibleState`; `other` is the other's hand where it lies open."""
-    trick, last_trick = on_the_table(view)
+    trick, last_trick = table_tricks(view)
     over = view.phase == "over"
     return {
-        "hand": texts(view.hand),
+        "hand": card_texts(view.hand),
         "hand_size_other": view.other_cards,
-        "known_other": texts(view.known),
+        "known_other": card_texts(view.known),
         "open": view.open,
-        "other_hand": None if other is None else texts(other),
+        "other_hand": None if other is None else card_texts(other),
         "stock_left": view.stock_left,
-        "upcards": texts(view.upcards),
+        "upcards": card_texts(view.upcards),
         "trump": None if view.trump is None else SUITS[view.trump],
         "low": view.low,
         "phase": view.phase,
@@ -205,7 +205,7 @@ def seen(view: View, said: TableText, other: list[Card] | None) -> dict[str, Any
     }
 
 
-def said_of(view: View, names: tuple[str, str], score: str, prompt: str = "") -> TableText:
+def describe_view(view: View, names: tuple[str, str], score: str, prompt: str = "") -> TableText:
     """A view in words, outside of any match."""
     prompt = prompt or words.prompt(view, names)
     known = view.theirs
@@ -220,16 +220,16 @@ def said_of(view: View, names: tuple[str, str], score: str, prompt: str = "") ->
     )
 
 
-def names_at(session: Session) -> tuple[str, str]:
+def display_names(session: Session) -> tuple[str, str]:
     """What the two are called in sentences: the person is `you`."""
-    first, second = map(words.called, session.settings.names)
+    first, second = map(words.display_name, session.settings.names)
     return (first if session.settings.watched else you()), second
 
 
 def _said(
     session: Session, view: View, around: TableContext, other: list[Card] | None
 ) -> TableText:
-    settings, game, names = session.settings, session.game, names_at(session)
+    settings, game, names = session.settings, session.game, display_names(session)
     score = words.score(settings.match, game.points, game.hands_won)
     prompt = words.prompt(view, names, around.thinking)
     if around.left:
@@ -257,7 +257,7 @@ def _other_hand(session: Session, view: View) -> list[Card] | None:
 
 def match_state(session: Session) -> MatchState:
     """How the match stands."""
-    kind, n = words.kind_of(session.settings.match)
+    kind, n = words.match_kind(session.settings.match)
     return MatchState(
         kind=kind,
         n=n,
@@ -274,7 +274,7 @@ def _hand_end(
     session: Session, match: MatchState, names: tuple[str, str], compared: str
 ) -> HandEnd:
     last: HandResult = session.results[-1]
-    told = words.headline(names, ahead(last.pays))
+    told = words.headline(names, leading_seat(last.pays))
     if match.over and match.kind != "single":
         told = words.headline(names, match.winner, "match")
     text = words.result(last.tricks, last.pays, names, last.low)
@@ -315,24 +315,28 @@ def take_snapshot(session: Session) -> Snapshot:
     return Snapshot(session.view(PERSON), theirs)
 
 
-def dealt(session: Session) -> Iterator[TableEvent]:
+def deal_events(session: Session) -> Iterator[TableEvent]:
     """The events of a new hand."""
     dealer, view = session.game.dealer, session.view(PERSON)
-    yield _event("dealt", dealer, say("event.deal", name=names_at(session)[dealer]))
+    yield _event("dealt", dealer, say("event.deal", name=display_names(session)[dealer]))
     if view.upcards:
         yield _turned(view)
     if view.turned is not None:
-        text = say("event.turned_dealers", name=names_at(session)[dealer], card=view.turned.symbol)
+        text = say(
+            "event.turned_dealers", name=display_names(session)[dealer], card=view.turned.symbol
+        )
         yield _event("shown", dealer, text, str(view.turned))
 
 
-def played(session: Session, before: Snapshot, action: int) -> Iterator[TableEvent]:
+def play_events(session: Session, before: Snapshot, action: int) -> Iterator[TableEvent]:
     """The events of one action, from what was and is to be seen."""
-    names, after = names_at(session), take_snapshot(session)
+    names, after = display_names(session), take_snapshot(session)
     was, now = before.mine, after.mine
     who = PERSON if was.to_move else OPPONENT
     card = CARDS[action] if action < CARDS_IN_ALL else None
-    yield _event(KINDS[was.phase], who, words.did(names[who], was.phase, action), _text(card))
+    yield _event(
+        KINDS[was.phase], who, words.action_text(names[who], was.phase, action), _text(card)
+    )
     if was.phase == "follow":
         winner = PERSON if words.won_last(now) else OPPONENT
         yield _event("won", winner, say("event.win", name=names[winner]))
@@ -359,14 +363,14 @@ def _drawn(names: tuple[str, str], after: Snapshot) -> Iterator[TableEvent]:
     drawn = {PERSON: last.my_draw, OPPONENT: theirs}
     winner = PERSON if words.won_last(after.mine) else OPPONENT
     for who in (winner, 1 - winner):
-        text = say("event.draw", name=names[who], card=words.drawn(drawn[who]))
+        text = say("event.draw", name=names[who], card=words.drawn_card(drawn[who]))
         yield _event("drew", who, text, _text(drawn[who]))
 
 
 def _turned(view: View) -> TableEvent:
-    cards = words.listed([card.symbol for card in view.upcards])
+    cards = words.join_words([card.symbol for card in view.upcards])
     text = say("event.turned", cards=cards, n=len(view.upcards))
-    return TableEvent("turned", None, words.spoken(text), cards=texts(view.upcards))
+    return TableEvent("turned", None, words.spoken(text), cards=card_texts(view.upcards))
 
 
 def _event(kind: str, who: int | None, text: str, card: str | None = None) -> TableEvent:

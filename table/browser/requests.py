@@ -114,7 +114,7 @@ class SpeedRequest(Struct, forbid_unknown_fields=True):
 # -- reading
 
 
-async def body_of(request: Request, limit: int) -> bytes:
+async def read_bytes(request: Request, limit: int) -> bytes:
     """The body, refused as soon as it grows too large."""
     parts: list[bytes] = []
     size = 0
@@ -129,35 +129,35 @@ async def body_of(request: Request, limit: int) -> bytes:
     return b"".join(parts)
 
 
-async def asked_in(request: Request, kind: type[Asked]) -> Asked:
+async def read_request(request: Request, kind: type[Asked]) -> Asked:
     """What the JSON object in the body asks for; an empty body is an empty object."""
     given = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    body = await body_of(request, BODY_LIMIT)
+    body = await read_bytes(request, BODY_LIMIT)
     if body and given != "application/json":
         raise RequestError(415, f"the body is {given[:80]!r}: application/json is read here")
     told = read_json(body or b"{}", "the body", error=MalformedBody)
     return converted(told, kind, "the body", error=MalformedBody)
 
 
-async def text_in(request: Request, limit: int) -> str:
+async def read_text(request: Request, limit: int) -> str:
     """The text in the body."""
     try:
-        return (await body_of(request, limit)).decode("utf-8-sig")
+        return (await read_bytes(request, limit)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RequestError(400, f"the file is not UTF-8 text: {error}") from None
 
 
-def person_in(request: Request) -> str | None:
+def find_person(request: Request) -> str | None:
     """The person whom the browser's cookie names."""
-    return checked_person(request.cookies.get(PERSON_COOKIE))
+    return valid_person(request.cookies.get(PERSON_COOKIE))
 
 
-def checked_person(name: str | None) -> str | None:
+def valid_person(name: str | None) -> str | None:
     """A person's key, if it looks like one."""
     return name if name is not None and _PERSON.fullmatch(name) else None
 
 
-def settings_in(told: TableRequest, opponents: Opponents) -> Settings:
+def table_settings(told: TableRequest, opponents: Opponents) -> Settings:
     """The settings of a new table."""
     if told.lesson:
         return Settings(rules=LESSON, opponent="easy", seed=LESSON_SEED, lesson=True)

@@ -22,9 +22,9 @@ import msgspec
 
 from ...engine.records import GameRecord
 from ..review.analysis import Analysis
-from ..review.replay import replay_of
+from ..review.replay import make_replay
 from ..text.labels import labels, say
-from ..text.words import listed, plain_text
+from ..text.words import join_words, plain_text
 
 _FIRST_MODULE = "saved_page.js"
 _STYLES = ("base.css", "felt.css", "replay.css")
@@ -37,15 +37,17 @@ _PICTURE = re.compile(r'url\("?\.\./([\w.]+\.svg)"?\)')
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
-def embedded(name: str, value: object) -> str:
+def embed_json(name: str, value: object) -> str:
     """A value that stands in a page as JSON, for its script to read."""
     data = msgspec.json.encode(value).decode().translate(_ESCAPES)
     return f'<script type="application/json" id="{name}">{data}</script>'
 
 
-def page_of(record: GameRecord, analysis: Analysis | None = None, seat: int | None = None) -> str:
+def replay_page(
+    record: GameRecord, analysis: Analysis | None = None, seat: int | None = None
+) -> str:
     """The page of a hand, with its analysis if there is one, from one seat or with both open."""
-    replay = replay_of(record)
+    replay = make_replay(record)
     saved: dict[str, Any] = {
         "replay": replay,
         "analysis": analysis,
@@ -57,7 +59,7 @@ def page_of(record: GameRecord, analysis: Analysis | None = None, seat: int | No
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    title = escape(say("site.page", page=listed(replay.players)))
+    title = escape(say("site.page", page=join_words(replay.players)))
     return f"""<!doctype html>
 <html lang="{say("site.language")}" data-theme="light" data-motion="normal" data-suits="two">
 <head>
@@ -70,8 +72,8 @@ def page_of(record: GameRecord, analysis: Analysis | None = None, seat: int | No
 </head>
 <body data-page="replay">
 <noscript>{escape(say("site.saved_no_script"))}</noscript>
-{embedded("hand", saved)}
-{embedded("labels", labels())}
+{embed_json("hand", saved)}
+{embed_json("labels", labels())}
 <script type="module">{script}</script>
 </body>
 </html>

@@ -8,13 +8,20 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from ..game.database import new_id
-from ..game.statistics import as_csv, as_records, statistics_of
-from ..review.replay import replay_of
+from ..game.statistics import as_csv, as_records, compute_statistics
+from ..review.replay import make_replay
 from ..text.labels import say
 from .finished_hands import UPLOAD_LIMIT
-from .requests import PERSON_COOKIE, EmptyRequest, RequestError, asked_in, person_in, text_in
-from .saved_replay import page_of
-from .shared import Services, person_of, remember, told
+from .requests import (
+    PERSON_COOKIE,
+    EmptyRequest,
+    RequestError,
+    find_person,
+    read_request,
+    read_text,
+)
+from .saved_replay import replay_page
+from .shared import Services, get_person, json_response, set_cookie
 
 
 class HandHandlers:
@@ -25,12 +32,12 @@ class HandHandlers:
 
     async def statistics(self, request: Request) -> Response:
         """How the person has done."""
-        store, person = self._shared.store, person_of(request)
-        return told(await run_in_threadpool(statistics_of, store, person))
+        store, person = self._shared.store, get_person(request)
+        return json_response(await run_in_threadpool(compute_statistics, store, person))
 
     async def export(self, request: Request) -> Response:
         """The same to take along."""
-        form, person = request.query_params.get("form", "csv"), person_of(request)
+        form, person = request.query_params.get("form", "csv"), get_person(request)
         makers = {"csv": (as_csv, "text/csv"), "jsonl": (as_records, "application/x-ndjson")}
         if form not in makers:
             raise RequestError(400, say("refused.form", form=repr(form[:40])))
@@ -40,42 +47,44 @@ class HandHandlers:
 
     async def records(self, request: Request) -> Response:
         """The hands that the person finished."""
-        return told(await run_in_threadpool(self._shared.finished.played, person_of(request)))
+        return json_response(
+            await run_in_threadpool(self._shared.finished.played, get_person(request))
+        )
 
     async def open(self, request: Request) -> Response:
         """A file of records."""
-        person = person_in(request) or new_id()
-        text = await text_in(request, UPLOAD_LIMIT)
+        person = find_person(request) or new_id()
+        text = await read_text(request, UPLOAD_LIMIT)
         opened = await run_in_threadpool(self._shared.finished.open, person, text)
-        response = told(opened, 201)
-        remember(response, PERSON_COOKIE, person)
+        response = json_response(opened, 201)
+        set_cookie(response, PERSON_COOKIE, person)
         return response
 
     def _asked(self, request: Request) -> tuple[str, str, int]:
-        return person_of(request), request.path_params["id"], request.path_params["hand"]
+        return get_person(request), request.path_params["id"], request.path_params["hand"]
 
     async def replay(self, request: Request) -> Response:
         """A hand, step by step."""
         asked, finished = self._asked(request), self._shared.finished
-        return told(await run_in_threadpool(lambda: replay_of(finished.record(*asked))))
+        return json_response(await run_in_threadpool(lambda: make_replay(finished.record(*asked))))
 
     async def analysis(self, request: Request) -> Response:
         """What each decision was worth, or how much of that is known."""
         found = await run_in_threadpool(self._shared.finished.analysis, *self._asked(request))
-        return told(found)
+        return json_response(found)
 
     async def share(self, request: Request) -> Response:
         """An address by which others may look at the hand."""
-        await asked_in(request, EmptyRequest)
+        await read_request(request, EmptyRequest)
         finished = self._shared.finished
-        return told(await run_in_threadpool(finished.share, *self._asked(request)))
+        return json_response(await run_in_threadpool(finished.share, *self._asked(request)))
 
     async def file(self, request: Request) -> Response:
         """The replay as one page to send to someone."""
         asked, finished = self._asked(request), self._shared.finished
 
         def page() -> str:
-            return page_of(finished.record(*asked), finished.found(*asked))
+            return replay_page(finished.record(*asked), finished.found(*asked))
 
         return _file(await run_in_threadpool(page), "text/html", "german-whist-replay.html")
 

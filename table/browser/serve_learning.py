@@ -21,15 +21,15 @@ from ...engine.game import Game, IllegalAction
 from ...engine.view import View
 from ..rating import Rating
 from ..review.analysis import SURE, ActionValue, Analyst, PositionValues
-from ..review.hints import why
-from ..review.puzzles import Puzzle, all_puzzles, before_decision
-from ..review.replay import names_of
+from ..review.hints import hint_reason
+from ..review.puzzles import Puzzle, all_puzzles, position_before
+from ..review.replay import player_names
 from ..text import words
 from ..text.labels import capital, say, you
 from .finished_hands import HandNotFound
-from .messages import VisibleState, said_of, seen
-from .requests import AnswerRequest, asked_in
-from .shared import Services, person_of, told
+from .messages import VisibleState, describe_view, visible_fields
+from .requests import AnswerRequest, read_request
+from .shared import Services, get_person, json_response
 
 _NEAR = 12
 """Of so many puzzles nearest to a person's rating, one is drawn."""
@@ -130,7 +130,7 @@ class LearningHandlers:
         found = self._puzzles().get(request.path_params["id"])
         if found is None:
             raise HandNotFound(say("refused.puzzle"))
-        return self._puzzle(found, person_of(request))
+        return self._puzzle(found, get_person(request))
 
     def _puzzle(self, puzzle: Puzzle, person: str) -> ProblemSource:
         store = self._shared.store
@@ -138,26 +138,28 @@ class LearningHandlers:
         def note(found: AnswerResult) -> None:
             before = store.progress.rating(person, "puzzles")
             against = Rating(puzzle.rating, _PUZZLE_DEVIATION)
-            after = store.progress.tried(person, puzzle.id, against, found.solved)
+            after = store.progress.record_attempt(person, puzzle.id, against, found.solved)
             found.rating, found.change = round(after.value), round(after.value - before.value)
             found.streak = self._solver(person).streak
 
         game, rating = puzzle.position(), puzzle.rating
-        return ProblemSource(game, puzzle.id, puzzle.kind, _names(), rating, puzzle.told, note)
+        return ProblemSource(
+            game, puzzle.id, puzzle.kind, _names(), rating, puzzle.position_values, note
+        )
 
     def _exercise(self, request: Request) -> ProblemSource:
-        path, person = request.path_params, person_of(request)
+        path, person = request.path_params, get_person(request)
         where = path["id"], path["hand"], path["decision"]
         record = self._shared.finished.record(person, *where[:2])
         try:
-            game = before_decision(record, where[2])
+            game = position_before(record, where[2])
         except ValueError as error:
             raise HandNotFound(str(error)) from None
         view = game.view(game.turn or 0)
-        names = you(), names_of(record)[1 - view.seat]
+        names = you(), player_names(record)[1 - view.seat]
 
         def note(found: AnswerResult) -> None:
-            self._shared.store.progress.retried(person, where, found.solved)
+            self._shared.store.progress.record_retry(person, where, found.solved)
 
         def values() -> PositionValues:
             return Analyst(view.rules).values(view)
@@ -168,11 +170,11 @@ class LearningHandlers:
 
     async def problem(self, request: Request) -> Response:
         """The position of a puzzle or an exercise."""
-        return told(await run_in_threadpool(lambda: _problem(self._task(request))))
+        return json_response(await run_in_threadpool(lambda: _problem(self._task(request))))
 
     async def answer(self, request: Request) -> Response:
         """What a card was worth; of a puzzle the first answer counts for the rating."""
-        asked = await asked_in(request, AnswerRequest)
+        asked = await read_request(request, AnswerRequest)
 
         def answered() -> AnswerResult:
             task = self._task(request)
@@ -180,20 +182,22 @@ class LearningHandlers:
             task.note(found)
             return found
 
-        return told(await run_in_threadpool(answered))
+        return json_response(await run_in_threadpool(answered))
 
     async def line(self, request: Request) -> Response:
         """How a card is answered by perfect defence."""
-        asked = await asked_in(request, AnswerRequest)
-        return told(await run_in_threadpool(lambda: _line(self._task(request).game, asked.action)))
+        asked = await read_request(request, AnswerRequest)
+        return json_response(
+            await run_in_threadpool(lambda: _line(self._task(request).game, asked.action))
+        )
 
     async def next(self, request: Request) -> Response:
         """A puzzle that is new to the person, and about as hard as the person is good."""
-        kind, person = request.query_params.get("kind", ""), person_of(request)
+        kind, person = request.query_params.get("kind", ""), get_person(request)
 
         def chosen() -> Problem:
             progress = self._shared.store.progress
-            known = progress.tries(person)
+            known = progress.attempts(person)
             every = [each for each in self._puzzles().values() if kind in ("", each.kind)]
             if not every:
                 raise HandNotFound(say("problem.no_puzzle"))
@@ -202,15 +206,18 @@ class LearningHandlers:
             new.sort(key=lambda each: (abs(each.rating - rating), each.id))
             return _problem(self._puzzle(random.choice(new[:_NEAR]), person))
 
-        return told(await run_in_threadpool(chosen))
+        return json_response(await run_in_threadpool(chosen))
 
     async def solver(self, request: Request) -> Response:
         """How the person does on puzzles."""
-        return told(await run_in_threadpool(self._solver, person_of(request)))
+        return json_response(await run_in_threadpool(self._solver, get_person(request)))
 
     def _solver(self, person: str) -> PuzzleStats:
         progress = self._shared.store.progress
-        rating, solved = progress.rating(person, "puzzles"), list(progress.tries(person).values())
+        rating, solved = (
+            progress.rating(person, "puzzles"),
+            list(progress.attempts(person).values()),
+        )
         now, best = streaks(solved)
         return PuzzleStats(
             round(rating.value), round(rating.deviation), len(self._puzzles()), len(solved),
@@ -226,12 +233,12 @@ class LearningHandlers:
                     *(each.session, each.hand, each.decision, each.cost),
                     solved=None if each.solved is None else bool(each.solved),
                     finished=each.finished,
-                    title=words.against(each.rules, each.opponent),
+                    title=words.hand_title(each.rules, each.opponent),
                 )
-                for each in self._shared.store.progress.mistakes(person_of(request))
+                for each in self._shared.store.progress.mistakes(get_person(request))
             ]
 
-        return told(await run_in_threadpool(listed))
+        return json_response(await run_in_threadpool(listed))
 
 
 def _names() -> tuple[str, str]:
@@ -263,19 +270,19 @@ def _problem(task: ProblemSource) -> Problem:
 
 
 def _seen(view: View, names: tuple[str, str]) -> dict[str, Any]:
-    return seen(view, said_of(view, names, ""), view.theirs if view.open else None)
+    return visible_fields(view, describe_view(view, names, ""), view.theirs if view.open else None)
 
 
 def _answered(task: ProblemSource, action: int) -> AnswerResult:
     values, view = task.values(), task.game.view(task.game.turn or 0)
     found = next((each for each in values.cards if each.action == action), None)
     if found is None:
-        raise IllegalAction(words.why_not(view, action))
+        raise IllegalAction(words.refusal_reason(view, action))
     solved = found.cost <= SURE * found.cost_half_width
     return AnswerResult(
         solved=solved,
         verdict=words.verdict(values.unit, found.cost, solved, values.exact),
-        why=why(view, values),
+        why=hint_reason(view, values),
         best=values.best,
         values=sorted(values.cards, key=lambda each: -(each.value or 0.0)),
         unit=values.unit,
@@ -289,7 +296,7 @@ def _line(game: Game, action: int) -> PlayoutLine:
     steps: list[LineStep] = []
 
     def play(chosen: int) -> None:
-        text = capital(words.did(names[0 if game.turn == seat else 1], game.phase, chosen))
+        text = capital(words.action_text(names[0 if game.turn == seat else 1], game.phase, chosen))
         game.play(chosen)
         steps.append(LineStep(**_seen(game.view(seat), names), text=text))
 

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ..game.database import new_id
 from ..game.session import Settings
-from ..review.hints import seen_of
+from ..review.hints import seen_cards
 from ..text.labels import say
 from .live_table import LiveTable, StaleMove
 from .live_tables import LimitExceeded
@@ -28,11 +28,11 @@ from .requests import (
     SameDealRequest,
     SpeedRequest,
     TableRequest,
-    asked_in,
-    person_in,
-    settings_in,
+    find_person,
+    read_request,
+    table_settings,
 )
-from .shared import Services, person_of, remember, told
+from .shared import Services, get_person, json_response, set_cookie
 
 _STILL_HERE = 15.0
 """Seconds after which a page is told that nothing has happened."""
@@ -48,7 +48,7 @@ class TableHandlers:
         self._shared = shared
 
     def _found(self, request: Request) -> LiveTable:
-        table = self._shared.live.get(person_of(request), request.path_params["id"])
+        table = self._shared.live.get(get_person(request), request.path_params["id"])
         request.state.table = table
         return table
 
@@ -57,18 +57,18 @@ class TableHandlers:
 
     async def open(self, request: Request) -> Response:
         """A new table."""
-        asked = await asked_in(request, TableRequest)
-        person = person_in(request) or new_id()
+        asked = await read_request(request, TableRequest)
+        person = find_person(request) or new_id()
 
         def opened() -> LiveTable:
-            settings = settings_in(asked, self._shared.opponents)
+            settings = table_settings(asked, self._shared.opponents)
             if asked.again is not None:
                 settings = self._again(settings, person, asked.again)
             return self._shared.live.open(person, settings)
 
         table = await run_in_threadpool(opened)
-        response = told(table.message(0), 201)
-        remember(response, PERSON_COOKIE, person)
+        response = json_response(table.message(0), 201)
+        set_cookie(response, PERSON_COOKIE, person)
         return response
 
     def _again(self, settings: Settings, person: str, asked: SameDealRequest) -> Settings:
@@ -87,17 +87,17 @@ class TableHandlers:
 
     async def list(self, request: Request) -> Response:
         """A person's tables."""
-        return told(await run_in_threadpool(self._shared.live.list, person_of(request)))
+        return json_response(await run_in_threadpool(self._shared.live.list, get_person(request)))
 
     async def look(self, request: Request) -> Response:
         """The table as it stands."""
         table = await self._table(request)
-        return told(await run_in_threadpool(table.message, None))
+        return json_response(await run_in_threadpool(table.message, None))
 
     async def events(self, request: Request) -> Response:
         """The table as it stands, and again whenever something happens: server-sent events."""
         table = await self._table(request)
-        if table.events.bells >= _MOST_WAITING:
+        if table.events.n_subscribers >= _MOST_WAITING:
             raise LimitExceeded(say("refused.many_pages", n=_MOST_WAITING))
         asked = request.headers.get("last-event-id") or request.query_params.get("after", "")
         after = int(asked) if asked.isdecimal() and int(asked) < _MOST_EVENTS else 0
@@ -113,7 +113,7 @@ class TableHandlers:
         def ring() -> None:
             loop.call_soon_threadsafe(bell.set)
 
-        table.events.add_bell(ring)
+        table.events.subscribe(ring)
         try:
             first = True
             while not self._shared.live.closing:
@@ -133,7 +133,7 @@ class TableHandlers:
                         return  # played on elsewhere: the page asks again, and hears of it
                     yield b": still here\n\n"
         finally:
-            table.events.remove_bell(ring)
+            table.events.unsubscribe(ring)
 
     async def _changed(self, request: Request, act: Callable[[LiveTable], object]) -> Response:
         """Let something happen at a table, and tell what did: all in one go to a thread."""
@@ -144,57 +144,59 @@ class TableHandlers:
             act(table)
             return table.message(before)
 
-        return told(await run_in_threadpool(done))
+        return json_response(await run_in_threadpool(done))
 
     async def play(self, request: Request) -> Response:
         """One action of the person, and what a quick opponent answers."""
-        asked = await asked_in(request, PlayRequest)
+        asked = await read_request(request, PlayRequest)
         return await self._changed(request, lambda table: table.play(asked.action, asked.move))
 
     async def take_back(self, request: Request) -> Response:
         """Back to the person's last decision."""
-        await asked_in(request, EmptyRequest)
+        await read_request(request, EmptyRequest)
         return await self._changed(request, LiveTable.take_back)
 
     async def claim(self, request: Request) -> Response:
         """Tricks of an open endgame."""
-        asked = await asked_in(request, ClaimRequest)
+        asked = await read_request(request, ClaimRequest)
         return await self._changed(request, lambda table: table.claim(asked.tricks, asked.move))
 
     async def next(self, request: Request) -> Response:
         """The next hand of a match."""
-        asked = await asked_in(request, NextHandRequest)
+        asked = await read_request(request, NextHandRequest)
         return await self._changed(request, lambda table: table.next_hand(asked.move))
 
     async def leave(self, request: Request) -> Response:
         """End it here."""
-        await asked_in(request, EmptyRequest)
+        await read_request(request, EmptyRequest)
         return await self._changed(request, LiveTable.leave)
 
     async def forget(self, request: Request) -> Response:
         """Clear a table away."""
-        person, name = person_of(request), request.path_params["id"]
+        person, name = get_person(request), request.path_params["id"]
         await run_in_threadpool(self._shared.live.forget, person, name)
-        return told({"forgotten": name})
+        return json_response({"forgotten": name})
 
     async def speed(self, request: Request) -> Response:
         """How fast watched agents play."""
-        asked = await asked_in(request, SpeedRequest)
+        asked = await read_request(request, SpeedRequest)
         return await self._changed(
             request, lambda table: table.set_speed(asked.delay_ms, asked.pause, asked.step)
         )
 
     async def help(self, request: Request) -> Response:
         """What has been seen."""
-        return told(await run_in_threadpool(lambda: seen_of(self._found(request).person_view())))
+        return json_response(
+            await run_in_threadpool(lambda: seen_cards(self._found(request).person_view()))
+        )
 
     async def hint(self, request: Request) -> Response:
         """What might be played, and why."""
-        await asked_in(request, EmptyRequest)
+        await read_request(request, EmptyRequest)
         table = await self._table(request)
         view = table.person_view()
         if not view.to_move or table.session.settings.watched:
             raise StaleMove(say("refused.no_advice"))
         hint = await run_in_threadpool(self._shared.advisers.hint, view)
         await run_in_threadpool(table.note_hint)
-        return told(hint)
+        return json_response(hint)

@@ -39,13 +39,13 @@ from .finished_hands import FinishedHands, HandNotFound
 from .live_table import LiveTable, StaleMove, log
 from .live_tables import LimitExceeded, LiveTables, TableNotFound
 from .messages import Menu, Refusal, TableState
-from .requests import PERSON_COOKIE, MalformedBody, RequestError, person_in
-from .saved_replay import embedded
+from .requests import PERSON_COOKIE, MalformedBody, RequestError, find_person
+from .saved_replay import embed_json
 from .security import TOKEN_COOKIE, Access, AccessMiddleware
 from .serve_hands import HandHandlers
 from .serve_learning import LearningHandlers
 from .serve_tables import TableHandlers
-from .shared import Services, remember, told
+from .shared import Services, json_response, set_cookie
 
 STATIC = Path(__file__).parent / "static"
 _MOST_CONNECTIONS = 1000
@@ -153,7 +153,7 @@ mimetypes.add_type("image/svg+xml", ".svg")
 
 
 def _error(status: int, sentence: str, state: TableState | None = None) -> Response:
-    return told(Refusal(sentence, state), status)
+    return json_response(Refusal(sentence, state), status)
 
 
 def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -202,7 +202,7 @@ def page_text() -> str:
     """The page, the labels written into it."""
     page = (STATIC.parent / "page.html").read_text(encoding="utf-8")
     page = re.sub(r"{{(\w+)}}", lambda found: escape(say(f"site.{found[1]}")), page)
-    return page.replace("<!-- labels -->", embedded("labels", labels()))
+    return page.replace("<!-- labels -->", embed_json("labels", labels()))
 
 
 class _Pages:
@@ -217,23 +217,23 @@ class _Pages:
         token, key = request.query_params.get("token"), request.query_params.get("person")
         if token is None and key is None:
             response: Response = HTMLResponse(page_text())
-            if person_in(request) is None:
-                remember(response, PERSON_COOKIE, new_id())
+            if find_person(request) is None:
+                set_cookie(response, PERSON_COOKIE, new_id())
             return response
         response = RedirectResponse("/", 303)
         if token is not None and self._door.token is not None:
-            remember(response, TOKEN_COOKIE, self._door.token)  # the guard has compared it
+            set_cookie(response, TOKEN_COOKIE, self._door.token)  # the guard has compared it
         owner = await run_in_threadpool(self._shared.store.owner)
         if key is not None and hmac.compare_digest(key.encode(), owner.encode()):
-            remember(response, PERSON_COOKIE, owner)
+            set_cookie(response, PERSON_COOKIE, owner)
         return response
 
     async def menu(self, request: Request) -> Response:
         """Rule sets, agents and what is chosen at first."""
         rules, agents = await run_in_threadpool(self._shared.opponents.menu)
-        return told(Menu(rules, agents, self._shared.store.notice))
+        return json_response(Menu(rules, agents, self._shared.store.notice))
 
     async def rules(self, request: Request) -> Response:
         """One rule set in words."""
         name = request.path_params["name"]
-        return told(rules_text(LESSON if name == LESSON.name else rules_named(name)))
+        return json_response(rules_text(LESSON if name == LESSON.name else rules_named(name)))

@@ -14,7 +14,7 @@ from ..game.store import Store
 from ..review.hints import HintService
 from .finished_hands import FinishedHands
 from .live_tables import LiveTables
-from .requests import person_in
+from .requests import find_person
 
 _YEAR = 365 * 24 * 3600
 
@@ -29,16 +29,16 @@ class Services(NamedTuple):
     advisers: HintService
 
 
-def told(value: Any, status: int = 200) -> Response:
+def json_response(value: Any, status: int = 200) -> Response:
     """A message as JSON."""
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
-def remember(response: Response, name: str, value: str) -> None:
+def set_cookie(response: Response, name: str, value: str) -> None:
     """Set a cookie that scripts cannot read and other sites do not send."""
     response.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict")
 
 
-def person_of(request: Request) -> str:
+def get_person(request: Request) -> str:
     """Who asks; a browser without a cookie is nobody, who has nothing here."""
-    return person_in(request) or ""
+    return find_person(request) or ""

@@ -161,7 +161,7 @@ class Database:
         )
 
     @property
-    def keeps(self) -> bool:
+    def persistent(self) -> bool:
         """Whether there is a file, so that anything outlasts this program."""
         return bool(self.rows("PRAGMA database_list")[0][2])
 
@@ -171,7 +171,7 @@ class Database:
             self._connection.close()
 
     @contextmanager
-    def changing(self) -> Generator[sqlite3.Connection]:
+    def transaction(self) -> Generator[sqlite3.Connection]:
         """One transaction: all of it is kept, or nothing."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -190,7 +190,7 @@ class Database:
 
     def owner(self) -> str:
         """The person whose computer this is: at the terminal, and in the page that it opens."""
-        with self.changing() as connection:
+        with self.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO persons VALUES ('owner', ?)", (new_id(),))
         ((person,),) = self.rows("SELECT person FROM persons WHERE name = 'owner'")
         return person

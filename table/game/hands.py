@@ -36,13 +36,13 @@ class HandStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of(self, person: str, most: int | None = None) -> list[StoredHand]:
+    def by_person(self, person: str, most: int | None = None) -> list[StoredHand]:
         """A person's finished hands, the last first."""
         limit = -1 if most is None else most
         query = "WHERE person = ? AND NOT given_up ORDER BY finished DESC, hand DESC LIMIT ?"
         return self._hands(query, person, limit)
 
-    def one(self, session: str, hand: int) -> StoredHand | None:
+    def get(self, session: str, hand: int) -> StoredHand | None:
         """One finished hand of a session."""
         found = self._hands("WHERE session = ? AND hand = ?", session, hand)
         return found[0] if found else None
@@ -54,7 +54,7 @@ class HandStore:
 
     def share(self, session: str, hand: int) -> str:
         """The key by which anybody may look at a finished hand; always the same for one hand."""
-        with self._database.changing() as connection:
+        with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO shares VALUES (?, ?, ?)", (new_id(), session, hand)
             )
@@ -62,10 +62,10 @@ class HandStore:
         ((key,),) = self._database.rows(found, session, hand)
         return key
 
-    def shared(self, key: str) -> StoredHand | None:
+    def get_shared(self, key: str) -> StoredHand | None:
         """The finished hand that was shared by this key."""
         found = self._database.rows("SELECT session, hand FROM shares WHERE key = ?", key)
-        return self.one(*found[0]) if found else None
+        return self.get(*found[0]) if found else None
 
 
 def add_hand(connection: sqlite3.Connection, hand: StoredHand) -> bool:

@@ -31,7 +31,7 @@ _OWN_ROOM = make_agent.__module__.rpartition(".")[0] + "."
 _MOST_KEPT = 500
 
 
-def who_may_sit() -> dict[str, Entry]:
+def offered_agents() -> dict[str, Entry]:
     """The registered agents that play by their names alone, but for the person at the terminal."""
     return {
         name: entry
@@ -148,7 +148,7 @@ class Opponents:
     def __init__(self, more: Iterable[str] = ()) -> None:
         """`more` are agents of the command line: names with parameters, paths, module:object."""
         self._agents: dict[str, Opponent] = {}
-        for entry in who_may_sit().values():
+        for entry in offered_agents().values():
             own = isinstance(entry.source, str) and entry.source.startswith(_OWN_ROOM)
             self._agents[entry.name] = Opponent(entry.name, entry.about, own)
         for name in more:

@@ -47,10 +47,10 @@ class PlayerProgress:
         """A person's rating: `play` against agents, or `puzzles`."""
         return _rating_in(self._database.rows(_LAST_RATING, person, kind))[0]
 
-    def tried(self, person: str, puzzle: str, against: Rating, solved: bool) -> Rating:
+    def record_attempt(self, person: str, puzzle: str, against: Rating, solved: bool) -> Rating:
         """Note a puzzle that was tried; only the first attempt counts for the rating."""
         now = time.time()
-        with self._database.changing() as connection:
+        with self._database.transaction() as connection:
             rating, since = _last_rating(connection, person, "puzzles")
             new = connection.execute(
                 "INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?)", (person, puzzle, solved, now)
@@ -61,7 +61,7 @@ class PlayerProgress:
                 _note_rating(connection, person, "puzzles", rating, now)
         return rating
 
-    def tries(self, person: str) -> dict[str, bool]:
+    def attempts(self, person: str) -> dict[str, bool]:
         """The puzzles that a person has tried, the last first, and whether they were solved."""
         query = (
             "SELECT puzzle, solved FROM attempts WHERE person = ?"
@@ -79,21 +79,21 @@ class PlayerProgress:
         )
         return [StoredMistake(*row) for row in rows]
 
-    def retried(self, person: str, mistake: tuple[str, int, int], solved: bool) -> None:
+    def record_retry(self, person: str, mistake: tuple[str, int, int], solved: bool) -> None:
         """Note a mistake of a session, hand and decision that was tried again."""
-        with self._database.changing() as connection:
+        with self._database.transaction() as connection:
             connection.execute(
                 "UPDATE mistakes SET solved = ?"
                 " WHERE session = ? AND hand = ? AND decision = ? AND person = ?",
                 (solved, *mistake, person),
             )
 
-    def note_analysis(self, person: str, session: str, hand: int, found: Analysis) -> None:
+    def store_analysis(self, person: str, session: str, hand: int, found: Analysis) -> None:
         """Keep how well a person played a hand, and the mistakes as exercises."""
-        kept, mine = self._hands.one(session, hand), found.totals[PERSON]
+        kept, mine = self._hands.get(session, hand), found.totals[PERSON]
         if kept is None or kept.player != HUMAN or kept.person != person:
             return
-        with self._database.changing() as connection:
+        with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO accuracies VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (session, hand, person, kept.finished, mine.mattered, mine.mistakes, mine.cost),

@@ -27,7 +27,7 @@ from ...engine.records import GameRecord, MatchScore, record_of
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.view import View
 from ..text.labels import say
-from ..text.words import why_not
+from ..text.words import refusal_reason
 
 HUMAN = "human"
 PERSON, OPPONENT = 0, 1
@@ -115,7 +115,7 @@ class SessionState(Struct):
     helped: bool = False
 
 
-def state_in(told: Mapping[str, Any]) -> SessionState:
+def parse_state(told: Mapping[str, Any]) -> SessionState:
     """What `Session.state` told, checked; whatever does not fit raises `SessionError`."""
     version = told.get("version")
     if version != STATE_VERSION:
@@ -127,12 +127,12 @@ def state_in(told: Mapping[str, Any]) -> SessionState:
     return state
 
 
-def ahead(pays: Sequence[int]) -> int | None:
+def leading_seat(pays: Sequence[int]) -> int | None:
     """The seat that has more, if one has."""
     return None if pays[0] == pays[1] else int(pays[1] > pays[0])
 
 
-def made_agent(name: str, rules: Rules, match: Match | None) -> Agent:
+def default_agent(name: str, rules: Rules, match: Match | None) -> Agent:
     """The agent of this name, as `make_agent` makes it."""
     return make_agent(name, rules, match=match)
 
@@ -150,7 +150,7 @@ class Session:
     (True, 1)
     """
 
-    def __init__(self, settings: Settings, make: AgentFactory = made_agent) -> None:
+    def __init__(self, settings: Settings, make: AgentFactory = default_agent) -> None:
         """`make` makes the agents by name; several sessions may share what it returns."""
         self.settings = settings
         self.game = Game(settings.rules, settings.seed, settings.number, match=settings.match)
@@ -199,7 +199,7 @@ class Session:
         return self._moves_before + len(self.game.actions)
 
     @property
-    def hands_over(self) -> int:
+    def hands_finished(self) -> int:
         """Hands of the match that are over."""
         return self.game.number + self.game.over
 
@@ -219,7 +219,7 @@ class Session:
         if self.turn is None:
             raise IllegalAction(say("refused.hand_over"))
         if 0 <= action < ACTIONS_IN_ALL and action not in self.game.legal():
-            raise IllegalAction(why_not(self.view(PERSON), action))
+            raise IllegalAction(refusal_reason(self.view(PERSON), action))
         self._play(action)
 
     def decide(self) -> int:
@@ -345,9 +345,9 @@ class Session:
         return points, (game.hands_won[0] - (pays[0] > 0), game.hands_won[1] - (pays[1] > 0))
 
     @staticmethod
-    def from_state(told: Mapping[str, Any], make: AgentFactory = made_agent) -> Session:
+    def from_state(told: Mapping[str, Any], make: AgentFactory = default_agent) -> Session:
         """The session that `state` told; what does not fit together raises `SessionError`."""
-        state = state_in(told)
+        state = parse_state(told)
         try:
             session = Session(state.settings, make)
             session._take_up(state)
@@ -392,8 +392,8 @@ def winner_of(session: Session) -> int | None:
         return None
     match, game = session.settings.match, session.game
     if match is None:
-        return ahead(game.pays)
-    return ahead(game.points if match.target else game.hands_won)
+        return leading_seat(game.pays)
+    return leading_seat(game.points if match.target else game.hands_won)
 
 
 def score_of(session: Session) -> tuple[int, ...]:

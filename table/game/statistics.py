@@ -90,7 +90,7 @@ class Statistics(Struct):
     accuracy: list[AccuracyPoint]
 
 
-def statistics_of(store: Store, person: str) -> Statistics:
+def compute_statistics(store: Store, person: str) -> Statistics:
     """A person's results: a row for every opponent and rule set, and one for all."""
     matches: dict[tuple[str, str], tuple[int, int]] = {
         (opponent, rules): (played, won)
@@ -122,7 +122,7 @@ def as_csv(store: Store, person: str) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for hand in reversed(store.hands.of(person)):
+    for hand in reversed(store.hands.by_person(person)):
         if hand.player == HUMAN:
             finished = datetime.fromtimestamp(hand.finished, timezone.utc)
             writer.writerow(
@@ -137,4 +137,4 @@ def as_csv(store: Store, person: str) -> str:
 
 def as_records(store: Store, person: str) -> str:
     """The records of a person's finished hands, one JSON line each."""
-    return "".join(f"{hand.record}\n" for hand in reversed(store.hands.of(person)))
+    return "".join(f"{hand.record}\n" for hand in reversed(store.hands.by_person(person)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..text.words import called, kind_of, listed, match_words, title_of
+from ..text.words import display_name, join_words, match_kind, match_words, title_of
 from .database import Database
 from .hands import HandStore, StoredHand, add_hand
 from .progress import PlayerProgress, rate_hand
@@ -53,7 +53,7 @@ class Store(Database):
         self.hands = HandStore(self)
         self.progress = PlayerProgress(self, self.hands)
 
-    def keep(
+    def save(
         self,
         name: str,
         person: str,
@@ -73,7 +73,7 @@ class Store(Database):
             *(revision + 1, time.time(), bool(session.over if over is None else over)),
             *(_json(_about(session)), _json(session.state()), _json(extra or {})),
         )
-        with self.changing() as connection:
+        with self.transaction() as connection:
             if revision:
                 done = connection.execute(
                     "UPDATE sessions SET revision = ?, updated = ?, over = ?, about = ?,"
@@ -91,7 +91,7 @@ class Store(Database):
             _keep_finished(connection, name, person, session, given_up)
         return revision + 1
 
-    def kept(self, name: str) -> StoredSession | None:
+    def load(self, name: str) -> StoredSession | None:
         """The session of this name."""
         found = self._sessions("WHERE id = ?", name)
         return found[0] if found else None
@@ -121,15 +121,16 @@ class Store(Database):
 
     def forget(self, name: str) -> None:
         """Forget a session; the hands that were finished in it stay."""
-        with self.changing() as connection:
+        with self.transaction() as connection:
             connection.execute("DELETE FROM sessions WHERE id = ?", (name,))
 
 
 def _about(session: Session) -> dict[str, Any]:
     """The session in a list: what is played, and how it stands."""
     settings = session.settings
+    players = join_words(list(map(display_name, settings.names)))
     return {
-        "title": f"{title_of(settings.rules.name)}, {listed(list(map(called, settings.names)))}",
+        "title": f"{title_of(settings.rules.name)}, {players}",
         "match": match_words(settings.match),
         "score": list(score_of(session)),
     }
@@ -150,7 +151,7 @@ def _keep_finished(
     if settings.lesson:
         return
     who = (settings.rules.name, settings.opponent, settings.player)
-    first = session.hands_over - len(session.records)
+    first = session.hands_finished - len(session.records)
     for number, record in enumerate(session.records, first + 1):
         mine, others = record.counting_tricks
         margin = others - mine if session.results[number - 1].low else mine - others
@@ -168,7 +169,7 @@ def _keep_finished(
     if settings.match is None or not (session.over or given_up):
         return
     won = -1 if given_up else {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(session)]
-    match = (*kind_of(settings.match), session.hands_over, *session.game.points, won)
+    match = (*match_kind(settings.match), session.hands_finished, *session.game.points, won)
     connection.execute(
         "INSERT OR IGNORE INTO matches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (name, person, now, *who, *match),

@@ -17,7 +17,7 @@ from ...common.serialization import Told, frame_of
 from ...common.student_t import quantile
 from ...engine.records import GameRecord
 from .analysis import Analysis, AnalysisSettings, DecisionValues, analyse
-from .replay import names_of
+from .replay import player_names
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ def accuracy(
     """Analyse every hand, and add up what each player's decisions cost."""
     found: list[tuple[tuple[str, str], Analysis]] = []
     for number, record in enumerate(records, 1):
-        found.append((names_of(record), analyse(record, settings)))
+        found.append((player_names(record), analyse(record, settings)))
         if progress is not None:
             progress(number)
     if not found:

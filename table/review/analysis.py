@@ -32,8 +32,8 @@ from ...engine.records import GameRecord
 from ...engine.rules import Rules
 from ...engine.view import View
 from ..text.labels import say
-from ..text.words import action_symbol, listed, percent
-from .replay import names_of
+from ..text.words import action_symbol, join_words, percent
+from .replay import player_names
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
@@ -283,7 +283,7 @@ def analyse(
         game.play(action)
         if progress is not None:
             progress((n + 1) / len(actions))
-    mistakes = _mistakes(decisions, names_of(record))
+    mistakes = _mistakes(decisions, player_names(record))
     return Analysis(
         unit=analyst.unit,
         search=analyst.search.name,
@@ -314,7 +314,7 @@ def _totals(decisions: list[DecisionValues], mistakes: list[Mistake], who: int) 
 
 
 def _mistake_text(decision: DecisionValues, names: tuple[str, str]) -> str:
-    cards = listed(list(map(action_symbol, decision.best[:3])), "or")
+    cards = join_words(list(map(action_symbol, decision.best[:3])), "or")
     about = "" if decision.exact else "_about"
     if decision.unit == PAY:
         better = say(

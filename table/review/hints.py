@@ -17,7 +17,7 @@ from ...engine.cards import SUITS, Card
 from ...engine.rules import Rules
 from ...engine.view import View
 from ..text.labels import say
-from ..text.words import action_symbol, listed, percent
+from ..text.words import action_symbol, join_words, percent
 from .analysis import WIN, ActionValue, AnalysisSettings, Analyst, PositionValues
 
 HINT_SEARCH, OTHER_HINT_SEARCH = "thinker:256", "flat-mc:256,voids,playout=counting"
@@ -52,9 +52,9 @@ class Hint(Struct):
     estimates: list[ActionValue]
 
 
-def seen_of(view: View) -> SeenCards:
+def seen_cards(view: View) -> SeenCards:
     """Where every card is, as far as the player can know."""
-    places, known = places_of(view), view.theirs
+    places, known = card_places(view), view.theirs
     deck = list(reversed(view.rules.deck))
     return SeenCards(
         suits={
@@ -68,7 +68,7 @@ def seen_of(view: View) -> SeenCards:
     )
 
 
-def places_of(view: View) -> dict[Card, str]:
+def card_places(view: View) -> dict[Card, str]:
     """Of each card: `hand`, `other`, `up` (in the stock), `trick`, `played`, `away` or `unseen`."""
     places = dict.fromkeys(view.rules.deck, "unseen")
     places |= dict.fromkeys([*view.played_by_me, *view.played_by_other], "played")
@@ -94,7 +94,7 @@ class HintService:
             told = self.analyst(view.rules).values(view)
         return Hint(
             action=told.best[0],
-            why=why(view, told),
+            why=hint_reason(view, told),
             exact=told.exact,
             unit=told.unit,
             estimates=sorted(
@@ -111,7 +111,7 @@ class HintService:
         return self._analysts[rules]
 
 
-def why(view: View, told: PositionValues) -> str:
+def hint_reason(view: View, told: PositionValues) -> str:
     """The reason in a sentence or two."""
     best, *equals = told.best
     values = {card.action: card.value or 0.0 for card in told.cards}
@@ -123,7 +123,7 @@ def why(view: View, told: PositionValues) -> str:
             return say("hints.same", value=value)
         if not equals:
             return say("hints.exact", card=card, value=value)
-        others = listed(list(map(action_symbol, equals)))
+        others = join_words(list(map(action_symbol, equals)))
         return say("hints.exact_too", card=card, value=value, others=others, n=len(equals))
     noise = {each.action: each.cost_half_width for each in told.cards}
     # What would be told by the same figure is no difference that helps anybody.
@@ -135,7 +135,7 @@ def why(view: View, told: PositionValues) -> str:
     idea = _idea(view)
     if len(alike) > 1:
         names = list(map(action_symbol, sorted(alike, key=lambda each: each != best)[:4]))
-        return say("hints.unclear", cards=listed(names), card=card, value=value, idea=idea)
+        return say("hints.unclear", cards=join_words(names), card=card, value=value, idea=idea)
     other = max((each for each in values if each != best), key=values.__getitem__)
     less = _worth(told, values[other])
     return say(
@@ -163,7 +163,7 @@ def _idea(view: View) -> str:
         return say("hints.no_stock" if view.endgame else "hints.unseen")
     shown = [card.symbol for card in view.upcards]
     if len(shown) > 1:
-        return say("hints.two_up", cards=listed(shown))
+        return say("hints.two_up", cards=join_words(shown))
     return say(
         "hints.trump_up" if view.upcards[0].suit == view.trump else "hints.up", card=shown[0]
     )

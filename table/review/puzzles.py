@@ -71,7 +71,7 @@ class Puzzle(Struct, omit_defaults=True):
             game.play(action)
         return game
 
-    def told(self) -> PositionValues:
+    def position_values(self) -> PositionValues:
         """What every card is worth."""
         most = max(value for _, value, _ in self.values)
         cards = [
@@ -89,7 +89,7 @@ class Puzzle(Struct, omit_defaults=True):
         return PositionValues(exact=self.exact, unit=self.unit, best=best, cards=cards)
 
 
-def before_decision(record: GameRecord, n: int) -> Game:
+def position_before(record: GameRecord, n: int) -> Game:
     """A hand as it stood before decision `n`."""
     game, actions = record.start(), record.actions
     if not 0 <= n < len(actions):
@@ -111,7 +111,7 @@ def read_puzzles(lines: bytes) -> list[Puzzle]:
 
 
 @cache
-def shipped() -> tuple[Puzzle, ...]:
+def bundled_puzzles() -> tuple[Puzzle, ...]:
     """The puzzles that come with the package."""
     return tuple(read_puzzles((files(__package__ or "") / FILE).read_bytes()))
 
@@ -120,7 +120,7 @@ def all_puzzles(folder: Path) -> dict[str, Puzzle]:
     """The puzzles that come with the package, and those that were made in a data folder."""
     own = folder / FILE
     more = read_puzzles(own.read_bytes()) if own.exists() else []
-    return {each.id: each for each in (*shipped(), *more)}
+    return {each.id: each for each in (*bundled_puzzles(), *more)}
 
 
 # -- making them
@@ -245,9 +245,9 @@ def _stands_out(told: PositionValues, clear: float) -> bool:
 # -- grading
 
 
-def graded(puzzle: Puzzle) -> Puzzle:
+def regrade(puzzle: Puzzle) -> Puzzle:
     """The puzzle with the rating that today's rule players and their strengths give it."""
-    rating = _graded(puzzle.kind, puzzle.position(), puzzle.told().best[0])
+    rating = _graded(puzzle.kind, puzzle.position(), puzzle.position_values().best[0])
     return msgspec.structs.replace(puzzle, rating=rating)
 
 
@@ -260,15 +260,15 @@ def _graded(kind: str, game: Game, best: int) -> float:
         players = (Player(agent, game.rules, seed=seed) for seed in range(_TRIES))
         found = [player.choose(view, 0) == best for player in players]
         results.append((known[name][0], sum(found) / _TRIES, _TRIES))
-    return round(fitted(results))
+    return round(fit_rating(results))
 
 
-def fitted(results: Sequence[tuple[float, float, int]], middle: float = 1000.0) -> float:
+def fit_rating(results: Sequence[tuple[float, float, int]], middle: float = 1000.0) -> float:
     """The rating of which players of known strength, share solved and tries tell the most.
 
-    >>> round(fitted([(1000.0, 0.5, 100)]))
+    >>> round(fit_rating([(1000.0, 0.5, 100)]))
     1000
-    >>> fitted([(1000.0, 0.1, 20)]) > 1150
+    >>> fit_rating([(1000.0, 0.1, 20)]) > 1150
     True
     """
 

@@ -106,10 +106,10 @@ class Replay(Struct):
     final: BoardState
 
 
-def replay_of(record: GameRecord) -> Replay:
+def make_replay(record: GameRecord) -> Replay:
     """The whole hand, step by step; a record that does not play to its result is refused."""
     record.replay()
-    game, names = record.start(), names_of(record)
+    game, names = record.start(), player_names(record)
     before = _position(game)
     steps: list[Step] = []
     for action in record.actions:
@@ -122,13 +122,13 @@ def replay_of(record: GameRecord) -> Replay:
         players=names,
         dealer=record.dealer,
         match=None if record.match is None else _match(record.match),
-        result=result_of(record),
+        result=replay_result(record),
         steps=steps,
         final=before,
     )
 
 
-def names_of(record: GameRecord) -> tuple[str, str]:
+def player_names(record: GameRecord) -> tuple[str, str]:
     """What the two players are called, as far as the record tells it."""
     told = record.meta.get("players")
     found = [say("site.seat", n=seat) for seat in (0, 1)]
@@ -141,15 +141,15 @@ def names_of(record: GameRecord) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def result_of(record: GameRecord) -> ReplayResult:
+def replay_result(record: GameRecord) -> ReplayResult:
     """How the hand ended."""
     low = record.rules.contract != "high" and record.start().low
-    text = words.result(record.counting_tricks, record.pays, names_of(record), low)
+    text = words.result(record.counting_tricks, record.pays, player_names(record), low)
     return ReplayResult(record.counting_tricks, record.pays, text)
 
 
 def _match(score: MatchScore) -> MatchInfo:
-    kind, n = words.kind_of(score.match)
+    kind, n = words.match_kind(score.match)
     return MatchInfo(kind, n, score.points, score.hands_won, score.hands + 1)
 
 
@@ -162,8 +162,8 @@ def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[s
     stock, upcards = game.stock, game.upcards
     game.play(action)
     leader = int(game.record["leader"][0])
-    prompt = words.to_do(names[who], phase)
-    text = words.did(names[who], phase, action)
+    prompt = words.turn_text(names[who], phase)
+    text = words.action_text(names[who], phase, action)
     won = leader if phase == "follow" else None
     if won is not None:
         text += "; " + say("event.win", name=names[won])
@@ -178,13 +178,13 @@ def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[s
 
 def _position(game: Game) -> BoardState:
     view = game.view(0)
-    trick, last_trick = on_the_table(view)
+    trick, last_trick = table_tricks(view)
     return BoardState(
         turn=game.turn,
-        hands=[texts(hand) for hand in game.hands],
-        known=[texts(cards_of(cards)) for cards in game.record["known"][0].tolist()],
+        hands=[card_texts(hand) for hand in game.hands],
+        known=[card_texts(cards_of(cards)) for cards in game.record["known"][0].tolist()],
         stock_left=view.stock_left,
-        upcards=texts(game.upcards),
+        upcards=card_texts(game.upcards),
         trump=None if game.trump is None else SUITS[game.trump],
         low=game.low,
         trick=trick,
@@ -196,12 +196,12 @@ def _position(game: Game) -> BoardState:
     )
 
 
-def texts(cards: Sequence[Card]) -> list[str]:
+def card_texts(cards: Sequence[Card]) -> list[str]:
     """Cards as messages name them."""
     return [str(card) for card in cards]
 
 
-def on_the_table(view: View) -> tuple[list[PlayedCard], list[PlayedCard]]:
+def table_tricks(view: View) -> tuple[list[PlayedCard], list[PlayedCard]]:
     """The trick under way, whose winner may still have to choose, and the last one that is over.
 
     Whoever looks is 0, the other 1.

@@ -19,7 +19,7 @@ from ...engine.cards import CARDS, CARDS_IN_ALL, CHOICE_WORDS, SUIT_SYMBOLS, TAK
 from ...engine.describe import chapters
 from ...engine.rules import Rules
 from ...engine.view import View
-from ..review.hints import places_of
+from ..review.hints import card_places
 from ..text import words
 from ..text.labels import labels, say
 
@@ -228,7 +228,7 @@ _MARKS = {"hand": "({})", "other": "{}*", "up": "^{}", "away": "×{}", "unseen":
 
 def seen_page(view: View, names: tuple[str, str]) -> RenderableType:
     """Where every card is, suit by suit, as far as this seat can know."""
-    places, deck = places_of(view), in_order(view.rules.deck, view.trump)
+    places, deck = card_places(view), in_order(view.rules.deck, view.trump)
     parts = [sentence(say("terminal.seen", trumps=words.trumps(view)), "bold"), Text()]
     for suit in dict.fromkeys(card.suit for card in deck):
         line = sentence(SUIT_SYMBOLS[suit] + " ")
@@ -259,7 +259,8 @@ def tricks_page(view: View, names: tuple[str, str]) -> RenderableType:
         if trick.followed is not None:
             won = names[0 if words.won_by_me(view, tricks, place) else 1]
         if trick.my_draw is not None:
-            drew = f"{names[0]} {trick.my_draw.symbol}, {names[1]} {words.drawn(trick.other_draw)}"
+            other = words.drawn_card(trick.other_draw)
+            drew = f"{names[0]} {trick.my_draw.symbol}, {names[1]} {other}"
         leader = names[0 if trick.i_led else 1]
         page.add_row(str(place + 1), leader, sentence(cards), won, sentence(drew))
     return page

@@ -30,7 +30,7 @@ from ..text import words
 from ..text.labels import labels, say
 from .board import board, choices, new_console, sentence
 from .keyboard import Keyboard
-from .play import Frontend, LeaveTable, T, names_of, score_text
+from .play import Frontend, LeaveTable, T, score_text, short_names
 
 _WIDTH, _LEAST_WIDTH, _FRAMED_HEIGHT = 78, 56, 23
 _TICK, _GLANCE = 0.02, 0.15
@@ -47,7 +47,7 @@ class KeyFrontend(Frontend):
     typed = False
 
     def __init__(self, session: Session) -> None:
-        self._session, self._names = session, names_of(session.settings)
+        self._session, self._names = session, short_names(session.settings)
         self._console = new_console()
         self._keyboard = Keyboard()
         self._open = ExitStack()

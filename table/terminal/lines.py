@@ -20,7 +20,7 @@ from ..game.session import Session
 from ..text import words
 from ..text.labels import labels, say
 from .board import board, choices, new_console, sentence, short_word
-from .play import Frontend, LeaveTable, T, names_of, score_text
+from .play import Frontend, LeaveTable, T, score_text, short_names
 
 _LEAVING = ("q", "quit")
 
@@ -31,7 +31,7 @@ class LineFrontend(Frontend):
     typed = True
 
     def __init__(self, session: Session) -> None:
-        self._session, self._names = session, names_of(session.settings)
+        self._session, self._names = session, short_names(session.settings)
         self._console = new_console()
         self._shown: tuple[int, int] | None = None
 
@@ -59,7 +59,7 @@ class LineFrontend(Frontend):
 
     def ask(self, view: View) -> int | str:
         """Show the board once before each decision, and ask until the answer has a meaning."""
-        now = self._session.hands_over, self._session.moves
+        now = self._session.hands_finished, self._session.moves
         if now != self._shown:
             self._shown = now
             self._show_board(view)
@@ -102,7 +102,7 @@ def _question(view: View) -> str:
     if view.phase not in ("choose", "exchange"):
         return say("terminal.your_card")
     key = "terminal.exchange" if view.phase == "exchange" else "terminal.take"
-    return say(key, cards=words.listed([short_word(action) for action in choices(view)], "or"))
+    return say(key, cards=words.join_words([short_word(action) for action in choices(view)], "or"))
 
 
 def _action(answer: str) -> int | None:

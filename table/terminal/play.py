@@ -1,8 +1,8 @@
 # pyright: strict
-"""A hand or a match in the terminal, kept after every action: the course of it, for keys and lines.
+"""A hand or a match in the terminal, saved after every action.
 
-What is shown and asked goes through a `Frontend`: `KeyFrontend` has the whole terminal, `LineFrontend` prints and
-reads lines.
+Input and output go through a `Frontend`: `KeyFrontend` uses the whole screen, `LineFrontend`
+prints and reads lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...common.plugins import raised_at, told_error
 from ...engine.game import IllegalAction
 from ...engine.view import View
 from ..game.database import new_id
-from ..game.session import PERSON, Session, SessionError, Settings, state_in, winner_of
+from ..game.session import PERSON, Session, SessionError, Settings, parse_state, winner_of
 from ..game.store import Store, StoredSession
 from ..review.hints import HintService
 from ..text import words
@@ -62,9 +62,11 @@ class Frontend(AbstractContextManager["Frontend"], Protocol):
         """Show a page beside the board."""
 
 
-def names_of(settings: Settings) -> tuple[str, str]:
+def short_names(settings: Settings) -> tuple[str, str]:
     """What the two are called at the table: a checkpoint by its file."""
-    first, second = (words.plain_text(words.called(name), _LONGEST_NAME) for name in settings.names)
+    first, second = (
+        words.plain_text(words.display_name(name), _LONGEST_NAME) for name in settings.names
+    )
     return first, second
 
 
@@ -83,22 +85,22 @@ class SessionSaver:
     trouble: str | None = None
     """Why the session is not kept as it is, where it could not be."""
 
-    def keep(self, session: Session) -> None:
+    def save(self, session: Session) -> None:
         """Keep the session as it is now; where that cannot be, it is played on all the same."""
         try:
             person = self.store.owner()
-            self.revision = self.store.keep(self.name, person, session, revision=self.revision)
+            self.revision = self.store.save(self.name, person, session, revision=self.revision)
         except sqlite3.Error as error:
             self.trouble = say("terminal.not_written", path=self.store.path, error=error)
         else:
             self.trouble = None
 
 
-def kept_session(store: Store, settings: Settings, given: Sequence[str]) -> StoredSession | None:
+def find_session(store: Store, settings: Settings, given: Sequence[str]) -> StoredSession | None:
     """The session played last that is not over and agrees in the settings that were given."""
     for kept in store.sessions(store.owner()):
         try:
-            found = state_in(kept.state).settings
+            found = parse_state(kept.state).settings
         except ValueError:
             continue  # of another version, or of rules that are gone
         agrees = all(getattr(found, name) == getattr(settings, name) for name in given)
@@ -107,7 +109,7 @@ def kept_session(store: Store, settings: Settings, given: Sequence[str]) -> Stor
     return None
 
 
-def taken_up(store: Store, kept: StoredSession) -> tuple[Session, SessionSaver]:
+def resume(store: Store, kept: StoredSession) -> tuple[Session, SessionSaver]:
     """A kept session, ready to be played on."""
     try:
         return Session.from_state(kept.state), SessionSaver(store, kept.id, kept.revision)
@@ -124,7 +126,7 @@ class TerminalGame:
         """`pause` is how long a trick lies, in seconds, before the other leads the next."""
         self.session, self._keeper, self._front = session, keeper, front
         self._pause = pause
-        self._names = names_of(session.settings)
+        self._names = short_names(session.settings)
         self._advisers = HintService()
 
     def run(self) -> None:
@@ -149,7 +151,7 @@ class TerminalGame:
 
     def _keep(self) -> None:
         before = self._keeper.trouble
-        self._keeper.keep(self.session)
+        self._keeper.save(self.session)
         if self._keeper.trouble not in (None, before):
             self._front.tell(f"{self._keeper.trouble}.")
 
@@ -190,7 +192,7 @@ class TerminalGame:
         self._keep()
         after, front = self.session.view(PERSON), self._front
         action = int(self.session.game.actions[-1])
-        front.tell_event(capital(f"{words.did(self._names[seat], before.phase, action)}."))
+        front.tell_event(capital(f"{words.action_text(self._names[seat], before.phase, action)}."))
         if after.trick > before.trick or after.phase == "over":
             front.tell_event(f"{words.last_trick(after, self._names)}.")
             if before.stock_left and not after.stock_left and after.phase != "over":
@@ -246,18 +248,18 @@ class TerminalGame:
             front.tell(words.headline(self._names, winner_of(session), "match") + ".")
 
 
-def farewell(session: Session, keeper: SessionSaver) -> str | None:
+def closing_notice(session: Session, keeper: SessionSaver) -> str | None:
     """That a session which is not over goes on later, or why it does not."""
     if keeper.trouble is not None:
         return say("terminal.last_not_kept", trouble=keeper.trouble)
-    if session.over or not keeper.store.keeps:
+    if session.over or not keeper.store.persistent:
         return None
     settings = session.settings
     rules, opponent = settings.rules.name, settings.opponent
     return say("terminal.farewell", rules=rules, opponent=opponent, score=score_text(session))
 
 
-def resumed(kept: StoredSession, session: Session) -> str:
+def resume_notice(kept: StoredSession, session: Session) -> str:
     """That a kept session goes on."""
     when = time.strftime("%d %b %H:%M", time.localtime(kept.updated)).lstrip("0")
     rules, opponent = session.settings.rules.name, session.settings.opponent

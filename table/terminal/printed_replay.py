@@ -19,7 +19,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 _SUIT_ORDER = "SHCD"
 
 
-def printed(
+def replay_lines(
     replay: Replay, analysis: Analysis | None = None, seat: int | None = None
 ) -> Iterator[str]:
     """The lines of a hand; `seat` is whose view it is, None for both hands open."""

@@ -31,7 +31,7 @@ def plain_text(text: str, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-def called(name: str) -> str:
+def display_name(name: str) -> str:
     """A player's name as people say it: who plays is `you`, and a checkpoint called by its file."""
     if name == ME:
         return you()
@@ -43,7 +43,7 @@ def title_of(name: str) -> str:
     return name.replace("-", " ").capitalize()
 
 
-def against(rules: str, opponent: str) -> str:
+def hand_title(rules: str, opponent: str) -> str:
     """A hand by its rule set and opponent, in a list."""
     return say("records.against", rules=title_of(rules), opponent=opponent)
 
@@ -53,7 +53,7 @@ def percent(value: float) -> str:
     return f"{math.floor(value + 0.5)} %"
 
 
-def listed(words: Sequence[str], last: str = "and") -> str:
+def join_words(words: Sequence[str], last: str = "and") -> str:
     """`A, B and C`, or `A, B or C`."""
     if len(words) == 1:
         return words[0]
@@ -75,7 +75,7 @@ def suit_name(suit: int) -> str:
     return labels()["cards"]["suits"][SUITS[suit]]
 
 
-def name_of(each: Card) -> str:
+def card_name(each: Card) -> str:
     """`ten of diamonds`."""
     rank = labels()["cards"]["ranks"][RANKS[each.rank]]
     return say("cards.name", rank=rank, suit=suit_name(each.suit))
@@ -86,7 +86,7 @@ def spoken(text: str) -> str:
 
     def name(found: re.Match[str]) -> str:
         rank = RANKS.index("T" if found[1] == "10" else found[1])
-        return name_of(Card(SUIT_SYMBOLS.index(found[2]) * len(RANKS) + rank))
+        return card_name(Card(SUIT_SYMBOLS.index(found[2]) * len(RANKS) + rank))
 
     return _SYMBOL.sub(name, text)
 
@@ -150,7 +150,7 @@ def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
         name = names[0 if view.to_move else 1]
         if thinking:
             return say("hand.thinking", name=name)
-        return to_do(name, view.phase, prize(view))
+        return turn_text(name, view.phase, prize(view))
     if view.phase in ("choose", "exchange"):
         return say(f"hand.{view.phase}")
     if view.led is None:
@@ -163,14 +163,14 @@ def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
     return say(key, name=names[1], card=view.led.symbol, suit=suit, prize=prize(view))
 
 
-def to_do(name: str, phase: str, prize: str = "") -> str:
+def turn_text(name: str, phase: str, prize: str = "") -> str:
     """Whose turn it is, and to do what."""
     return say(f"to_do.{phase}", name=name, prize=prize)
 
 
-def why_not(view: View, action: int) -> str:
+def refusal_reason(view: View, action: int) -> str:
     """Why an action may not be played now."""
-    legal = listed(list(map(action_symbol, view.legal())), "or")
+    legal = join_words(list(map(action_symbol, view.legal())), "or")
     if view.phase in ("choose", "exchange"):
         return say(f"refused.{view.phase}")
     if action in CHOICE_WORDS:
@@ -185,7 +185,7 @@ def why_not(view: View, action: int) -> str:
 # -- what happened
 
 
-def did(name: str, phase: str, action: int) -> str:
+def action_text(name: str, phase: str, action: int) -> str:
     """What somebody played, took from the stock, or did in the exchange."""
     key = "keep" if action == KEEP else phase
     return say(f"did.{key}", name=name, card=action_symbol(action))
@@ -232,7 +232,7 @@ def last_trick(view: View, names: tuple[str, str], theirs: View | None = None) -
         if theirs is not None:
             other = list(theirs.tricks())[done[-1]].my_draw
         cards = (trick.my_draw, other) if mine else (other, trick.my_draw)
-        first, second = map(drawn, cards)
+        first, second = map(drawn_card, cards)
         told = say("last.drew", name=winner, card=first, other=loser, second=second)
     if tricks[-1].followed is None and trick.followed is not None:
         led, followed = trick.led.symbol, trick.followed.symbol
@@ -240,7 +240,7 @@ def last_trick(view: View, names: tuple[str, str], theirs: View | None = None) -
     return capital(told)
 
 
-def drawn(each: Card | None) -> str:
+def drawn_card(each: Card | None) -> str:
     """A card that was drawn; None was drawn face down."""
     return say("cards.unseen") if each is None else each.symbol
 
@@ -267,7 +267,7 @@ def match_words(match: Match | None) -> str:
     return say("match.best", n=match.best_of)
 
 
-def kind_of(match: Match | None) -> tuple[str, int | None]:
+def match_kind(match: Match | None) -> tuple[str, int | None]:
     """A match as messages tell it: `single`, `points` or `best`, and how many."""
     if match is None:
         return "single", None
@@ -332,7 +332,7 @@ def _exchange_spoken(view: View, names: tuple[str, str]) -> list[str]:
     """What both have done with the hands dealt, and what is out of play."""
     told: list[str] = []
     if view.turned is not None:
-        told.append(say("spoken.turned", card=name_of(view.turned)))
+        told.append(say("spoken.turned", card=card_name(view.turned)))
     for name, took in zip(names, view.exchanged, strict=True):
         if took is not None:
             told.append(say("spoken.exchanged" if took else "spoken.kept", name=name))
@@ -342,22 +342,22 @@ def _exchange_spoken(view: View, names: tuple[str, str]) -> list[str]:
 
 
 def _names_of(cards: Sequence[Card]) -> str:
-    return ", ".join(map(name_of, cards)) or say("spoken.none")
+    return ", ".join(map(card_name, cards)) or say("spoken.none")
 
 
 def _trick_spoken(trick: Trick, names: tuple[str, str]) -> str:
     leader, follower = names if trick.i_led else names[::-1]
-    led = name_of(trick.led)
+    led = card_name(trick.led)
     if trick.followed is None:
         return say("spoken.led", name=leader, card=led)
-    followed = name_of(trick.followed)
+    followed = card_name(trick.followed)
     return say("spoken.both", name=leader, card=led, other=follower, second=followed)
 
 
 # -- hands played again
 
 
-def compared(
+def compare_deals(
     tricks: Sequence[int], before: Sequence[int], names: tuple[str, str], swapped: bool
 ) -> str:
     """A hand beside the same cards before; `swapped` where the seats were exchanged."""

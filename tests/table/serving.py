@@ -103,7 +103,7 @@ class Running:
 
     def session(self, name: str) -> Session:
         """A table as it is kept, with every card of it."""
-        kept = self.store.kept(name)
+        kept = self.store.load(name)
         assert kept is not None
         return Session.from_state(kept.state)
 

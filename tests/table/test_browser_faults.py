@@ -11,7 +11,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed: 
 from playwright.sync_api import Browser, Route, expect
 from tablepage import CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
 
-from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, shipped
+from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
@@ -178,8 +178,8 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(
         }).map((each) => each.textContent);
     }"""
     with visiting(server, browser, viewport={"width": width, "height": 1000}) as visit:
-        endings = [each for each in shipped() if each.kind == ENDGAME][:40:13]
-        tricks = [each for each in shipped() if each.kind == FOREPLAY][:30:15]
+        endings = [each for each in bundled_puzzles() if each.kind == ENDGAME][:40:13]
+        tricks = [each for each in bundled_puzzles() if each.kind == FOREPLAY][:30:15]
         for puzzle in (*endings, *tricks):
             visit.go(f"puzzle/{puzzle.id}")
             visit.page.locator(".felt[data-move=asked]").wait_for()

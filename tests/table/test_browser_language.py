@@ -14,7 +14,7 @@ from serving import running
 from tablepage import CHROMIUM, OVER, PLAYABLE, Server, visiting
 from translation import english_in, in_cyrillic, translated
 
-from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, shipped
+from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 from german_whist.table.text.labels import say
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
@@ -70,7 +70,7 @@ def test_every_page_speaks_the_language_of_the_file(browser: Browser, tmp_path: 
                 page.get_by_role("slider").fill(step)
                 read(f"replay at {step}", ".plot")
             for kind in (ENDGAME, FOREPLAY):
-                puzzle = next(each.id for each in shipped() if each.kind == kind)
+                puzzle = next(each.id for each in bundled_puzzles() if each.kind == kind)
                 look(f"puzzle/{puzzle}", ".felt[data-move=asked]")
                 page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
                 read(f"{kind} answered", ".values")

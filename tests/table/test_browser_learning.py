@@ -11,7 +11,7 @@ from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Visit
 
 from german_whist import load_rules
 from german_whist.engine.describe import chapters
-from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, shipped
+from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")
@@ -35,8 +35,8 @@ def test_the_rules_are_read_in_words(visit: Visit) -> None:
 
 def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
     page = visit.page
-    puzzle = next(each for each in shipped() if each.kind == ENDGAME)
-    (best,) = puzzle.told().best
+    puzzle = next(each for each in bundled_puzzles() if each.kind == ENDGAME)
+    (best,) = puzzle.position_values().best
     visit.go(f"puzzle/{puzzle.id}")
     page.locator(".felt[data-move=asked]").wait_for()
     choose(page, best)
@@ -44,7 +44,7 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
     expect(page.locator(".values tr.best")).to_have_count(1)
     expect(page.locator(".problem")).to_contain_text("1 in a row")
     page.locator(".felt[data-move=answered]").wait_for()
-    wrong = next(each.action for each in puzzle.told().cards if each.action != best)
+    wrong = next(each.action for each in puzzle.position_values().cards if each.action != best)
     choose(page, wrong)
     expect(page.locator(".line li").first).to_be_visible()
     page.get_by_role("button", name="Back to the position").click()
@@ -56,8 +56,8 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
 
 def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(visit: Visit) -> None:
     page = visit.page
-    puzzle = next(each for each in shipped() if each.kind == FOREPLAY)
-    told = puzzle.told()
+    puzzle = next(each for each in bundled_puzzles() if each.kind == FOREPLAY)
+    told = puzzle.position_values()
     wrong = max(told.cards, key=lambda each: each.cost)
     visit.go(f"puzzle/{puzzle.id}")
     page.locator(".felt[data-move=asked]").wait_for()
@@ -219,11 +219,11 @@ def test_axe_finds_nothing_serious_where_people_learn(theme: str, visit: Visit) 
     visit.go("learn")
     page.locator(".figures-line").first.wait_for()
     found["learn"] = visit.serious()
-    puzzle = next(each for each in shipped() if each.kind == ENDGAME)
+    puzzle = next(each for each in bundled_puzzles() if each.kind == ENDGAME)
     visit.go(f"puzzle/{puzzle.id}")
     page.locator(".felt[data-move=asked]").wait_for()
     found["puzzle"] = visit.serious()
-    choose(page, puzzle.told().best[0])
+    choose(page, puzzle.position_values().best[0])
     page.locator(".values").wait_for()
     found["answer"] = visit.serious()
     visit.go("learn")

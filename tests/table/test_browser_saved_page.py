@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 
 from german_whist import Game
 from german_whist.engine.records import GameRecord, record_of
-from german_whist.table.browser.saved_replay import page_of
+from german_whist.table.browser.saved_replay import replay_page
 from german_whist.table.review.analysis import AnalysisSettings, analyse
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -35,7 +35,7 @@ class UploadResult:
     """A saved page in a browser without a network, and everything that it complained of."""
 
     def __init__(self, browser: Browser, path: Path, record: GameRecord, **more: Any) -> None:
-        path.write_text(page_of(record, **more), encoding="utf-8")
+        path.write_text(replay_page(record, **more), encoding="utf-8")
         self.context = browser.new_context(offline=True, reduced_motion="reduce")
         self.page: Page = self.context.new_page()
         self.complaints: list[str] = []

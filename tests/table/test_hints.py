@@ -13,7 +13,7 @@ from german_whist.agents.checkpoints.bundled import rules_of_champion
 from german_whist.agents.player import Player
 from german_whist.engine.rules import load_rules
 from german_whist.table import Session, Settings
-from german_whist.table.browser.messages import TableContext, state_of
+from german_whist.table.browser.messages import TableContext, table_state
 from german_whist.table.game.opponents import Opponents
 from german_whist.table.review.analysis import (
     WIN,
@@ -22,7 +22,7 @@ from german_whist.table.review.analysis import (
     Analyst,
     PositionValues,
 )
-from german_whist.table.review.hints import why
+from german_whist.table.review.hints import hint_reason
 from german_whist.table.text.words import action_symbol, percent
 
 QUICK = AnalysisSettings(search="flat-mc:24,voids,playout=counting")
@@ -50,7 +50,7 @@ def test_every_figure_of_a_reason_is_that_of_the_card_beside_it() -> None:
         view = game.view(game.turn or 0)
         values = analyst.values(view)
         shown = {action_symbol(each.action): each.value for each in values.cards}
-        sentence = why(view, values)
+        sentence = hint_reason(view, values)
         for card, figure in re.findall(r"(\S+) wins about (\d+ %)", sentence):
             assert figure == percent(shown[card] or 0.0), sentence
             told += 1
@@ -74,7 +74,7 @@ def test_what_is_said_of_the_prize_does_not_depend_on_the_advice() -> None:
             if len(view.legal()) < 2:
                 continue
             ideas = {
-                why(view, valued(game, int(each))).rpartition(" of hands. ")[2]
+                hint_reason(view, valued(game, int(each))).rpartition(" of hands. ")[2]
                 for each in view.legal()
             }
             assert len(ideas) == 1
@@ -111,7 +111,7 @@ def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
         else:
             session.play(session.view(0).legal()[0])
     around = TableContext("", 0, False, None, None, False, None, "")
-    told = state_of(session, around)
+    told = table_state(session, around)
     assert told.result is not None
     over = "The hand is over" if match is None else "The match is over"
     assert told.said.prompt == over

@@ -16,14 +16,20 @@ from translation import english_in, in_cyrillic, translated
 
 import german_whist.table
 from german_whist import Match, load_rules, named_rules
-from german_whist.table.browser.messages import TableContext, dealt, played, state_of, take_snapshot
+from german_whist.table.browser.messages import (
+    TableContext,
+    deal_events,
+    play_events,
+    table_state,
+    take_snapshot,
+)
 from german_whist.table.game.session import PERSON, Session, Settings
 from german_whist.table.game.store import Store
-from german_whist.table.review.replay import replay_of
+from german_whist.table.review.replay import make_replay
 from german_whist.table.terminal.keys import KeyFrontend
 from german_whist.table.terminal.lines import LineFrontend
 from german_whist.table.terminal.play import SessionSaver, TerminalGame
-from german_whist.table.terminal.printed_replay import printed
+from german_whist.table.terminal.printed_replay import replay_lines
 from german_whist.table.text.labels import labels, say
 from german_whist.table.text.words import action_symbol
 
@@ -103,18 +109,18 @@ def test_another_language_has_its_own_forms_for_numbers_and_people(
 def test_a_hand_is_told_in_the_language_of_the_file(rules: str) -> None:
     session = Session(Settings(load_rules(rules), "easy", match=Match(target=1), seed=4))
     around = TableContext("id", 1, False, None, None, False, None, "")
-    told: list[Any] = [each.text for each in dealt(session)]
+    told: list[Any] = [each.text for each in deal_events(session)]
     rng = random.Random(1)
     while session.turn is not None:
-        state, before = state_of(session, around), take_snapshot(session)
+        state, before = table_state(session, around), take_snapshot(session)
         told += [*astuple(state.said), *state.names]
         action = rng.choice(session.game.legal()) if session.turn == PERSON else session.decide()
         session.play(action) if session.turn == PERSON else session.play_decided(action)
-        told += [each.text for each in played(session, before, action)]
-    state = state_of(session, around)
+        told += [each.text for each in play_events(session, before, action)]
+    state = table_state(session, around)
     assert state.result is not None
     told += [*astuple(state.said), state.result.headline, state.result.text]
-    replay = replay_of(session.records[0])
+    replay = make_replay(session.records[0])
     told += [text for each in replay.steps for text in (each.text, each.prompt)]
     told += [*replay.players, replay.result.text]
     assert len(told) > 50
@@ -148,7 +154,7 @@ def test_the_terminal_speaks_the_language_of_the_file(
 
     monkeypatch.setattr("sys.stdin", SimpleNamespace(readline=answer, isatty=lambda: False))
     TerminalGame(session, SessionSaver(store), LineFrontend(session)).run()
-    print("\n".join(printed(replay_of(session.records[0]))))
+    print("\n".join(replay_lines(make_replay(session.records[0]))))
     heard = capsys.readouterr().out
     assert len(heard.splitlines()) > 100
     assert not english_in(heard, *names, "xx", "td")

@@ -13,7 +13,7 @@ from msgspec import Struct
 import german_whist.table
 from german_whist import load_rules
 from german_whist.table.browser import finished_hands, messages, serve_learning
-from german_whist.table.browser.messages import TableContext, played, take_snapshot
+from german_whist.table.browser.messages import TableContext, play_events, take_snapshot
 from german_whist.table.game.session import PERSON, Session, Settings
 from german_whist.table.review import replay
 
@@ -38,7 +38,7 @@ def test_a_trick_is_told_as_won_by_who_moves_next(rules: str) -> None:
         before, legal = take_snapshot(session), session.game.legal()
         action = rng.choice(legal) if session.turn == PERSON else session.decide()
         session.play(action) if session.turn == PERSON else session.play_decided(action)
-        won = [each.who for each in played(session, before, action) if each.kind == "won"]
+        won = [each.who for each in play_events(session, before, action) if each.kind == "won"]
         if won and session.turn is not None:
             assert won == [session.turn]
             told += 1

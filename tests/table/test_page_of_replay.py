@@ -14,9 +14,9 @@ import pytest
 
 from german_whist import Game, Match
 from german_whist.engine.records import GameRecord, record_of
-from german_whist.table.browser.saved_replay import page_of
+from german_whist.table.browser.saved_replay import replay_page
 from german_whist.table.review.analysis import AnalysisSettings, analyse
-from german_whist.table.review.replay import replay_of
+from german_whist.table.review.replay import make_replay
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!-- \u2028'\"&lt;"
 
@@ -62,16 +62,16 @@ def hostile() -> GameRecord:
 def test_it_holds_the_replay_and_the_analysis() -> None:
     record = hand()
     analysis = analyse(record, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
-    saved = json.loads(Reader(page_of(record, analysis, 1)).all("script")[0])
+    saved = json.loads(Reader(replay_page(record, analysis, 1)).all("script")[0])
     assert saved["analysis"] == json.loads(msgspec.json.encode(analysis))
-    assert saved["replay"] == json.loads(msgspec.json.encode(replay_of(record)))
+    assert saved["replay"] == json.loads(msgspec.json.encode(make_replay(record)))
     assert saved["seat"] == 1
-    assert json.loads(Reader(page_of(record)).all("script")[0])["analysis"] is None
+    assert json.loads(Reader(replay_page(record)).all("script")[0])["analysis"] is None
 
 
 def test_it_is_small_and_fetches_nothing() -> None:
     record = hand("draft")
-    page = page_of(
+    page = replay_page(
         record, analyse(record, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
     )
     assert len(page.encode()) < 300_000
@@ -87,7 +87,7 @@ def test_it_is_small_and_fetches_nothing() -> None:
 
 
 def test_its_policy_allows_its_own_script_and_style_alone() -> None:
-    page = page_of(hand())
+    page = replay_page(hand())
     reader = Reader(page)
     policy = next(each["content"] for _, each in reader.tags if "http-equiv" in each)
     assert policy is not None
@@ -106,7 +106,7 @@ def test_nothing_of_a_hostile_record_becomes_an_element(analysed: bool) -> None:
         if analysed
         else None
     )
-    friendly, attacked = Reader(page_of(hand())), Reader(page_of(record, analysis))
+    friendly, attacked = Reader(replay_page(hand())), Reader(replay_page(record, analysis))
     assert [tag for tag, _ in attacked.tags] == [tag for tag, _ in friendly.tags]
     data = attacked.all("script")[0]
     assert not set(data) & set("<>&\u2028\u2029")
@@ -117,5 +117,5 @@ def test_nothing_of_a_hostile_record_becomes_an_element(analysed: bool) -> None:
 
 def test_long_texts_of_a_record_do_not_swell_the_page() -> None:
     meta = {"players": ["x" * 100_000, "y"], "more": "z" * 100_000, "list": ["w" * 100_000]}
-    longer, plain = page_of(hand(meta=meta)), page_of(hand())
+    longer, plain = replay_page(hand(meta=meta)), replay_page(hand())
     assert len(longer) < len(plain) + 10_000

@@ -27,18 +27,18 @@ from german_whist.table.review.puzzles import (
     FOREPLAY,
     Puzzle,
     all_puzzles,
-    fitted,
-    graded,
+    bundled_puzzles,
+    fit_rating,
     make_puzzles,
     read_puzzles,
-    shipped,
+    regrade,
 )
 
 SMALL = load_rules("small-last")
 
 
 def test_some_hundreds_ship_of_both_kinds() -> None:
-    found = shipped()
+    found = bundled_puzzles()
     kinds = [each.kind for each in found]
     assert kinds.count(ENDGAME) >= 200
     assert kinds.count(FOREPLAY) >= 20
@@ -48,7 +48,7 @@ def test_some_hundreds_ship_of_both_kinds() -> None:
 
 def test_puzzles_ship_for_beginners_and_for_experts() -> None:
     for kind, bands in ((ENDGAME, 8), (FOREPLAY, 5)):
-        ratings = [each.rating for each in shipped() if each.kind == kind]
+        ratings = [each.rating for each in bundled_puzzles() if each.kind == kind]
         low, middle, high = quantiles(ratings, n=4)
         assert low < 800 < high - 350
         assert 650 < middle < 1150
@@ -57,12 +57,12 @@ def test_puzzles_ship_for_beginners_and_for_experts() -> None:
 
 def test_puzzles_are_graded_by_todays_players_and_their_ladder() -> None:
     anew = "german-whist puzzles grade --out table/review/puzzles.jsonl grades them anew"
-    for puzzle in shipped()[::15]:
-        assert graded(puzzle) == puzzle, anew
+    for puzzle in bundled_puzzles()[::15]:
+        assert regrade(puzzle) == puzzle, anew
 
 
 def test_an_ending_has_one_card_that_wins_or_saves_the_hand() -> None:
-    for puzzle in [each for each in shipped() if each.kind == ENDGAME][::12]:
+    for puzzle in [each for each in bundled_puzzles() if each.kind == ENDGAME][::12]:
         view = puzzle.position().view(puzzle.position().turn or 0)
         mine, others = view.counting_tricks
         left = len(view.hand)
@@ -71,13 +71,13 @@ def test_an_ending_has_one_card_that_wins_or_saves_the_hand() -> None:
             total = mine + more, others + left - more
             paid[int(card)] = (total[0] > total[1]) - (total[0] < total[1])
         best = max(paid.values())
-        assert [card for card, pay in paid.items() if pay == best] == puzzle.told().best
+        assert [card for card, pay in paid.items() if pay == best] == puzzle.position_values().best
         assert min(paid.values()) < best
 
 
 def test_exact_values_of_small_puzzles_are_those_of_a_plain_search() -> None:
     checked = 0
-    for puzzle in shipped():
+    for puzzle in bundled_puzzles():
         game = puzzle.position()
         view = game.view(game.turn or 0)
         if puzzle.kind != ENDGAME or len(view.hand) > 4 or view.led is not None:
@@ -91,9 +91,9 @@ def test_exact_values_of_small_puzzles_are_those_of_a_plain_search() -> None:
 
 
 def test_the_best_card_of_a_foreplay_puzzle_is_clear_beyond_the_interval() -> None:
-    for puzzle in shipped():
+    for puzzle in bundled_puzzles():
         if puzzle.kind == FOREPLAY:
-            told = puzzle.told()
+            told = puzzle.position_values()
             (best,) = told.best
             others = [each for each in told.cards if each.action != best]
             assert all(each.cost > 2 * each.cost_half_width for each in others)
@@ -124,7 +124,7 @@ def test_the_command_adds_to_a_file_and_the_table_shows_it(
     assert main([*words, "--seed", "7", "--out", str(out)]) == 0
     assert "4 puzzles, 2 of them new" in capsys.readouterr().out
     assert set(all_puzzles(tmp_path)) == {
-        each.id for each in (*shipped(), *read_puzzles(out.read_bytes()))
+        each.id for each in (*bundled_puzzles(), *read_puzzles(out.read_bytes()))
     }
     found = read_puzzles(out.read_bytes())
     out.write_bytes(b"".join(line_of(replace(each, rating=0.0)) for each in found))
@@ -157,7 +157,7 @@ def test_what_was_found_before_ctrl_c_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(*_: Any) -> Iterator[Puzzle]:
-        yield shipped()[0]
+        yield bundled_puzzles()[0]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "make_puzzles", stopped)
@@ -166,12 +166,12 @@ def test_what_was_found_before_ctrl_c_is_kept(
         command.run(
             Namespace(what="make", rules="classic", seed=0, endgames=9, foreplay=0, out=out)
         )
-    assert read_puzzles(out.read_bytes()) == [shipped()[0]]
+    assert read_puzzles(out.read_bytes()) == [bundled_puzzles()[0]]
 
 
 def test_a_grade_is_where_the_players_do_as_well_as_they_did() -> None:
-    hard = fitted([(500, 0.1, 12), (800, 0.1, 12), (1000, 0.3, 12)])
-    easy = fitted([(500, 0.6, 12), (800, 0.9, 12), (1000, 1.0, 12)])
+    hard = fit_rating([(500, 0.1, 12), (800, 0.1, 12), (1000, 0.3, 12)])
+    easy = fit_rating([(500, 0.6, 12), (800, 0.9, 12), (1000, 1.0, 12)])
     assert easy < 800 < 1000 < hard
 
 
@@ -187,7 +187,7 @@ def test_a_rating_moves_as_glickman_writes() -> None:
 
 
 def answer(visitor: Visitor, puzzle: Puzzle, right: bool = True) -> dict[str, Any]:
-    told = puzzle.told()
+    told = puzzle.position_values()
     action = (
         told.best[0]
         if right
@@ -198,7 +198,7 @@ def answer(visitor: Visitor, puzzle: Puzzle, right: bool = True) -> dict[str, An
 
 def test_puzzles_rate_their_solver_once_each_and_count_streaks(visitor: Visitor) -> None:
     visitor.raw("GET", "/")
-    first, second, third, *_ = shipped()
+    first, second, third, *_ = bundled_puzzles()
     found = answer(visitor, first)
     assert found["solved"]
     assert found["change"] > 0
@@ -209,7 +209,7 @@ def test_puzzles_rate_their_solver_once_each_and_count_streaks(visitor: Visitor)
     assert wrong["change"] < 0
     told = visitor.get("/api/puzzles")
     assert (told["tried"], told["solved"], told["streak"], told["best_streak"]) == (3, 2, 0, 2)
-    assert told["puzzles"] == len(shipped())
+    assert told["puzzles"] == len(bundled_puzzles())
     assert visitor.get("/api/puzzles/next")["id"] not in {first.id, second.id, third.id}
     assert visitor.ask("GET", "/api/puzzles/nothing")[0] == 404
     illegal = next(card for card in range(52) if card not in wrong["best"])
@@ -219,7 +219,10 @@ def test_puzzles_rate_their_solver_once_each_and_count_streaks(visitor: Visitor)
 
 
 def test_no_puzzle_tells_a_card_that_its_player_may_not_know(visitor: Visitor) -> None:
-    for puzzle in [*shipped()[::40], *(each for each in shipped() if each.kind == FOREPLAY)][:24]:
+    for puzzle in [
+        *bundled_puzzles()[::40],
+        *(each for each in bundled_puzzles() if each.kind == FOREPLAY),
+    ][:24]:
         game = puzzle.position()
         view = game.view(game.turn or 0)
         opened = view.endgame and view.rules.open_endgame
@@ -234,14 +237,14 @@ def test_no_puzzle_tells_a_card_that_its_player_may_not_know(visitor: Visitor) -
         assert "best" not in told
         assert "values" not in told
         line = visitor.ask(
-            "POST", f"/api/puzzles/{puzzle.id}/line", {"action": puzzle.told().best[0]}
+            "POST", f"/api/puzzles/{puzzle.id}/line", {"action": puzzle.position_values().best[0]}
         )
         assert (line[0] == 200) == opened
 
 
 def test_a_card_is_played_out_against_perfect_defence(visitor: Visitor) -> None:
-    puzzle = next(each for each in shipped() if each.kind == ENDGAME)
-    told = puzzle.told()
+    puzzle = next(each for each in bundled_puzzles() if each.kind == ENDGAME)
+    told = puzzle.position_values()
     view = puzzle.position().view(puzzle.position().turn or 0)
     for card in told.cards:
         line = visitor.post(f"/api/puzzles/{puzzle.id}/line", {"action": card.action})

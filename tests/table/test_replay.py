@@ -13,8 +13,8 @@ from german_whist import Game, Match
 from german_whist.engine.cards import SUITS, cards
 from german_whist.engine.records import GameRecord, RecordError, record_of
 from german_whist.evaluation import evaluate
-from german_whist.table.review.replay import replay_of
-from german_whist.table.terminal.printed_replay import printed
+from german_whist.table.review.replay import make_replay
+from german_whist.table.terminal.printed_replay import replay_lines
 from plain_whist import PlainGame
 from support import EVERY_SET, KEY, STYLES, chosen_action, engine_rules, plain_twin
 
@@ -67,7 +67,7 @@ def trick_cards(play: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_replay_agrees_with_plain_play(name: str) -> None:
     for seed, style in enumerate(STYLES):
         record = played(engine_rules(name), seed, style)
-        told = builtins(replay_of(record))
+        told = builtins(make_replay(record))
         plain = plain_twin(record.start())
         assert [step["action"] for step in told["steps"]] == list(record.actions)
         for number, step in enumerate(told["steps"]):
@@ -86,12 +86,12 @@ def test_a_replay_agrees_with_plain_play(name: str) -> None:
 def test_a_printed_hand_shows_a_seat_no_card_that_it_never_saw(name: str) -> None:
     record = played(engine_rules(name), 5)
     for seat in (None, 0, 1):
-        text = "\n".join(printed(replay_of(record), seat=seat))
+        text = "\n".join(replay_lines(make_replay(record), seat=seat))
         assert record.replay().rules.name in text
         if record.exchange:
             assert "turned up" in text or record.rules.faced == "never"
             assert "keeps the hand dealt" in text or "takes the blind hand" in text
-        if seat is not None and not replay_of(record).final.open:
+        if seat is not None and not make_replay(record).final.open:
             unseen = record.replay().view(seat).unseen
             assert not [card for card in unseen if card.symbol in text]
 
@@ -119,7 +119,7 @@ def test_a_hand_of_a_match_tells_its_score() -> None:
         game.deal_next()
     while not game.over:
         game.play(game.legal()[0])
-    told = builtins(replay_of(record_of(game)))["match"]
+    told = builtins(make_replay(record_of(game)))["match"]
     assert (told["kind"], told["n"], told["hand"]) == ("best", 5, 3)
     assert sum(told["hands_won"]) == 2
 
@@ -129,7 +129,7 @@ def test_records_of_the_arena_open() -> None:
     evaluate("threshold", "random", hands=4, rules="draft", key=KEY, records=lines.append)
     assert len(lines) == 4
     for line in lines:
-        assert sorted(replay_of(GameRecord.from_line(line)).players) == ["random", "threshold"]
+        assert sorted(make_replay(GameRecord.from_line(line)).players) == ["random", "threshold"]
 
 
 def test_names_are_one_short_line_each() -> None:
@@ -141,11 +141,11 @@ def test_names_are_one_short_line_each() -> None:
         ({"players": ["hard", "hard"]}, ["hard (0)", "hard (1)"]),
         ({"players": ["a\x1b[2J\n b\u202e", "x" * 500]}, ["a [2J b", "x" * 39 + "…"]),
     ):
-        told = builtins(replay_of(GameRecord(**{**vars(record), "meta": meta})))
+        told = builtins(make_replay(GameRecord(**{**vars(record), "meta": meta})))
         assert told["players"] == expected
 
 
 def test_a_record_that_tells_another_result_is_refused() -> None:
     record = played("classic")
     with pytest.raises(RecordError, match="result"):
-        replay_of(GameRecord(**{**vars(record), "pays": (0, 0)}))
+        make_replay(GameRecord(**{**vars(record), "pays": (0, 0)}))

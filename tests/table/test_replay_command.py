@@ -12,7 +12,7 @@ import pytest
 from german_whist import Game
 from german_whist.cli import main
 from german_whist.engine.records import GameRecord, record_of, write_records
-from german_whist.table.review.replay import replay_of
+from german_whist.table.review.replay import make_replay
 
 SYMBOL = re.compile(r"(?:10|[2-9JQKA])[♣♦♥♠]")
 
@@ -65,7 +65,7 @@ def test_it_prints_every_card_of_a_hand(path: Path, capsys: pytest.CaptureFixtur
         out = told(capsys, path, "--hand", number)[0]
         assert out.startswith(f"hand {number} of 3\n{rules}: ")
         tricks = [line for line in out.splitlines() if re.match(r" {1,3}\d+  ", line)]
-        replay = replay_of(hand(rules, number, players=["ann", "bob"]))
+        replay = make_replay(hand(rules, number, players=["ann", "bob"]))
         assert len(tricks) == replay.steps[-1].trick
         if rules == "classic":
             assert {*SYMBOL.findall(out)} == {card.symbol for card in Game().rules.deck}

@@ -137,7 +137,7 @@ def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path: Path) -> 
     while not session.agent_to_move:
         session.play(session.view(0).legal()[0])
     name, person, moves = new_id(), store.owner(), session.moves
-    store.keep(name, person, session)
+    store.save(name, person, session)
     store.close()
     with running(tmp_path) as server:
         for told in server.visitor(person).listen(f"/api/tables/{name}/events?after=0"):

@@ -13,7 +13,7 @@ from test_session import play_on
 from german_whist import Match, load_rules
 from german_whist.table.game.database import FILE, StoreError, new_id
 from german_whist.table.game.session import Session, Settings
-from german_whist.table.game.statistics import as_csv, as_records, statistics_of
+from german_whist.table.game.statistics import as_csv, as_records, compute_statistics
 from german_whist.table.game.store import RevisionConflict, Store
 from german_whist.table.terminal.play import SessionSaver
 
@@ -32,8 +32,8 @@ def test_a_sitting_is_kept_and_comes_back(tmp_path: Path) -> None:
     name, revision = new_id(), 0
     while not session.over:
         play_on(session, random.Random(1), 3)
-        revision = store.keep(name, "me", session, revision=revision, extra={"n": revision})
-        kept = Store(tmp_path).kept(name)
+        revision = store.save(name, "me", session, revision=revision, extra={"n": revision})
+        kept = Store(tmp_path).load(name)
         assert kept is not None
         assert kept.state == session.state()
         assert (kept.over, kept.revision, kept.extra) == (
@@ -41,12 +41,12 @@ def test_a_sitting_is_kept_and_comes_back(tmp_path: Path) -> None:
             revision,
             {"n": revision - 1},
         )
-    assert len(store.hands.of("me")) == len(session.records) > 1
+    assert len(store.hands.by_person("me")) == len(session.records) > 1
     assert [kept.id for kept in store.sessions("me")] == [name]
     assert store.sessions("you") == []
     store.forget(name)
-    assert store.kept(name) is None
-    assert len(store.hands.of("me")) == len(session.records)
+    assert store.load(name) is None
+    assert len(store.hands.by_person("me")) == len(session.records)
 
 
 def test_hands_and_matches_count_once_however_often_they_are_kept(tmp_path: Path) -> None:
@@ -54,10 +54,10 @@ def test_hands_and_matches_count_once_however_often_they_are_kept(tmp_path: Path
     session = finished(3, match=Match(best_of=3))
     name, revision = new_id(), 0
     for _ in range(3):
-        revision = store.keep(name, "me", session, revision=revision)
+        revision = store.save(name, "me", session, revision=revision)
         again = Session.from_state(session.state())
-        revision = store.keep(name, "me", again, revision=revision)
-    total = to_builtins(statistics_of(store, "me").total)
+        revision = store.save(name, "me", again, revision=revision)
+    total = to_builtins(compute_statistics(store, "me").total)
     assert (total["hands"], total["matches"]) == (len(session.results), 1)
 
 
@@ -65,10 +65,10 @@ def test_statistics_add_up(tmp_path: Path) -> None:
     store = Store(tmp_path)
     sessions = [finished(seed) for seed in range(12)]
     for session in sessions:
-        store.keep(new_id(), "me", session)
-    store.keep(new_id(), "you", sessions[0])
-    store.keep(new_id(), "me", finished(50, player="easy"))
-    (row,) = to_builtins(statistics_of(store, "me").rows)
+        store.save(new_id(), "me", session)
+    store.save(new_id(), "you", sessions[0])
+    store.save(new_id(), "me", finished(50, player="easy"))
+    (row,) = to_builtins(compute_statistics(store, "me").rows)
     margins = [each.results[0].tricks[0] - each.results[0].tricks[1] for each in sessions]
     pays = [each.results[0].pays[0] for each in sessions]
     assert (row["opponent"], row["rules"], row["hands"]) == ("threshold", "quick", 12)
@@ -85,8 +85,8 @@ def test_fewer_tricks_are_a_better_margin_where_hands_are_played_low(tmp_path: P
     for seed in range(6):
         session = Session(Settings(colour, "threshold", seed=seed))
         play_on(session, random.Random(seed))
-        store.keep(new_id(), "me", session)
-        hand = store.hands.of("me")[0]
+        store.save(new_id(), "me", session)
+        hand = store.hands.by_person("me")[0]
         assert (hand.margin > 0) == (hand.pay > 0)
         assert abs(hand.margin) == abs(hand.tricks - hand.tricks_other)
 
@@ -94,13 +94,13 @@ def test_fewer_tricks_are_a_better_margin_where_hands_are_played_low(tmp_path: P
 def test_nobody_writes_over_what_was_played_elsewhere(tmp_path: Path) -> None:
     first, second = Store(tmp_path), Store(tmp_path)
     session, name = Session(Settings(QUICK, "easy", seed=1)), new_id()
-    revision = first.keep(name, "me", session)
+    revision = first.save(name, "me", session)
     play_on(session, random.Random(0), 2)
-    second.keep(name, "me", session, revision=revision)
+    second.save(name, "me", session, revision=revision)
     for wrong in (revision, 0):
         with pytest.raises(RevisionConflict):
-            first.keep(name, "me", Session(Settings(QUICK, "easy", seed=1)), revision=wrong)
-    kept = first.kept(name)
+            first.save(name, "me", Session(Settings(QUICK, "easy", seed=1)), revision=wrong)
+    kept = first.load(name)
     assert kept is not None
     assert kept.state == session.state()
 
@@ -114,7 +114,7 @@ def test_the_owner_stays_the_same_person(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["text", "torn", "middle"])
 def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.keep(new_id(), "me", finished(1))
+    store.save(new_id(), "me", finished(1))
     store.close()
     path = tmp_path / FILE
     content = path.read_bytes()
@@ -125,7 +125,7 @@ def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path: Pa
     assert store.notice is not None
     assert "is damaged" in store.notice
     assert len(list(tmp_path.glob(f"{FILE}.damaged-*"))) == 1
-    store.keep(new_id(), "me", finished(2))
+    store.save(new_id(), "me", finished(2))
     store.close()
     assert Store(tmp_path).notice is None
 
@@ -156,10 +156,10 @@ def test_where_the_usual_folder_can_not_be_written_play_goes_on_without_it(
         f"{tmp_path / 'file' / FILE} cannot be opened (File exists), so what you play is not "
         "kept: name another folder with --data or GERMAN_WHIST_DATA"
     )
-    assert not store.keeps
-    store.keep(new_id(), store.owner(), finished(1))
-    assert len(store.hands.of(store.owner())) == 1
-    assert Store(tmp_path).keeps
+    assert not store.persistent
+    store.save(new_id(), store.owner(), finished(1))
+    assert len(store.hands.by_person(store.owner())) == 1
+    assert Store(tmp_path).persistent
 
 
 def test_a_disk_that_fills_leaves_what_was_kept_and_takes_more_when_there_is_room(
@@ -168,18 +168,18 @@ def test_a_disk_that_fills_leaves_what_was_kept_and_takes_more_when_there_is_roo
     store = Store(tmp_path)
     keeper = SessionSaver(store)
     session = finished(1)
-    keeper.keep(session)
+    keeper.save(session)
     assert keeper.trouble is None
     (pages,) = store.rows("PRAGMA page_count")
     store.rows(f"PRAGMA max_page_count={pages[0]}")
     many = [finished(seed) for seed in range(2, 12)]
     others = [SessionSaver(store) for _ in many]
     for other, each in zip(others, many, strict=True):
-        other.keep(each)
+        other.save(each)
     assert others[-1].trouble == (f"{store.path} cannot be written (database or disk is full)")
     store.rows("PRAGMA max_page_count=1000000")
-    others[-1].keep(many[-1])
+    others[-1].save(many[-1])
     assert others[-1].trouble is None
-    kept = store.kept(keeper.name)
+    kept = store.load(keeper.name)
     assert kept is not None
     assert kept.state == session.state()

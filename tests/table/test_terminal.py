@@ -44,7 +44,7 @@ def test_a_hand_of_every_rule_set_fits_the_window(name, size, tmp_path, monkeypa
     with KeyFrontend(session) as keys:
         TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
     assert session.over
-    assert len(store.hands.of(store.owner())) == 1
+    assert len(store.hands.by_person(store.owner())) == 1
     store.close()
     boards = [page for page in terminal.pages if "German Whist" in page]
     assert len(boards) > 20
@@ -62,7 +62,7 @@ def test_a_match_goes_on_until_it_is_won(tmp_path, monkeypatch):
     with KeyFrontend(session) as keys:
         TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
     assert session.over
-    assert len(store.hands.of(store.owner())) == len(session.results) > 1
+    assert len(store.hands.by_person(store.owner())) == len(session.results) > 1
     assert re.search(r"To 9: \d+ - \d+\.\n.*wins? the match", terminal.pages[-1])
     store.close()
 

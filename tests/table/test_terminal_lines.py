@@ -52,7 +52,7 @@ def test_a_match_is_played_through_a_pipe(play, tmp_path):
     assert "seat 0" not in out
     assert "\x1b" not in out
     store = Store(tmp_path / "data")
-    hands = store.hands.of(store.owner())
+    hands = store.hands.by_person(store.owner())
     store.close()
     assert {(hand.rules, hand.opponent) for hand in hands} == {("small-all", "random")}
     # The first hand, which is the last of the list, had a hint.

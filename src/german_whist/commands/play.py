@@ -22,10 +22,10 @@ from ..table.terminal.play import (
     LeaveTable,
     SessionSaver,
     TerminalGame,
-    farewell,
-    kept_session,
-    resumed,
-    taken_up,
+    closing_notice,
+    find_session,
+    resume,
+    resume_notice,
 )
 
 _USUAL = "medium"
@@ -59,22 +59,22 @@ def run(arguments: argparse.Namespace) -> int:
 def _play(store: Store, settings: Settings, arguments: argparse.Namespace) -> int:
     given = [name for name in ("opponent", "rules", "seed") if getattr(arguments, name) is not None]
     given += ["match"] if settings.match else []
-    kept = None if arguments.new else kept_session(store, settings, given)
+    kept = None if arguments.new else find_session(store, settings, given)
     if kept is None:
         session, keeper = Session(settings), SessionSaver(store)
     else:
-        session, keeper = taken_up(store, kept)
+        session, keeper = resume(store, kept)
     front = KeyFrontend(session) if has_keys() and not arguments.plain else LineFrontend(session)
     game = TerminalGame(session, keeper, front, pause=0.0 if arguments.fast else 1.0)
     if store.notice:
         front.tell(store.notice)
     if kept is not None:
-        front.tell(resumed(kept, session))
+        front.tell(resume_notice(kept, session))
     try:
         with front, suppress(LeaveTable):
             game.run()
     finally:
-        if told := farewell(session, keeper):
+        if told := closing_notice(session, keeper):
             print(told)
     return int(keeper.trouble is not None)
 

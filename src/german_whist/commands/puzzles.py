@@ -20,7 +20,7 @@ from ..common.progress import Progress
 from ..engine.endgame.game_values import why_not_exact
 from ..engine.rules import named_rules
 from ..table.game.database import data_folder
-from ..table.review.puzzles import FILE, Puzzle, graded, make_puzzles, read_puzzles
+from ..table.review.puzzles import FILE, Puzzle, make_puzzles, read_puzzles, regrade
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     before = read_puzzles(out.read_bytes()) if out.exists() else []
     if arguments.what == "grade":
-        _write(out, map(graded, before))
+        _write(out, map(regrade, before))
         print(f"{out}: {len(before)} puzzles graded")
         return 0
     found = {each.id: each for each in before}

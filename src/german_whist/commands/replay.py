@@ -69,20 +69,20 @@ def run(arguments: argparse.Namespace) -> int:
     record, seat = records[number - 1], _SEATS[arguments.seat]
     analysis = _analysis(record, arguments) if analyses else None
     if arguments.html is not None:
-        from ..table.browser.saved_replay import page_of
+        from ..table.browser.saved_replay import replay_page
 
         with written_whole(arguments.html, "w") as file:
-            file.write(page_of(record, analysis, seat))
+            file.write(replay_page(record, analysis, seat))
         print(f"wrote {arguments.html}", file=sys.stderr)
         return 0
-    from ..table.review.replay import replay_of
+    from ..table.review.replay import make_replay
     from ..table.terminal.board import new_console, sentence
-    from ..table.terminal.printed_replay import printed
+    from ..table.terminal.printed_replay import replay_lines
 
     console = new_console()
     if len(records) > 1:
         console.print(f"hand {number} of {len(records)}")
-    for line in printed(replay_of(record), analysis, seat):
+    for line in replay_lines(make_replay(record), analysis, seat):
         console.print(sentence(line), soft_wrap=True)
     return 0
 
@@ -109,12 +109,12 @@ def good_records(path: Path) -> list[GameRecord]:
 
 
 def _listed(records: list[GameRecord]) -> list[str]:
-    from ..table.review.replay import names_of, result_of
+    from ..table.review.replay import player_names, replay_result
     from ..table.text.words import plain_text
 
     return [
-        f"{number:>5}  {plain_text(record.rules.name)}: {' and '.join(names_of(record))}, "
-        f"{result_of(record).text}"
+        f"{number:>5}  {plain_text(record.rules.name)}: {' and '.join(player_names(record))}, "
+        f"{replay_result(record).text}"
         for number, record in enumerate(records, 1)
     ]
 

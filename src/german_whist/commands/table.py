@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"For others: {address}?token={door.token}")
         print(f"German Whist: {page}")
         print(
-            "Ctrl-C ends it" + ("; what is under way is kept." if store.keeps else "."), flush=True
+            "Ctrl-C ends it" + ("; what is under way is kept." if store.persistent else "."),
+            flush=True,
         )
         server = Server(make_app(store, opponents, door))
         if not arguments.no_browser and _has_screen():
