@@ -1,15 +1,15 @@
 # pyright: strict
-"""What each player's decisions cost on average, over many hands: its accuracy, stage by stage.
+"""Mean cost and accuracy of each player's decisions over many hands, by stage and trick.
 
-A decision's cost is what the best action would have paid more: exactly in open endings, before
-them as a search estimates it from the view of the player to move.
+A decision's cost is the value of the best action minus that of the action played: exact in open
+endings, before them estimated by a search from the view of the player to move.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -28,19 +28,19 @@ class Cost(Struct, frozen=True, kw_only=True):
     trick: int | None
     """None for the whole stage."""
     decisions: int
-    """Those in which there was a choice."""
+    """Those with more than one legal action."""
     cost: float
-    """On average, in the unit of the analysis."""
+    """Mean cost of a decision, in the unit of the analysis."""
     half_width: float | None
-    """Of its 95 % interval over hands; none where it decided in one hand alone."""
+    """Of the 95 % interval over hands; None if the player decided in one hand only."""
     mistakes: int
-    """Decisions that surely cost something."""
+    """Decisions whose cost is beyond the noise."""
     accuracy: float | None
     """The share in per cent of decisions that mattered and were no mistakes."""
 
 
 class Accuracy(Told, frozen=True, kw_only=True):
-    """What the decisions of all players cost."""
+    """Costs of all players' decisions."""
 
     unit: str
     search: str
@@ -48,8 +48,15 @@ class Accuracy(Told, frozen=True, kw_only=True):
     costs: list[Cost]
 
     def frame(self) -> Any:
-        """A row for each player, stage and trick, as a `pandas.DataFrame`."""
+        """A `pandas.DataFrame` with a row for each player, stage and trick."""
         return frame_of(self.to_json()["costs"])
+
+
+class _HandDecisions(NamedTuple):
+    """One player's free decisions in one hand, and the numbers of those that are mistakes."""
+
+    decisions: list[DecisionValues]
+    mistakes: set[int]
 
 
 def accuracy(
@@ -57,72 +64,78 @@ def accuracy(
     settings: AnalysisSettings | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Accuracy:
-    """Analyse every hand, and add up what each player's decisions cost."""
-    found: list[tuple[tuple[str, str], Analysis]] = []
+    """Analyse every hand, and average the cost of each player's decisions."""
+    analyses: list[tuple[tuple[str, str], Analysis]] = []
     for number, record in enumerate(records, 1):
-        found.append((player_names(record), analyse(record, settings)))
+        analyses.append((player_names(record), analyse(record, settings)))
         if progress is not None:
             progress(number)
-    if not found:
+    if not analyses:
         raise ValueError("there are no hands to analyse")
-    units = sorted({each.unit for _, each in found})
+    units = sorted({analysis.unit for _, analysis in analyses})
     if len(units) > 1:
         raise ValueError(
             f"these hands are valued by {' and by '.join(units)}, which cannot be added up: "
             "analyse hands of rules that pay alike"
         )
-    players = list(dict.fromkeys(name for names, _ in found for name in names))
+    players = dict.fromkeys(name for names, _ in analyses for name in names)
     costs: list[Cost] = []
     for player in players:
         for stage in ("foreplay", "endgame"):
-            costs += _costs(player, stage, found)
-    return Accuracy(unit=units[0], search=found[0][1].search, hands=len(found), costs=costs)
+            costs += _costs(player, stage, analyses)
+    search = analyses[0][1].search
+    return Accuracy(unit=units[0], search=search, hands=len(analyses), costs=costs)
 
 
 def _costs(
-    player: str, stage: str, found: list[tuple[tuple[str, str], Analysis]]
+    player: str, stage: str, analyses: list[tuple[tuple[str, str], Analysis]]
 ) -> Iterable[Cost]:
     hands = [
-        (
-            [each for each in analysis.decisions if _is_of(each, player, names, stage)],
-            {each.n for each in analysis.mistakes},
+        _HandDecisions(
+            [
+                decision
+                for decision in analysis.decisions
+                if decision.stage == stage
+                and names[decision.who] == player
+                and len(decision.cards) > 1
+            ],
+            {mistake.n for mistake in analysis.mistakes},
         )
-        for names, analysis in found
+        for names, analysis in analyses
     ]
-    tricks = sorted({each.trick for decisions, _ in hands for each in decisions})
-    for trick in (None, *tricks):
-        some = [
-            ([each for each in decisions if trick in (None, each.trick)], mistakes)
-            for decisions, mistakes in hands
+    if not any(hand.decisions for hand in hands):
+        return
+    yield _cost(player, stage, None, hands)
+    for trick in sorted({decision.trick for hand in hands for decision in hand.decisions}):
+        of_trick = [
+            hand._replace(
+                decisions=[decision for decision in hand.decisions if decision.trick == trick]
+            )
+            for hand in hands
         ]
-        if any(decisions for decisions, _ in some):
-            yield _cost(player, stage, trick, some)
+        yield _cost(player, stage, trick, of_trick)
 
 
-def _is_of(decision: DecisionValues, player: str, names: tuple[str, str], stage: str) -> bool:
-    chosen = decision.stage == stage and names[decision.who] == player
-    return chosen and len(decision.cards) > 1
-
-
-def _cost(
-    player: str, stage: str, trick: int | None, hands: list[tuple[list[DecisionValues], set[int]]]
-) -> Cost:
-    every = [each for decisions, _ in hands for each in decisions]
-    mistakes = sum(each.n in wrong for decisions, wrong in hands for each in decisions)
-    mattered = sum(each.matters for each in every)
-    mean = sum(each.cost for each in every) / len(every)
-    # Decisions of one hand are not independent: the interval is that of a ratio over hands.
-    apart = [sum(each.cost for each in some) - mean * len(some) for some, _ in hands]
-    count = sum(bool(some) for some, _ in hands)
-    variance = count / max(1, count - 1) * sum(each**2 for each in apart)
-    reach = quantile(count) * sqrt(variance) / len(every)
+def _cost(player: str, stage: str, trick: int | None, hands: list[_HandDecisions]) -> Cost:
+    decisions = [decision for hand in hands for decision in hand.decisions]
+    mistakes = sum(decision.n in hand.mistakes for hand in hands for decision in hand.decisions)
+    mattered = sum(decision.matters for decision in decisions)
+    mean = sum(decision.cost for decision in decisions) / len(decisions)
+    # Decisions of one hand are correlated: the interval is that of a ratio estimator over hands.
+    residuals = [
+        sum(decision.cost for decision in hand.decisions) - mean * len(hand.decisions)
+        for hand in hands
+    ]
+    n_hands = sum(bool(hand.decisions) for hand in hands)
+    variance = n_hands / max(1, n_hands - 1) * sum(residual**2 for residual in residuals)
+    half_width = quantile(n_hands) * sqrt(variance) / len(decisions)
     return Cost(
         player=player,
         stage=stage,
         trick=trick,
-        decisions=len(every),
+        decisions=len(decisions),
         cost=round(mean, 4),
-        half_width=round(reach, 4) if count > 1 else None,
+        half_width=round(half_width, 4) if n_hands > 1 else None,
         mistakes=mistakes,
         accuracy=round(100 * (1 - mistakes / mattered), 1) if mattered else None,
     )

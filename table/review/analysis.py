@@ -1,12 +1,12 @@
 # pyright: strict
-"""What each decision of a hand was worth, and what the mistakes in it cost.
+"""Values of every decision of a hand, and the cost of its mistakes.
 
-An open ending is solved: its values are exact, by what the rules pay. Before that a search
-estimates every legal card from the view of the player to move alone, as its `act` would, with
-half of a 95 % interval. Where a network plays the rules, its probabilities stand beside that.
+Open endings are solved: their values are exact, by what the rules pay. Before them a search
+estimates every legal action from the view of the player to move, as its `act` would, with half
+of a 95 % interval. Where a network plays the rules, its action probabilities are added.
 
-PositionValues are for the player to move. Where a hand is only won or lost, and in races, they are
-chances to win in per cent, a tie half; else what the hand pays.
+Values are for the player to move. Where a hand is only won or lost, and in races, they are win
+probabilities in per cent, a tie counting half; otherwise what the hand pays.
 """
 
 from __future__ import annotations
@@ -37,47 +37,52 @@ from .replay import player_names
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
-# A cost in the foreplay is called a mistake beyond so many half widths: of some three hundred
-# comparisons in a hand, one in twenty would go beyond one half width by luck.
+# A cost in the foreplay counts as a mistake beyond this many half widths: of some three hundred
+# comparisons in a hand, one in twenty would exceed one half width by chance.
 SURE = 1.5
-# Costs are told in whole per cents and in tenths; what would be told as nothing is no mistake.
-_LEAST = {WIN: 0.5, PAY: 0.05}
+# Costs are printed in whole per cents and in tenths; one that would be printed as 0 is no mistake.
+_MIN_COST = {WIN: 0.5, PAY: 0.05}
+_MISTAKE_LABELS = {
+    TAKE_HIDDEN: "mistakes.took",
+    KEEP: "mistakes.kept",
+    TAKE_BLIND: "mistakes.exchanged",
+}
 
 
 class AnalysisStopped(RuntimeError):
-    """Somebody asked for the analysis to stop."""
+    """The `stop` event of an analysis was set."""
 
 
 @dataclass(frozen=True)
 class AnalysisSettings:
-    """How to analyse; the same settings and record give the same analysis."""
+    """Search, network and seed; equal settings and records give equal analyses."""
 
     search: str = "flat-mc:2500,voids,playout=counting"
-    """A search by name, its budget a number of samples a decision."""
+    """A search agent by name, its budget a number of samples per decision."""
     network: str | None = None
-    """A network by name or path; None for the champion where it plays the rules."""
+    """A network by name or path; None: the champion where it plays the rules."""
     seed: int = 0
 
 
 class ActionValue(Struct, omit_defaults=True, kw_only=True):
-    """What a card is worth to the player to move."""
+    """The value of an action for the player to move."""
 
     action: int
     card: str
     value: float | None
-    """In the unit of the analysis; None where there was no choice, so nothing was searched."""
+    """In the unit of the analysis; None for a forced action, which is not searched."""
     cost: float
     half_width: float | None = None
-    """Half of the value's 95 % interval, where it is estimated."""
+    """Half of the 95 % interval of an estimated value."""
     cost_half_width: float = 0.0
     tricks: int | None = None
-    """The tricks of those left that an exact ending comes to."""
+    """Tricks still to be won, in an exact ending."""
     probability: float | None = None
-    """The network's."""
+    """The network's probability of the action."""
 
 
 class PositionValues(Struct, kw_only=True):
-    """What each legal action is worth, in one position."""
+    """The values of all legal actions in one position."""
 
     exact: bool
     unit: str
@@ -87,7 +92,7 @@ class PositionValues(Struct, kw_only=True):
 
 
 class DecisionValues(PositionValues, kw_only=True):
-    """A decision of a hand: what was played, and what that cost."""
+    """A decision of a hand: the action played, and its cost."""
 
     n: int = 0
     who: int
@@ -100,13 +105,13 @@ class DecisionValues(PositionValues, kw_only=True):
 
     @property
     def matters(self) -> bool:
-        """Whether some card would surely have cost something."""
-        least = _LEAST[self.unit]
+        """Whether some legal action is a mistake."""
+        least = _MIN_COST[self.unit]
         return any(card.cost > max(SURE * card.cost_half_width, least) for card in self.cards)
 
 
 class Mistake(Struct):
-    """A decision that surely cost something."""
+    """A decision whose cost is beyond the noise."""
 
     n: int
     who: int
@@ -115,7 +120,7 @@ class Mistake(Struct):
 
 
 class StoryPoint(Struct):
-    """What seat 0 could expect before a trick."""
+    """Seat 0's expected value before a trick."""
 
     n: int
     trick: int
@@ -124,7 +129,7 @@ class StoryPoint(Struct):
 
 
 class SeatTotals(Struct):
-    """One player's decisions: those that mattered, the mistakes among them, and what they cost."""
+    """One player's decisions that mattered, the mistakes among them, and their cost."""
 
     mattered: int
     mistakes: int
@@ -134,7 +139,7 @@ class SeatTotals(Struct):
 
 
 class Analysis(Struct):
-    """What every decision of a hand was worth."""
+    """The values of every decision of a hand."""
 
     unit: str
     search: str
@@ -153,50 +158,46 @@ class Analyst:
 
     def __init__(self, rules: Rules, settings: AnalysisSettings | None = None) -> None:
         self.settings = settings or AnalysisSettings()
-        # Of a race only who wins it is known exactly, and so all of it is valued by that.
+        # Exact race values give only the winner, so a race is valued by win or loss throughout.
         self.rules = (
             rules if rules.race is None else replace(rules, pay="win", book=None, slam_pay=None)
         )
         self.unit = WIN if self.rules.pay == "win" else PAY
-        self.search = _search(self.settings.search, self.rules)
-        self.network = _network(self.settings.network, rules)
+        self.search = _load_search(self.settings.search, self.rules)
+        self.network = _load_network(self.settings.network, rules)
 
-    def worth(self, paid: float) -> float:
-        """A pay in the unit of the analysis."""
-        return round(50 + 50 * paid if self.unit == WIN else paid, 3) + 0.0
+    def value_of_pay(self, pay: float) -> float:
+        """A pay, converted to the unit of the analysis."""
+        return round(50 + 50 * pay if self.unit == WIN else pay, 3) + 0.0
 
-    def cost(self, less: float) -> float:
-        """A difference of pays in the unit of the analysis."""
-        return round(50 * less if self.unit == WIN else less, 3) + 0.0
-
-    def decision(self, view: View, played: int, n: int = 0) -> DecisionValues:
-        """What each legal action is worth to the player to move, and what the one played cost."""
-        told = self.values(view)
-        chosen = next(card for card in told.cards if card.action == played)
+    def decision(self, view: View, action: int, n: int = 0) -> DecisionValues:
+        """The values of all legal actions, and the cost of the action played."""
+        values = self.values(view)
+        chosen = next(card for card in values.cards if card.action == action)
         return DecisionValues(
             n=n,
             who=view.seat,
             stage="endgame" if view.endgame else "foreplay",
             trick=view.trick + 1,
-            action=int(played),
+            action=int(action),
             cost=chosen.cost,
             sure=chosen.cost > SURE * chosen.cost_half_width,
-            **asdict(told),
+            **asdict(values),
         )
 
     def values(self, view: View) -> PositionValues:
-        """What each legal action is worth to the player to move: exact, or what a search finds."""
+        """The values of all legal actions: exact where possible, otherwise estimated."""
         view = View(self.rules, view.record)
         exact, worlds = self._exact(view), None
         if exact is not None:
             cards = exact
-        elif (found := self.search.estimates(view, self.settings.seed)) is not None:
-            worlds = found.worlds
-            cards = self._estimated(found, self._shares(view))
+        elif (estimates := self.search.estimates(view, self.settings.seed)) is not None:
+            worlds = estimates.worlds
+            cards = self._estimated(estimates, self._probabilities(view))
         else:
-            shares = self._shares(view)
+            probs = self._probabilities(view)
             cards = [
-                _worth(action, value=None, cost=0.0, probability=shares.get(action))
+                _action_value(action, value=None, cost=0.0, probability=probs.get(action))
                 for action in view.legal()
             ]
         best = [card.action for card in cards if card.cost == 0]
@@ -204,62 +205,60 @@ class Analyst:
             exact=exact is not None, unit=self.unit, best=best, cards=cards, worlds=worlds
         )
 
-    # -- exact
-
     def _exact(self, view: View) -> list[ActionValue] | None:
-        """Each card of an open ending by what it pays; None where there is no such value."""
+        """Exact values of an open ending; None where there are none."""
         rules = view.rules
         if view.phase == "choose" or (rules.race is not None and rules.contract != "high"):
             return None
         try:
             if rules.race is not None:
-                paid = {int(card): end for card, end in race_moves_of(view).items()}
-                return self._from_exact(paid, {})
-            tricks = {int(card): more for card, more in moves_of(view).items()}
+                pays = {int(card): pay for card, pay in race_moves_of(view).items()}
+                return self._from_pays(pays, {})
+            tricks = {int(card): count for card, count in moves_of(view).items()}
         except NotOpenError:
             return None
-        record, (mine, others), left = row(rules.record(), 0), view.counting_tricks, len(view.hand)
-        paid = {
-            card: int(pay_for(record, int(view.low), mine + more, others + left - more))
-            for card, more in tricks.items()
+        record, (own, other), left = row(rules.record(), 0), view.counting_tricks, len(view.hand)
+        pays = {
+            card: int(pay_for(record, int(view.low), own + count, other + left - count))
+            for card, count in tricks.items()
         }
-        return self._from_exact(paid, tricks)
+        return self._from_pays(pays, tricks)
 
-    def _from_exact(self, paid: dict[int, int], tricks: dict[int, int]) -> list[ActionValue]:
-        most = max(paid.values())
+    def _from_pays(self, pays: dict[int, int], tricks: dict[int, int]) -> list[ActionValue]:
+        best = max(pays.values())
         return [
-            _worth(
+            _action_value(
                 action,
-                value=self.worth(each),
-                cost=self.cost(most - each),
+                value=self.value_of_pay(pay),
+                cost=self._pay_difference(best - pay),
                 tricks=tricks.get(action),
             )
-            for action, each in paid.items()
+            for action, pay in pays.items()
         ]
 
-    # -- estimated
-
-    def _estimated(self, found: Estimates, shares: dict[int, float]) -> list[ActionValue]:
-        means, widths = found.means, found.half_widths
-        costs, apart = found.costs(found.actions[int(np.argmax(means))])
+    def _estimated(self, estimates: Estimates, probs: dict[int, float]) -> list[ActionValue]:
+        means, half_widths = estimates.means, estimates.half_widths
+        costs, cost_half_widths = estimates.costs(estimates.actions[int(np.argmax(means))])
         return [
-            _worth(
+            _action_value(
                 action,
-                value=self.worth(float(means[place])),
-                half_width=self.cost(float(widths[place])),
-                cost=self.cost(float(costs[place])),
-                cost_half_width=self.cost(float(apart[place])),
-                probability=shares.get(action),
+                value=self.value_of_pay(float(means[k])),
+                half_width=self._pay_difference(float(half_widths[k])),
+                cost=self._pay_difference(float(costs[k])),
+                cost_half_width=self._pay_difference(float(cost_half_widths[k])),
+                probability=probs.get(action),
             )
-            for place, action in enumerate(found.actions)
+            for k, action in enumerate(estimates.actions)
         ]
 
-    def _shares(self, view: View) -> dict[int, float]:
-        """The network's probabilities, by action."""
+    def _pay_difference(self, difference: float) -> float:
+        return round(50 * difference if self.unit == WIN else difference, 3) + 0.0
+
+    def _probabilities(self, view: View) -> dict[int, float]:
         if self.network is None:
             return {}
-        shares = self.network.likelihoods(np.array(view.record, VIEW))[0]
-        return {each: round(float(shares[each]), 4) for each in view.legal()}
+        probs = self.network.likelihoods(np.array(view.record, VIEW))[0]
+        return {action: round(float(probs[action]), 4) for action in view.legal()}
 
 
 def analyse(
@@ -268,10 +267,10 @@ def analyse(
     progress: Callable[[float], None] | None = None,
     stop: Event | None = None,
 ) -> Analysis:
-    """The analysis of a whole hand.
+    """Analyse a whole hand.
 
-    `progress` is told from 0 to 1 how much is done; setting `stop` ends it with
-    `AnalysisStopped` after the decision under way.
+    `progress` receives the finished fraction, from 0 to 1; setting `stop` raises
+    `AnalysisStopped` after the current decision.
     """
     analyst = Analyst(record.rules, settings)
     game, actions = record.start(), record.actions
@@ -284,14 +283,17 @@ def analyse(
         if progress is not None:
             progress((n + 1) / len(actions))
     mistakes = _mistakes(decisions, player_names(record))
+    turning_point = (
+        say("mistakes.turning_point", text=mistakes[0].text) if mistakes else say("mistakes.none")
+    )
     return Analysis(
         unit=analyst.unit,
         search=analyst.search.name,
         network=None if analyst.network is None else analyst.network.name,
         decisions=decisions,
         mistakes=mistakes,
-        totals=[_totals(decisions, mistakes, seat) for seat in range(SEATS)],
-        turning_point=_turning_point(mistakes),
+        totals=[_seat_totals(decisions, mistakes, seat) for seat in range(SEATS)],
+        turning_point=turning_point,
         story=_story(analyst, decisions, record),
     )
 
@@ -300,35 +302,35 @@ def analyse(
 
 
 def _mistakes(decisions: list[DecisionValues], names: tuple[str, str]) -> list[Mistake]:
-    """The decisions that surely cost what can be told, the dearest first."""
-    found = [each for each in decisions if each.sure and each.cost > _LEAST[each.unit]]
-    found.sort(key=lambda each: (-each.cost, each.n))
-    return [Mistake(each.n, each.who, each.cost, _mistake_text(each, names)) for each in found]
+    """The mistakes, the most expensive first."""
+    mistakes = [
+        Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, names))
+        for decision in decisions
+        if decision.sure and decision.cost > _MIN_COST[decision.unit]
+    ]
+    return sorted(mistakes, key=lambda mistake: (-mistake.cost, mistake.n))
 
 
-def _totals(decisions: list[DecisionValues], mistakes: list[Mistake], who: int) -> SeatTotals:
-    mattered = sum(each.matters for each in decisions if each.who == who)
-    made = [each.cost for each in mistakes if each.who == who]
-    accuracy = round(100 * (1 - len(made) / mattered), 1) if mattered else None
-    return SeatTotals(mattered, len(made), round(sum(made), 3), accuracy)
+def _seat_totals(decisions: list[DecisionValues], mistakes: list[Mistake], seat: int) -> SeatTotals:
+    mattered = sum(decision.matters for decision in decisions if decision.who == seat)
+    costs = [mistake.cost for mistake in mistakes if mistake.who == seat]
+    accuracy = round(100 * (1 - len(costs) / mattered), 1) if mattered else None
+    return SeatTotals(mattered, len(costs), round(sum(costs), 3), accuracy)
 
 
 def _mistake_text(decision: DecisionValues, names: tuple[str, str]) -> str:
     cards = join_words(list(map(action_symbol, decision.best[:3])), "or")
-    about = "" if decision.exact else "_about"
     if decision.unit == PAY:
-        better = say(
-            f"mistakes.pays{about}",
-            cards=cards,
-            pay=f"{decision.cost:.3g}" if decision.exact else f"{decision.cost:.2g}",
-        )
+        label = "mistakes.pays" if decision.exact else "mistakes.pays_about"
+        pay = f"{decision.cost:.3g}" if decision.exact else f"{decision.cost:.2g}"
+        better = say(label, cards=cards, pay=pay)
     elif decision.exact:
-        before = max(card.value or 0.0 for card in decision.cards)
-        better = say("mistakes.wins" if before == 100 else "mistakes.ties", cards=cards)
+        best_value = max(card.value or 0.0 for card in decision.cards)
+        better = say("mistakes.wins" if best_value == 100 else "mistakes.ties", cards=cards)
     else:
         better = say("mistakes.wins_share", cards=cards, share=percent(decision.cost))
     return say(
-        _MISTAKES.get(decision.action, "mistakes.chose"),
+        _MISTAKE_LABELS.get(decision.action, "mistakes.chose"),
         trick=decision.trick,
         name=names[decision.who],
         card=action_symbol(decision.action),
@@ -336,55 +338,42 @@ def _mistake_text(decision: DecisionValues, names: tuple[str, str]) -> str:
     )
 
 
-_MISTAKES = {
-    TAKE_HIDDEN: "mistakes.took",
-    KEEP: "mistakes.kept",
-    TAKE_BLIND: "mistakes.exchanged",
-}
-
-
-def _turning_point(mistakes: list[Mistake]) -> str:
-    """The dearest mistake of a hand, if there was one."""
-    return (
-        say("mistakes.turning_point", text=mistakes[0].text) if mistakes else say("mistakes.none")
-    )
-
-
 def _story(
     analyst: Analyst, decisions: list[DecisionValues], record: GameRecord
 ) -> list[StoryPoint]:
-    """What seat 0 could expect at each trick, by its own view where it had a choice; then the end.
+    """Seat 0's expected value at its first free decision of each trick, then the result.
 
-    Both views in turn would tell of two hopes, not of one hand: each knows its own cards best.
+    Only one seat's views are used: each seat knows its own cards best, so values from both views
+    in turn would jump between two expectations.
     """
     story: list[StoryPoint] = []
-    for each in decisions:
-        values = [card.value for card in each.cards if card.value is not None]
-        new = not story or story[-1].trick < each.trick
-        if values and new and each.who == 0:
-            story.append(StoryPoint(each.n, each.trick, max(values), each.exact))
-    paid = record.pays[0]
+    for decision in decisions:
+        values = [card.value for card in decision.cards if card.value is not None]
+        new_trick = not story or story[-1].trick < decision.trick
+        if values and new_trick and decision.who == 0:
+            story.append(StoryPoint(decision.n, decision.trick, max(values), decision.exact))
+    pay = record.pays[0]
     if analyst.unit == WIN:
-        paid = (paid > 0) - (paid < 0)
-    end = StoryPoint(len(decisions), len(record.tricks) + 1, analyst.worth(paid), True)
-    return [*story, end]
+        pay = (pay > 0) - (pay < 0)
+    result = analyst.value_of_pay(pay)
+    return [*story, StoryPoint(len(decisions), len(record.tricks) + 1, result, True)]
 
 
-# -- who is asked
+def _action_value(action: int, **fields: Any) -> ActionValue:
+    return ActionValue(action=int(action), card=action_word(action), **fields)
 
 
-def _worth(action: int, **told: Any) -> ActionValue:
-    return ActionValue(action=int(action), card=action_word(action), **told)
-
-
-def _search(name: str, rules: Rules) -> SearchAgent:
+def _load_search(name: str, rules: Rules) -> SearchAgent:
     agent = make_agent(name, rules)
+    # A time budget would make the values depend on the machine.
     if not isinstance(agent, SearchAgent) or agent.budget.seconds:
-        raise ValueError(f"{name} is no search by number: decisions are valued by flat-mc:N")
+        raise ValueError(
+            f"{name} is not a search with a number of samples: value decisions by flat-mc:N"
+        )
     return agent
 
 
-def _network(name: str | None, rules: Rules) -> NetworkAgent | None:
+def _load_network(name: str | None, rules: Rules) -> NetworkAgent | None:
     """The network of this name; without a name the champion, if it plays the rules."""
     try:
         agent = make_agent(name or CHAMPION, rules)
@@ -393,5 +382,5 @@ def _network(name: str | None, rules: Rules) -> NetworkAgent | None:
             raise
         return None
     if not isinstance(agent, NetworkAgent):
-        raise ValueError(f"{name or CHAMPION} is no network, so it has no probabilities to tell")
+        raise ValueError(f"{name or CHAMPION} is not a network: it has no action probabilities")
     return agent

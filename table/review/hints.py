@@ -1,8 +1,8 @@
 # pyright: strict
-"""Help for who wants it: what has been seen, what the other is known to hold, and a hint.
+"""Help for a player: where the cards are, and a hint.
 
-All of it is made from the player's own view, so it tells nothing that a player who
-remembers everything does not know.
+Everything is computed from the player's own view, so it reveals nothing that a player with a
+perfect memory does not know.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from ..text.labels import say
 from ..text.words import action_symbol, join_words, percent
 from .analysis import WIN, ActionValue, AnalysisSettings, Analyst, PositionValues
 
-HINT_SEARCH, OTHER_HINT_SEARCH = "thinker:256", "flat-mc:256,voids,playout=counting"
-"""What estimates hints, and what does for the rule sets that the first does not play."""
+HINT_SEARCH = "thinker:256"
+FALLBACK_SEARCH = "flat-mc:256,voids,playout=counting"
+"""The search for rule sets that `HINT_SEARCH` does not play."""
 
 
 class SeenVoid(Struct):
-    """A suit that the other had no card of, and the cards that it drew unseen since."""
+    """A suit that the opponent could not follow, and the unseen cards drawn since."""
 
     suit: str
     draws_since: int
 
 
 class SeenCards(Struct):
-    """Where every card is, as far as the player can know, suit by suit from the highest."""
+    """The place of every card, as far as the player can know, by suit from the highest."""
 
     suits: dict[str, dict[str, str]]
     known: list[str]
@@ -43,7 +44,7 @@ class SeenCards(Struct):
 
 
 class Hint(Struct):
-    """The best action, with a reason and what the others are worth."""
+    """The best action, a reason, and the values of all actions."""
 
     action: int
     why: str
@@ -53,117 +54,114 @@ class Hint(Struct):
 
 
 def seen_cards(view: View) -> SeenCards:
-    """Where every card is, as far as the player can know."""
-    places, known = card_places(view), view.theirs
-    deck = list(reversed(view.rules.deck))
+    """The place of every card, as far as the player can know."""
+    places, deck = card_places(view), list(reversed(view.rules.deck))
     return SeenCards(
         suits={
             SUITS[suit]: {str(card): places[card] for card in deck if card.suit == suit}
             for suit in range(view.rules.suits)
         },
-        known=[str(card) for card in known],
-        hidden=view.other_cards - len(known),
+        known=[str(card) for card in view.theirs],
+        hidden=view.other_cards - len(view.theirs),
         voids=[SeenVoid(SUITS[suit], draws) for suit, draws in view.void_draws.items()],
         away=bool(view.laid_away),
     )
 
 
 def card_places(view: View) -> dict[Card, str]:
-    """Of each card: `hand`, `other`, `up` (in the stock), `trick`, `played`, `away` or `unseen`."""
+    """Each card's place: `hand`, `other`, `up` (stock), `trick`, `played`, `away` or `unseen`."""
     places = dict.fromkeys(view.rules.deck, "unseen")
     places |= dict.fromkeys([*view.played_by_me, *view.played_by_other], "played")
     places |= dict.fromkeys(view.laid_away, "away")
     if view.phase in ("follow", "choose"):
-        last = list(view.tricks())[-1]
-        places |= {card: "trick" for card in (last.led, last.followed) if card is not None}
+        trick = list(view.tricks())[-1]
+        places |= {card: "trick" for card in (trick.led, trick.followed) if card is not None}
     places |= dict.fromkeys(view.upcards, "up")
     places |= dict.fromkeys(view.theirs, "other")
     return places | dict.fromkeys(view.hand, "hand")
 
 
 class HintService:
-    """Hints for views of any rule set; no more are made at once than there are processors."""
+    """Hints for any rule set; at most one per processor is computed at a time."""
 
     def __init__(self) -> None:
         self._analysts: dict[Rules, Analyst] = {}
-        self._room = threading.BoundedSemaphore(usable_threads())
+        self._slots = threading.BoundedSemaphore(usable_threads())
 
     def hint(self, view: View) -> Hint:
-        """A hint for the player to move: an endgame's exact values, or a search's estimates."""
-        with self._room:
-            told = self.analyst(view.rules).values(view)
+        """A hint for the player to move: exact values of an endgame, or a search's estimates."""
+        with self._slots:
+            values = self._analyst(view.rules).values(view)
         return Hint(
-            action=told.best[0],
-            why=hint_reason(view, told),
-            exact=told.exact,
-            unit=told.unit,
+            action=values.best[0],
+            why=hint_reason(view, values),
+            exact=values.exact,
+            unit=values.unit,
             estimates=sorted(
-                [each for each in told.cards if each.value is not None],
-                key=lambda each: -(each.value or 0.0),
+                [card for card in values.cards if card.value is not None],
+                key=lambda card: -(card.value or 0.0),
             ),
         )
 
-    def analyst(self, rules: Rules) -> Analyst:
-        """Who values decisions under these rules."""
+    def _analyst(self, rules: Rules) -> Analyst:
         if rules not in self._analysts:
-            search = HINT_SEARCH if ThinkerAgent.plays(rules) else OTHER_HINT_SEARCH
+            search = HINT_SEARCH if ThinkerAgent.plays(rules) else FALLBACK_SEARCH
             self._analysts[rules] = Analyst(rules, AnalysisSettings(search=search))
         return self._analysts[rules]
 
 
-def hint_reason(view: View, told: PositionValues) -> str:
-    """The reason in a sentence or two."""
-    best, *equals = told.best
-    values = {card.action: card.value or 0.0 for card in told.cards}
-    card, value = action_symbol(best), _worth(told, values[best])
+def hint_reason(view: View, position: PositionValues) -> str:
+    """Why the best action is the best, in a sentence or two."""
+    best, *equals = position.best
+    values = {card.action: card.value or 0.0 for card in position.cards}
+    card, value = action_symbol(best), _value_text(position, values[best])
     if len(values) == 1:
         return say("hints.only", card=card)
-    if told.exact:
+    if position.exact:
         if len(equals) == len(values) - 1:
             return say("hints.same", value=value)
         if not equals:
             return say("hints.exact", card=card, value=value)
-        others = join_words(list(map(action_symbol, equals)))
-        return say("hints.exact_too", card=card, value=value, others=others, n=len(equals))
-    noise = {each.action: each.cost_half_width for each in told.cards}
-    # What would be told by the same figure is no difference that helps anybody.
-    alike = [
-        each
-        for each in values
-        if values[best] - values[each] <= noise[each] or _worth(told, values[each]) == value
+        cards = join_words(list(map(action_symbol, equals)))
+        return say("hints.exact_too", card=card, value=value, cards=cards, n=len(equals))
+    noise = {card.action: card.cost_half_width for card in position.cards}
+    # Actions whose value is printed as the same figure count as equal too.
+    similar = [
+        action
+        for action, action_value in values.items()
+        if values[best] - action_value <= noise[action]
+        or _value_text(position, action_value) == value
     ]
-    idea = _idea(view)
-    if len(alike) > 1:
-        names = list(map(action_symbol, sorted(alike, key=lambda each: each != best)[:4]))
-        return say("hints.unclear", cards=join_words(names), card=card, value=value, idea=idea)
-    other = max((each for each in values if each != best), key=values.__getitem__)
-    less = _worth(told, values[other])
+    prize = _prize_text(view)
+    if len(similar) > 1:
+        symbols = list(map(action_symbol, sorted(similar, key=lambda action: action != best)[:4]))
+        return say("hints.unclear", cards=join_words(symbols), card=card, value=value, idea=prize)
+    second = max((action for action in values if action != best), key=values.__getitem__)
+    less = _value_text(position, values[second])
     return say(
-        "hints.clear", card=card, value=value, other=action_symbol(other), less=less, idea=idea
+        "hints.clear", card=card, value=value, other=action_symbol(second), less=less, idea=prize
     )
 
 
-def _worth(told: PositionValues, value: float) -> str:
-    """What a card does, by what it is worth."""
-    about = "" if told.exact else "_about"
-    if told.unit == WIN and told.exact:
+def _value_text(position: PositionValues, value: float) -> str:
+    about = "" if position.exact else "_about"
+    if position.unit == WIN and position.exact:
         return say(f"hints.{('loses', 'ties', 'wins')[round(value / 50)]}")
-    if told.unit == WIN:
+    if position.unit == WIN:
         return say("hints.wins_share", share=percent(value))
     if value == 0:
         return say(f"hints.brings{about}_nothing")
     return say(f"hints.{'gains' if value > 0 else 'costs'}{about}", pay=f"{abs(value):.3g}")
 
 
-def _idea(view: View) -> str:
-    """What lies on the stock for the winner of the trick, whether or not it is worth winning."""
+def _prize_text(view: View) -> str:
+    """What the winner of the trick gets from the stock."""
     if view.phase in ("choose", "exchange"):
         return say("hints.choosing" if view.phase == "choose" else "hints.exchange")
     if not view.upcards:
         return say("hints.no_stock" if view.endgame else "hints.unseen")
-    shown = [card.symbol for card in view.upcards]
-    if len(shown) > 1:
-        return say("hints.two_up", cards=join_words(shown))
-    return say(
-        "hints.trump_up" if view.upcards[0].suit == view.trump else "hints.up", card=shown[0]
-    )
+    symbols = [card.symbol for card in view.upcards]
+    if len(symbols) > 1:
+        return say("hints.two_up", cards=join_words(symbols))
+    trump_up = view.upcards[0].suit == view.trump
+    return say("hints.trump_up" if trump_up else "hints.up", card=symbols[0])

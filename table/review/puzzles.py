@@ -1,9 +1,9 @@
 # pyright: strict
-"""Puzzles: positions with one right card, made from hands that agents play, and graded.
+"""Puzzles: rated positions with one right card, generated from hands that agents play.
 
-An ending has one card that wins, or saves, the hand, by its exact values. In the foreplay one
-card is clearly best beyond the search's interval. The rating is the one at which the rule
-players, whose strength is known, would do as well on it as they do.
+In an endgame puzzle exactly one card wins, or saves, the hand, by its exact values. In a foreplay
+puzzle one card is best beyond the search's interval. The rating is fitted to how often rule
+agents of known strength find the right card.
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ ENDGAME, FOREPLAY = "endgame", "foreplay"
 SCREEN, SEARCH = "flat-mc:200,voids,playout=counting", "flat-mc:2500,voids,playout=counting"
 _PLAYERS = ("easy", "medium", "threshold", "counting")
 _GRADERS = {ENDGAME: ("easy", "medium"), FOREPLAY: ("easy", "value", "threshold", "counting")}
-_TRIES = 12
-_LEAST_CARDS, _MOST_CARDS = 3, 9
-_LEAST_GAIN = 6.0
-"""What the right card of a foreplay puzzle is worth more than every other, in the unit."""
-_CLEAR = 2.0
-"""By how many half widths of the difference it has to be."""
-_OF, _BAND = 8, 100.0
-"""Of so many positions one is kept, whose rating, counted in such bands, is the rarest."""
-_SPREAD = 300.0
-"""How far puzzles lie apart before anything is known of one."""
+_TRIALS = 12
+"""How often each grader plays a position."""
+_MIN_CARDS, _MAX_CARDS = 3, 9
+_MIN_MARGIN = 6.0
+"""Minimum value of a foreplay puzzle's right card above every other card, in the unit."""
+_MARGIN_HALF_WIDTHS = 2.0
+"""The same margin in half widths of the difference."""
+_POOL, _BAND = 8, 100.0
+"""One puzzle is chosen from this many candidates: that of the rarest rating band so far."""
+_PRIOR_MEAN, _PRIOR_STD = 1000.0, 300.0
+"""Of the puzzles' ratings."""
 
 
 class Puzzle(Struct, omit_defaults=True):
-    """A position, and what every card in it is worth."""
+    """A position, and the value of every action in it."""
 
     id: str
     kind: str
@@ -60,11 +61,11 @@ class Puzzle(Struct, omit_defaults=True):
     exact: bool
     unit: str
     values: list[tuple[int, float, float]]
-    """Of each action: its value, and half the width of what it costs."""
+    """For each action: its value, and the half width of its cost."""
     rating: float
 
     def position(self) -> Game:
-        """The game as it stands when the question is asked."""
+        """The game before the decision."""
         game = Game(self.rules)
         game.deal_cards(self.deal, self.dealer)
         for action in self.played:
@@ -72,25 +73,25 @@ class Puzzle(Struct, omit_defaults=True):
         return game
 
     def position_values(self) -> PositionValues:
-        """What every card is worth."""
-        most = max(value for _, value, _ in self.values)
+        """The value of every action."""
+        best_value = max(value for _, value, _ in self.values)
         cards = [
             ActionValue(
                 action=action,
                 card=action_word(action),
                 value=value,
-                cost=round(most - value, 3),
-                cost_half_width=width,
-                half_width=None if self.exact else width,
+                cost=round(best_value - value, 3),
+                cost_half_width=half_width,
+                half_width=None if self.exact else half_width,
             )
-            for action, value, width in self.values
+            for action, value, half_width in self.values
         ]
         best = [card.action for card in cards if card.cost == 0]
         return PositionValues(exact=self.exact, unit=self.unit, best=best, cards=cards)
 
 
 def position_before(record: GameRecord, n: int) -> Game:
-    """A hand as it stood before decision `n`."""
+    """The game of a record before decision `n`."""
     game, actions = record.start(), record.actions
     if not 0 <= n < len(actions):
         raise ValueError(f"decision is {n}: the hand has decisions 0 to {len(actions) - 1}")
@@ -103,7 +104,7 @@ def position_before(record: GameRecord, n: int) -> Game:
 
 
 def read_puzzles(lines: bytes) -> list[Puzzle]:
-    """Puzzles out of JSON lines; a file that holds anything else is refused."""
+    """Puzzles from JSON lines."""
     try:
         return msgspec.json.Decoder(Puzzle).decode_lines(lines)
     except msgspec.DecodeError as error:
@@ -112,159 +113,162 @@ def read_puzzles(lines: bytes) -> list[Puzzle]:
 
 @cache
 def bundled_puzzles() -> tuple[Puzzle, ...]:
-    """The puzzles that come with the package."""
+    """The puzzles of the package."""
     return tuple(read_puzzles((files(__package__ or "") / FILE).read_bytes()))
 
 
 def all_puzzles(folder: Path) -> dict[str, Puzzle]:
-    """The puzzles that come with the package, and those that were made in a data folder."""
-    own = folder / FILE
-    more = read_puzzles(own.read_bytes()) if own.exists() else []
-    return {each.id: each for each in (*bundled_puzzles(), *more)}
+    """The puzzles of the package and of a data folder, by id."""
+    path = folder / FILE
+    own = read_puzzles(path.read_bytes()) if path.exists() else []
+    return {puzzle.id: puzzle for puzzle in (*bundled_puzzles(), *own)}
 
 
-# -- making them
+# -- generation
 
 
-class _Found(NamedTuple):
+class _Candidate(NamedTuple):
     """A position that may become a puzzle."""
 
     game: Game
-    told: PositionValues
+    values: PositionValues
     rating: float
 
     @property
     def band(self) -> int:
-        """Puzzles of about this rating."""
         return int(self.rating // _BAND)
 
 
 def make_puzzles(rules: Rules, seed: int, endgames: int, foreplay: int) -> Iterator[Puzzle]:
-    """So many of either kind, from hands of a seed, as they are found.
+    """Generate a number of puzzles of both kinds from the hands of a seed.
 
-    Most positions are easy, and few lie between easy and hard. So that there are puzzles for
-    everybody, of several positions the one is kept whose rating is the rarest so far.
+    Most positions are easy, and few lie between easy and hard. To cover all ratings, the
+    candidate with the rarest rating so far is chosen from each pool.
     """
     for kind, left in ((ENDGAME, endgames), (FOREPLAY, foreplay)):
-        maker = _Endings(rules) if kind == ENDGAME else _Foreplays(rules)
-        positions, kept = _positions(kind, maker, rules, seed), Counter[int]()
+        source = _EndgameSource(rules) if kind == ENDGAME else _ForeplaySource(rules)
+        candidates, band_counts = _candidates(kind, source, rules, seed), Counter[int]()
         while left:
-            several = list(islice(positions, _OF))
-            several.sort(key=lambda each: (kept[each.band], -each.rating))
-            found = next(filter(None, map(maker.sure, several)), None)
-            if found is not None:
-                kept[found.band] += 1
+            pool = sorted(
+                islice(candidates, _POOL),
+                key=lambda candidate: (band_counts[candidate.band], -candidate.rating),
+            )
+            confirmed = next(filter(None, map(source.confirm, pool)), None)
+            if confirmed is not None:
+                band_counts[confirmed.band] += 1
                 left -= 1
-                yield _puzzle(kind, found)
+                yield _to_puzzle(kind, confirmed)
 
 
-def _positions(
-    kind: str, maker: _Endings | _Foreplays, rules: Rules, seed: int
-) -> Iterator[_Found]:
-    """Positions that may become puzzles, at most one of each hand."""
+def _candidates(
+    kind: str, source: _EndgameSource | _ForeplaySource, rules: Rules, seed: int
+) -> Iterator[_Candidate]:
+    """At most one candidate from each hand."""
     for number in count():
         rng = random.Random(f"{seed} {number}")
         names = rng.choice(_PLAYERS), rng.choice(_PLAYERS)
         players = [Player(make_agent(name, rules), rules, seed=seed) for name in names]
-        game, found = Game(rules, seed, number), list[tuple[Game, PositionValues]]()
+        game, positions = Game(rules, seed, number), list[tuple[Game, PositionValues]]()
         while not game.over:
             view = game.view(game.turn or 0)
-            if view.endgame == (kind == ENDGAME) and (told := maker.puzzle(view)) is not None:
-                found.append((game.clone(), told))
+            is_kind = view.endgame == (kind == ENDGAME)
+            if is_kind and (values := source.screen(view)) is not None:
+                positions.append((game.clone(), values))
             game.play(players[game.turn or 0].choose(view, number))
-        if found:
-            position, told = rng.choice(found)
-            yield _Found(position, told, _graded(kind, position, told.best[0]))
+        if positions:
+            position, values = rng.choice(positions)
+            yield _Candidate(position, values, _rating(kind, position, values.best[0]))
 
 
-def _puzzle(kind: str, found: _Found) -> Puzzle:
-    game, told = found.game, found.told
-    deal, played = text_of(game.cards_dealt), list(map(int, game.actions))
-    name = sha256(f"{game.rules.name} {deal} {game.dealer} {played}".encode()).hexdigest()[:12]
+def _to_puzzle(kind: str, candidate: _Candidate) -> Puzzle:
+    game, values = candidate.game, candidate.values
+    deal, actions = text_of(game.cards_dealt), list(map(int, game.actions))
+    digest = sha256(f"{game.rules.name} {deal} {game.dealer} {actions}".encode()).hexdigest()
     return Puzzle(
-        id=name,
+        id=digest[:12],
         kind=kind,
         rules=game.rules.name,
         deal=deal,
         dealer=game.dealer,
-        played=played,
-        exact=told.exact,
-        unit=told.unit,
+        played=actions,
+        exact=values.exact,
+        unit=values.unit,
         values=[
-            (each.action, round(each.value or 0.0, 2), round(each.cost_half_width, 2))
-            for each in told.cards
+            (card.action, round(card.value or 0.0, 2), round(card.cost_half_width, 2))
+            for card in values.cards
         ],
-        rating=found.rating,
+        rating=candidate.rating,
     )
 
 
-class _Endings:
+class _EndgameSource:
     """Endings in which one card alone wins or saves the hand."""
 
     def __init__(self, rules: Rules) -> None:
         self._analyst = Analyst(rules, AnalysisSettings(search=SCREEN))
 
-    def puzzle(self, view: View) -> PositionValues | None:
-        """What the cards are worth, if one of them stands alone."""
-        if not _LEAST_CARDS <= len(view.hand) <= _MOST_CARDS or len(view.legal()) < _LEAST_CARDS:
+    def screen(self, view: View) -> PositionValues | None:
+        if not _MIN_CARDS <= len(view.hand) <= _MAX_CARDS or len(view.legal()) < _MIN_CARDS:
             return None
-        told = self._analyst.values(view)
-        return told if told.exact and len(told.best) == 1 else None
+        values = self._analyst.values(view)
+        return values if values.exact and len(values.best) == 1 else None
 
-    def sure(self, found: _Found) -> _Found:
-        """The same: the values are exact."""
-        return found
+    def confirm(self, candidate: _Candidate) -> _Candidate:
+        return candidate  # its values are exact
 
 
-class _Foreplays:
-    """Tricks for the stock with one card that is clearly best: a quick look, then a strong one."""
+class _ForeplaySource:
+    """Tricks of the foreplay with one card that is best in a quick search, then in a strong one."""
 
     def __init__(self, rules: Rules) -> None:
         self._screen = Analyst(rules, AnalysisSettings(search=SCREEN))
         self._strong = Analyst(rules, AnalysisSettings(search=SEARCH, seed=1))
 
-    def puzzle(self, view: View) -> PositionValues | None:
-        """What a quick search finds the cards worth, if one of them seems to be best."""
-        if len(view.legal()) < _LEAST_CARDS:
+    def screen(self, view: View) -> PositionValues | None:
+        if len(view.legal()) < _MIN_CARDS:
             return None
-        told = self._screen.values(view)
-        return told if _stands_out(told, 0.0) else None
+        values = self._screen.values(view)
+        return values if _stands_out(values, 0.0) else None
 
-    def sure(self, found: _Found) -> _Found | None:
-        """What a strong search finds, if it is the same card that is clearly best."""
-        told = self._strong.values(found.game.view(found.game.turn or 0))
-        same = told.best[0] == found.told.best[0]
-        return found._replace(told=told) if same and _stands_out(told, _CLEAR) else None
+    def confirm(self, candidate: _Candidate) -> _Candidate | None:
+        game = candidate.game
+        values = self._strong.values(game.view(game.turn or 0))
+        same = values.best[0] == candidate.values.best[0]
+        confirmed = same and _stands_out(values, _MARGIN_HALF_WIDTHS)
+        return candidate._replace(values=values) if confirmed else None
 
 
-def _stands_out(told: PositionValues, clear: float) -> bool:
-    others = [each for each in told.cards if each.action != told.best[0]]
-    return all(each.cost > max(_LEAST_GAIN, clear * each.cost_half_width) for each in others)
+def _stands_out(values: PositionValues, half_widths: float) -> bool:
+    return all(
+        card.cost > max(_MIN_MARGIN, half_widths * card.cost_half_width)
+        for card in values.cards
+        if card.action != values.best[0]
+    )
 
 
 # -- grading
 
 
 def regrade(puzzle: Puzzle) -> Puzzle:
-    """The puzzle with the rating that today's rule players and their strengths give it."""
-    rating = _graded(puzzle.kind, puzzle.position(), puzzle.position_values().best[0])
+    """The puzzle with the rating by the current rule agents and ladder."""
+    rating = _rating(puzzle.kind, puzzle.position(), puzzle.position_values().best[0])
     return msgspec.structs.replace(puzzle, rating=rating)
 
 
-def _graded(kind: str, game: Game, best: int) -> float:
-    """The rating at which the rule players do on a position what they do on it."""
-    known, view = strengths(), game.view(game.turn or 0)
-    results: list[tuple[float, float, int]] = [(known["random"][0], 1 / len(view.legal()), _TRIES)]
+def _rating(kind: str, game: Game, best: int) -> float:
+    """The rating fitted to how often the graders choose the right card."""
+    ratings, view = strengths(), game.view(game.turn or 0)
+    results = [(ratings["random"][0], 1 / len(view.legal()), _TRIALS)]
     for name in _GRADERS[kind]:
         agent = make_agent(name, game.rules)
-        players = (Player(agent, game.rules, seed=seed) for seed in range(_TRIES))
-        found = [player.choose(view, 0) == best for player in players]
-        results.append((known[name][0], sum(found) / _TRIES, _TRIES))
+        players = (Player(agent, game.rules, seed=seed) for seed in range(_TRIALS))
+        solved = sum(player.choose(view, 0) == best for player in players)
+        results.append((ratings[name][0], solved / _TRIALS, _TRIALS))
     return round(fit_rating(results))
 
 
-def fit_rating(results: Sequence[tuple[float, float, int]], middle: float = 1000.0) -> float:
-    """The rating of which players of known strength, share solved and tries tell the most.
+def fit_rating(results: Sequence[tuple[float, float, int]]) -> float:
+    """The maximum a posteriori Elo rating, given players' ratings, shares solved and trials.
 
     >>> round(fit_rating([(1000.0, 0.5, 100)]))
     1000
@@ -273,19 +277,19 @@ def fit_rating(results: Sequence[tuple[float, float, int]], middle: float = 1000
     """
 
     def slope(rating: float) -> float:
-        """Of the log likelihood, with the spread of puzzles as a prior: falls with the rating."""
-        expected = sum(
-            tries * (_expected(player, rating) - share) for player, share, tries in results
+        """The derivative of the log posterior, with a normal prior; it falls with the rating."""
+        log_likelihood_slope = sum(
+            trials * (_solve_probability(player, rating) - share)
+            for player, share, trials in results
         )
-        return expected / 173.7 - (rating - middle) / _SPREAD**2
+        return log_likelihood_slope / 173.7 - (rating - _PRIOR_MEAN) / _PRIOR_STD**2
 
-    low, high = middle - 1500.0, middle + 1500.0
+    low, high = _PRIOR_MEAN - 1500.0, _PRIOR_MEAN + 1500.0
     for _ in range(40):
-        between = (low + high) / 2
-        low, high = (between, high) if slope(between) > 0 else (low, between)
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
     return (low + high) / 2
 
 
-def _expected(player: float, puzzle: float) -> float:
-    """The share of puzzles of this rating that a player solves."""
+def _solve_probability(player: float, puzzle: float) -> float:
     return 1 / (1 + 10 ** ((puzzle - player) / 400))

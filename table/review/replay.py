@@ -1,8 +1,8 @@
 # pyright: strict
-"""A record as a replay: every step of the hand with what lay where before it.
+"""A record as a replay: every action of the hand with the state of the table before it.
 
-Both hands are open in it. What one seat could see is told as well (`known`, `open`, and who
-drew what unseen), so that a page can show that seat's view and no more.
+Both hands are open in it. The information of one seat (`known`, `open`, and who drew what unseen)
+is included, so that a page can show that seat's view and no more.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from ..text.labels import say, you
 from ..text.words import plain_text
 
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "exchanged"}
-_LONGEST_TITLE = 200
+_MAX_TITLE = 200
 
 
 class PlayedCard(Struct):
-    """A card on the table, and whose it is."""
+    """A card on the table, and the seat that played it."""
 
     who: int
     card: str
 
 
 class Draw(Struct):
-    """A card drawn from the stock; `open` where the other saw it."""
+    """A card drawn from the stock; `open` if the opponent saw it."""
 
     who: int
     card: str
@@ -40,7 +40,7 @@ class Draw(Struct):
 
 
 class BoardState(Struct):
-    """What lies where: all of it, and which of it everybody has seen."""
+    """All cards of a table, and the cards of each hand that the opponent knows."""
 
     turn: int | None
     hands: list[list[str]]
@@ -60,7 +60,7 @@ class BoardState(Struct):
 
 
 class Step(Struct):
-    """One action: what lay on the table before it, and what came of it."""
+    """One action: the table before it, and its consequences."""
 
     n: int
     who: int
@@ -76,7 +76,7 @@ class Step(Struct):
 
 
 class MatchInfo(Struct):
-    """The match that a hand belongs to, before it."""
+    """The match before the hand."""
 
     kind: str
     n: int | None
@@ -86,7 +86,7 @@ class MatchInfo(Struct):
 
 
 class ReplayResult(Struct):
-    """How a hand ended."""
+    """The result of a hand."""
 
     tricks: tuple[int, ...]
     pays: tuple[int, ...]
@@ -110,18 +110,18 @@ def make_replay(record: GameRecord) -> Replay:
     """The whole hand, step by step; a record that does not play to its result is refused."""
     record.replay()
     game, names = record.start(), player_names(record)
-    before = _position(game)
+    before = _board_state(game)
     steps: list[Step] = []
     for action in record.actions:
         steps.append(_step(len(steps), game, action, before, names))
-        before = _position(game)
+        before = _board_state(game)
     rules = record.rules
     return Replay(
         rules=plain_text(rules.name),
-        rules_title=plain_text(rules.about or rules.name, _LONGEST_TITLE),
+        rules_title=plain_text(rules.about or rules.name, _MAX_TITLE),
         players=names,
         dealer=record.dealer,
-        match=None if record.match is None else _match(record.match),
+        match=None if record.match is None else _match_info(record.match),
         result=replay_result(record),
         steps=steps,
         final=before,
@@ -129,54 +129,51 @@ def make_replay(record: GameRecord) -> Replay:
 
 
 def player_names(record: GameRecord) -> tuple[str, str]:
-    """What the two players are called, as far as the record tells it."""
-    told = record.meta.get("players")
-    found = [say("site.seat", n=seat) for seat in (0, 1)]
-    if isinstance(told, list):
-        for seat, name in enumerate(cast("list[object]", told)[: len(found)]):
+    """The names of the two players, as far as the record has them."""
+    names = [say("site.seat", n=seat) for seat in (0, 1)]
+    recorded = record.meta.get("players")
+    if isinstance(recorded, list):
+        for seat, name in enumerate(cast("list[object]", recorded)[: len(names)]):
             if isinstance(name, str) and plain_text(name):
-                found[seat] = you() if name == words.ME else plain_text(name)
-    if found[0] == found[1]:
-        found = [f"{name} ({seat})" for seat, name in enumerate(found)]
-    return found[0], found[1]
+                names[seat] = you() if name == words.ME else plain_text(name)
+    if names[0] == names[1]:
+        names = [f"{name} ({seat})" for seat, name in enumerate(names)]
+    return names[0], names[1]
 
 
 def replay_result(record: GameRecord) -> ReplayResult:
-    """How the hand ended."""
+    """The result of the hand."""
     low = record.rules.contract != "high" and record.start().low
     text = words.result(record.counting_tricks, record.pays, player_names(record), low)
     return ReplayResult(record.counting_tricks, record.pays, text)
 
 
-def _match(score: MatchScore) -> MatchInfo:
+def _match_info(score: MatchScore) -> MatchInfo:
     kind, n = words.match_kind(score.match)
     return MatchInfo(kind, n, score.points, score.hands_won, score.hands + 1)
 
 
-# -- steps
-
-
 def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[str]) -> Step:
-    """An action, which is played, and what came of it: what both drew, the winner first."""
+    """Play an action, and describe it."""
     who, phase, trick = game.turn or 0, game.phase, game.trick + 1
     stock, upcards = game.stock, game.upcards
     game.play(action)
     leader = int(game.record["leader"][0])
     prompt = words.turn_text(names[who], phase)
     text = words.action_text(names[who], phase, action)
-    won = leader if phase == "follow" else None
-    if won is not None:
-        text += "; " + say("event.win", name=names[won])
-    drew = [
-        Draw(0 if each in game.hands[0] else 1, str(each), each in upcards)
-        for each in stock[: len(stock) - len(game.stock)]
+    winner = leader if phase == "follow" else None
+    if winner is not None:
+        text += "; " + say("event.win", name=names[winner])
+    draws = [
+        Draw(0 if card in game.hands[0] else 1, str(card), card in upcards)
+        for card in stock[: len(stock) - len(game.stock)]
     ]
-    drew.sort(key=lambda draw: draw.who != leader)
+    draws.sort(key=lambda draw: draw.who != leader)  # the winner of the trick draws first
     card = action_word(action)
-    return Step(n, who, KINDS[phase], int(action), card, trick, prompt, text, won, drew, before)
+    return Step(n, who, KINDS[phase], int(action), card, trick, prompt, text, winner, draws, before)
 
 
-def _position(game: Game) -> BoardState:
+def _board_state(game: Game) -> BoardState:
     view = game.view(0)
     trick, last_trick = table_tricks(view)
     return BoardState(
@@ -197,21 +194,21 @@ def _position(game: Game) -> BoardState:
 
 
 def card_texts(cards: Sequence[Card]) -> list[str]:
-    """Cards as messages name them."""
+    """Cards as they stand in messages: `TD` is the ten of diamonds."""
     return [str(card) for card in cards]
 
 
 def table_tricks(view: View) -> tuple[list[PlayedCard], list[PlayedCard]]:
-    """The trick under way, whose winner may still have to choose, and the last one that is over.
+    """The trick under way, or waiting for its winner's choice, and the last completed one.
 
-    Whoever looks is 0, the other 1.
+    The viewer is 0, the opponent 1.
     """
-    tricks = [_cards_of(trick) for trick in view.tricks()]
-    now = [tricks.pop()] if view.phase in ("follow", "choose") else []
-    return (now or [[]])[0], (tricks or [[]])[-1]
+    tricks = [_trick_cards(trick) for trick in view.tricks()]
+    current = tricks.pop() if view.phase in ("follow", "choose") else []
+    return current, (tricks or [[]])[-1]
 
 
-def _cards_of(trick: Trick) -> list[PlayedCard]:
+def _trick_cards(trick: Trick) -> list[PlayedCard]:
     leader = 0 if trick.i_led else 1
     cards = [(leader, trick.led), (1 - leader, trick.followed)]
     return [PlayedCard(who, str(card)) for who, card in cards if card is not None]

@@ -1,7 +1,7 @@
 # pyright: strict
-"""The table as rich renderables, drawn from a player's `View` alone: the board and its pages.
+"""The board and its pages as rich renderables, drawn from a player's `View` alone.
 
-A screen that is played by keys and a pipe that is played in lines show the same renderables.
+Both frontends, keys and lines, show the same renderables.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ..text.labels import labels, say
 _CARDS_IN_A_ROW = 13
 _INDENT = 3
 _NO_ACTION = -1
-"""The marker is nowhere, and its row stays empty, so that nothing moves when it comes."""
+"""Reserves the marker's row without showing a marker, so that the cards never move."""
 _RED_SUITS = (1, 2)
 _RED = re.compile(r"(?:10|[2-9JQKA])?[♦♥]")
 _BLACK = re.compile(r"(?:10|[2-9JQKA])?[♣♠]")
 
 
 def new_console() -> Console:
-    """A console on standard output that shows texts as they are."""
+    """A console on standard output without markup."""
     return Console(markup=False, highlight=False, emoji=False)
 
 
 def sentence(text: str, style: str = "") -> Text:
-    """A sentence, the cards in it as cards are shown elsewhere."""
+    """A sentence with its cards in bold, red suits in red."""
     line = Text(text, style)
     line.highlight_regex(_RED, "bold red")
     line.highlight_regex(_BLACK, "bold")
@@ -46,23 +46,23 @@ def sentence(text: str, style: str = "") -> Text:
 
 
 def in_order(cards: Iterable[Card], trump: int | None) -> list[Card]:
-    """A hand as it lies: trumps first, then red and black suits in turn."""
+    """A hand sorted: trumps first, then red and black suits in turn."""
     first = 3 if trump is None else trump
     reds, blacks = [2, 1], [3, 0]
-    same, other = (reds, blacks) if first in reds else (blacks, reds)
-    order = [first, other[0], next(suit for suit in same if suit != first), other[1]]
+    colour, other = (reds, blacks) if first in reds else (blacks, reds)
+    order = [first, other[0], next(suit for suit in colour if suit != first), other[1]]
     return sorted(cards, key=lambda card: (order.index(card.suit), -card.rank))
 
 
 def short_word(action: int) -> str:
-    """An action in as few letters as it can be typed in: `10♦`, `hidden`, `keep`."""
+    """An action in its shortest input form: `10♦`, `hidden`, `keep`."""
     if action in CHOICE_WORDS:
         return say(f"cards.{CHOICE_WORDS[action]}_short")
     return CARDS[action].symbol
 
 
 def choices(view: View) -> list[int]:
-    """What the player to move chooses from, in the order in which it lies."""
+    """The actions of the player to move, legal or not, in display order."""
     if view.phase == "choose":
         hidden = [TAKE_HIDDEN] if TAKE_HIDDEN in view.legal() else []
         return [*map(int, view.upcards), *hidden]
@@ -76,7 +76,7 @@ def board(
 ) -> RenderableType:
     """The whole table; `chosen` is the action under the marker.
 
-    Without `frames` the cards stand in plain rows, which takes half of the lines.
+    Without `frames` the cards stand in plain rows, which needs half as many lines.
     """
     gap = [Text()] if frames else []
     middle = Table.grid(padding=(0, 4, 0, 0))
@@ -110,7 +110,7 @@ def _spread(left: Text, right: str | Text, style: str = "") -> Table:
 
 
 def _player(view: View, names: tuple[str, str], seat: int) -> Table:
-    """A player's name and tricks; seat 0 is the one whose view it is."""
+    """A player's name and tricks; seat 0 is the viewer."""
     turn = view.phase != "over" and view.to_move == (seat == 0)
     line = Text.assemble(" ▸ " if turn else " " * _INDENT, (names[seat], "bold"))
     if view.i_deal == (seat == 0):
@@ -125,10 +125,10 @@ def _player(view: View, names: tuple[str, str], seat: int) -> Table:
 
 
 def _other_cards(view: View) -> Text:
-    """What is known of the other's hand, and a back for every other card."""
+    """The opponent's known cards, and a back for each other card."""
     backs = view.other_cards - len(view.theirs)
-    shown = [f"{card.symbol:>3}" for card in in_order(view.theirs, view.trump)]
-    return sentence(" ".join([*shown, *["░░░"] * backs]))
+    known = [f"{card.symbol:>3}" for card in in_order(view.theirs, view.trump)]
+    return sentence(" ".join([*known, *["░░░"] * backs]))
 
 
 def _cards(
@@ -137,11 +137,11 @@ def _cards(
     playable: set[int] | None = None,
     chosen: int | None = None,
 ) -> RenderableType:
-    """Cards side by side, those that may not be played dimmed, with a marker below the chosen."""
+    """Cards side by side, illegal ones dimmed, with a marker below the chosen one."""
     rows: list[RenderableType] = []
     width = max([3, *(len(short_word(action)) for action in actions)])
     for start in range(0, len(actions), _CARDS_IN_A_ROW):
-        part = actions[start : start + _CARDS_IN_A_ROW]
+        row_actions = actions[start : start + _CARDS_IN_A_ROW]
         padding = (0, 0) if frames else (0, 1, 0, 0)
         box = SQUARE if frames else None
         row = Table(box=box, show_header=False, padding=padding, border_style="dim")
@@ -151,12 +151,12 @@ def _cards(
                     f"{short_word(action):>{width}}",
                     _style(action, playable is None or action in playable, action == chosen),
                 )
-                for action in part
+                for action in row_actions
             )
         )
         rows.append(row)
-        if chosen in part:
-            left = (width + 1) * part.index(chosen) + width // 2 + frames
+        if chosen in row_actions:
+            left = (width + 1) * row_actions.index(chosen) + width // 2 + frames
             rows.append(Text(" " * left + "▲", "bold yellow"))
         elif frames and chosen is not None:
             rows.append(Text())
@@ -170,29 +170,29 @@ def _style(action: int, playable: bool, chosen: bool) -> str:
 
 
 def _stock(view: View, names: tuple[str, str], chosen: int | None, frames: bool) -> RenderableType:
-    """The stock and its upcards; or the card turned up for an exchange, and what both did."""
+    """The stock and its upcards; or the card turned up for an exchange, and both choices."""
     if not view.rules.exchange:
         if not view.stock_left:
             return Text(say("terminal.no_stock"), "dim")
         heading = Text(say("terminal.stock", n=view.stock_left), "dim")
-        asked = view.phase == "choose" and view.to_move
-        marked = chosen if asked else _NO_ACTION if view.rules.choice else None
-        cards = choices(view) if asked else list(map(int, view.upcards))
+        choosing = view.phase == "choose" and view.to_move
+        marked = chosen if choosing else _NO_ACTION if view.rules.choice else None
+        cards = choices(view) if choosing else list(map(int, view.upcards))
         return Group(heading, _cards(cards, frames, None, marked) if cards else Text("░░░"))
-    told: list[RenderableType] = []
+    lines: list[RenderableType] = []
     if view.turned is not None:
-        told.append(sentence(say("terminal.turned", card=view.turned.symbol), "dim"))
-    for name, took in zip(names, view.exchanged, strict=True):
-        if took is not None:
-            key = "terminal.took_blind" if took else "terminal.kept_hand"
-            told.append(Text(say(key, name=name), "dim"))
+        lines.append(sentence(say("terminal.turned", card=view.turned.symbol), "dim"))
+    for name, exchanged in zip(names, view.exchanged, strict=True):
+        if exchanged is not None:
+            key = "terminal.took_blind" if exchanged else "terminal.kept_hand"
+            lines.append(Text(say(key, name=name), "dim"))
     if view.phase == "exchange" and view.to_move:
-        told.append(_cards(choices(view), frames, None, chosen))
-    return Group(*told)
+        lines.append(_cards(choices(view), frames, None, chosen))
+    return Group(*lines)
 
 
 def _trick(view: View, names: tuple[str, str], frames: bool) -> RenderableType:
-    """The cards of the trick under way, or of the last one."""
+    """The trick under way, or the last one."""
     tricks = list(view.tricks())
     if not tricks:
         return Text()
@@ -203,7 +203,6 @@ def _trick(view: View, names: tuple[str, str], frames: bool) -> RenderableType:
 
 
 def _state(view: View) -> Group:
-    """Trumps, which trick it is, and what the hand is played for."""
     trumps = sentence(words.trumps(view), "bold")
     stage = [Text(part) for part in words.stage_parts(view)]
     return Group(trumps, *stage, Text(words.goal(view), "bold" if view.low else "dim"))
@@ -213,7 +212,7 @@ def _state(view: View) -> Group:
 
 
 def rules_page(rules: Rules) -> RenderableType:
-    """The rules in words."""
+    """The rules as text."""
     parts: list[RenderableType] = [Text(say("terminal.rules", rules=rules.name), "bold")]
     parts += [Text(rules.about)]
     for chapter in chapters(rules):
@@ -223,16 +222,16 @@ def rules_page(rules: Rules) -> RenderableType:
 
 
 _MARKS = {"hand": "({})", "other": "{}*", "up": "^{}", "away": "×{}", "unseen": "{}"}
-"""How a card is shown, by its place; one that was played is a dot."""
+"""The format of a card by its place; a played card is a dot."""
 
 
 def seen_page(view: View, names: tuple[str, str]) -> RenderableType:
-    """Where every card is, suit by suit, as far as this seat can know."""
+    """The place of every card, suit by suit, as far as the viewer can know."""
     places, deck = card_places(view), in_order(view.rules.deck, view.trump)
     parts = [sentence(say("terminal.seen", trumps=words.trumps(view)), "bold"), Text()]
     for suit in dict.fromkeys(card.suit for card in deck):
         line = sentence(SUIT_SYMBOLS[suit] + " ")
-        for card in (each for each in deck if each.suit == suit):
+        for card in (card for card in deck if card.suit == suit):
             mark = _MARKS.get(places[card], "·").format(card.symbol[:-1])
             line.append(f"{mark:>5}", "bold" if places[card] == "unseen" else "")
         parts.append(line)
@@ -249,25 +248,25 @@ def seen_page(view: View, names: tuple[str, str]) -> RenderableType:
 
 
 def tricks_page(view: View, names: tuple[str, str]) -> RenderableType:
-    """Every trick so far, as this seat saw it."""
+    """Every trick so far, as the viewer saw it."""
     heads: list[str] = labels()["terminal"]["tricks_head"]
     page = Table(*heads, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     tricks = list(view.tricks())
-    for place, trick in enumerate(tricks):
+    for k, trick in enumerate(tricks):
         cards = words.symbols(card for card in (trick.led, trick.followed) if card is not None)
         won = drew = ""
         if trick.followed is not None:
-            won = names[0 if words.won_by_me(view, tricks, place) else 1]
+            won = names[0 if words.won_trick(view, tricks, k) else 1]
         if trick.my_draw is not None:
             other = words.drawn_card(trick.other_draw)
             drew = f"{names[0]} {trick.my_draw.symbol}, {names[1]} {other}"
         leader = names[0 if trick.i_led else 1]
-        page.add_row(str(place + 1), leader, sentence(cards), won, sentence(drew))
+        page.add_row(str(k + 1), leader, sentence(cards), won, sentence(drew))
     return page
 
 
 def help_page(typed: bool) -> RenderableType:
-    """What can be typed, as words or as keys."""
+    """The commands, as words or as keys."""
     page = Table.grid(padding=(0, 3, 0, 0))
     if typed:
         page.add_row("TD, 10♦", say("terminal.how_to_type"))

@@ -1,5 +1,5 @@
 # pyright: strict
-"""Single keys of a terminal, by name or as the character that they type."""
+"""Single key presses of a terminal, by name or as the character typed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any
 
 
 def _posix_module(name: str) -> Any:
-    """A module that Windows lacks; None there."""
     return import_module(name) if find_spec(name) else None
 
 
@@ -37,14 +36,14 @@ _CHARACTERS = {
 
 
 def has_keys() -> bool:
-    """Whether there is a terminal that gives single keys and shows pages."""
+    """Whether standard input and output are a terminal with single keys and cursor control."""
     if _TERMIOS is None or os.environ.get("TERM", "") in ("", "dumb"):
         return False
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 class Keyboard:
-    """The keys of standard input while the `with` block lasts; Ctrl-C is one of them."""
+    """Unbuffered keys of standard input during a `with` block; Ctrl-C is one of them."""
 
     def __init__(self) -> None:
         self._in = sys.stdin.fileno()
@@ -56,42 +55,42 @@ class Keyboard:
         self._state = _TERMIOS.tcgetattr(self._in)
         _TTY.setcbreak(self._in)
         state = _TERMIOS.tcgetattr(self._in)
-        # No signals: a Ctrl-C in the middle of a move would leave it half made.
+        # No signals: a Ctrl-C within a move would leave it half made.
         state[3] &= ~_TERMIOS.ISIG
         _TERMIOS.tcsetattr(self._in, _TERMIOS.TCSANOW, state)
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Keys that nobody read do not go to the shell.
+        # Flush unread keys: they must not reach the shell.
         _TERMIOS.tcsetattr(self._in, _TERMIOS.TCSAFLUSH, self._state)
 
     def key(self, seconds: float) -> str | None:
-        """The next key; None where none is pressed for so long."""
+        """The next key; None after so many seconds without one."""
         while True:
-            if (found := self._next()) is not None:
-                return found
+            if (key := self._next()) is not None:
+                return key
             unfinished = _PREFIX.fullmatch(self._typed)
             wait = _LONE_ESCAPE if unfinished else seconds
             if not select.select([self._in], [], [], wait)[0]:
                 self._typed = ""
                 return "escape" if unfinished else None
             try:
-                read = os.read(self._in, 4096)
-            except OSError:  # the terminal is gone
-                read = b""
-            if not read:
+                data = os.read(self._in, 4096)
+            except OSError:  # the terminal was closed
+                data = b""
+            if not data:
                 return "leave"
-            self._typed += self._decoder.decode(read)
+            self._typed += self._decoder.decode(data)
 
     def _next(self) -> str | None:
-        """A key out of what was typed; sequences that mean nothing here are passed over."""
+        """Parse one key of the input; skip unknown escape sequences."""
         while self._typed:
             if self._typed[0] != "\x1b":
                 character, self._typed = self._typed[0], self._typed[1:]
                 return _CHARACTERS.get(character, character)
-            if found := _SEQUENCE.match(self._typed):
-                self._typed = self._typed[found.end() :]
-                sequence = found.group()
+            if match := _SEQUENCE.match(self._typed):
+                self._typed = self._typed[match.end() :]
+                sequence = match.group()
                 if name := _FINAL.get(sequence[-1]) or _NUMBERED.get(sequence[2:-1]):
                     return name
             elif _PREFIX.fullmatch(self._typed):

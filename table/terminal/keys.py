@@ -1,8 +1,7 @@
 # pyright: strict
-"""A game by keys: the board has the whole terminal, and a marker goes over the cards.
+"""The frontend for single keys: the board on the whole screen, with a marker on the cards.
 
-Agents think in a thread of their own, so that the window's size and the keys that leave are
-answered meanwhile.
+Agents compute in a thread of their own, so that resizing and leaving work meanwhile.
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ from .board import board, choices, new_console, sentence
 from .keyboard import Keyboard
 from .play import Frontend, LeaveTable, T, score_text, short_names
 
-_WIDTH, _LEAST_WIDTH, _FRAMED_HEIGHT = 78, 56, 23
-_TICK, _GLANCE = 0.02, 0.15
-"""Seconds between two looks at a thread that works, and at the window's size."""
-_SAME_PRESS = 0.4
-"""Seconds within which Enter was meant for what was shown before."""
-_LEAVING = ("q", "escape")
+_WIDTH, _MIN_WIDTH, _FRAMED_HEIGHT = 78, 56, 23
+_THREAD_POLL, _SIZE_POLL = 0.02, 0.15
+"""Seconds between checks of a working thread, and of the window's size."""
+_ENTER_DEBOUNCE = 0.4
+"""Seconds within which a second Enter is ignored: it was meant for the previous screen."""
+_LEAVE_KEYS = ("q", "escape")
 _RANK_KEYS = {**{rank: rank for rank in RANKS}, "0": "T", "1": "T"}
 
 
 class KeyFrontend(Frontend):
-    """The terminal as one page while the `with` block lasts; it gets its own state back."""
+    """The terminal as one page during a `with` block, which restores the terminal."""
 
     typed = False
 
@@ -50,154 +49,148 @@ class KeyFrontend(Frontend):
         self._session, self._names = session, short_names(session.settings)
         self._console = new_console()
         self._keyboard = Keyboard()
-        self._open = ExitStack()
+        self._stack = ExitStack()
         self._notices = io.StringIO()
         self._size = self._console.size
-        self._told: list[str] = []
+        self._sentences: list[str] = []
         self._chosen: int | None = None
-        self._asked = -1
-        self._entered = 0.0
+        self._chosen_move = -1
+        self._entered_at = 0.0
 
     def __enter__(self) -> KeyFrontend:
-        self._open.enter_context(self._keyboard)
-        self._open.enter_context(self._console.screen())
+        self._stack.enter_context(self._keyboard)
+        self._stack.enter_context(self._console.screen())
         if sys.stderr.isatty():
-            # A notice, such as that something is compiled, would spoil the page.
-            self._open.enter_context(redirect_stderr(self._notices))
+            # Notices, such as those of the compiler, would spoil the page.
+            self._stack.enter_context(redirect_stderr(self._notices))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self._stack.close()
         sys.stderr.write(self._notices.getvalue())
-        # What was told last stays readable in the terminal's own page.
-        for text in self._told:
+        # The last sentences stay readable after the alternate screen closes.
+        for text in self._sentences:
             self._console.print(sentence(text), soft_wrap=True)
 
-    # -- what a front does
-
     def tell(self, text: str) -> None:
-        """Show a sentence below the board until something is played."""
-        self._told.append(text)
+        """Show a sentence below the board until the next action."""
+        self._sentences.append(text)
 
     def tell_event(self, text: str) -> None:
-        """The board shows it."""
+        """Ignore it: the board shows it."""
 
     def ask(self, view: View) -> int | str:
-        """Move the marker until Enter or the key of a command is pressed."""
-        marked = choices(view)
-        if self._asked != (now := self._session.moves) or self._chosen is None:
-            self._asked, self._chosen = now, _first(view, marked)
+        """Move the marker until Enter or a command's key is pressed."""
+        actions = choices(view)
+        if self._chosen_move != (move := self._session.moves) or self._chosen is None:
+            self._chosen_move, self._chosen = move, _initial_choice(view, actions)
         prompt = f"{words.prompt(view, self._names)}."
-        does = {"choose": "take", "exchange": "choose"}.get(view.phase, "play")
+        enter = {"choose": "take", "exchange": "choose"}.get(view.phase, "play")
         commands = {word[0]: word for word in labels()["terminal"]["commands"]}
         commands |= {"?": "help", "escape": "quit"}
         while True:
-            self._draw(self._board(view, [*self._told, prompt], does))
+            self._console.update_screen(self._board(view, [*self._sentences, prompt], enter))
             key = self._key()
             if self._entered_now(key):
-                self._told = []
+                self._sentences = []
                 return self._chosen
             if key in commands:
-                self._told = []
+                self._sentences = []
                 return commands[key]
-            moved = _moved(key, self._chosen, marked, view)
-            if moved is not None:
-                self._chosen, self._told = moved, []
+            chosen = _move_marker(key, self._chosen, actions, view)
+            if chosen is not None:
+                self._chosen, self._sentences = chosen, []
 
     def ask_next(self) -> None:
-        """Wait for Enter below how the hand ended."""
-        view, told = self._session.view(PERSON), self._told
+        """Wait for Enter below the result of a hand."""
+        view, sentences = self._session.view(PERSON), self._sentences
         key: str | None = None
         while not self._entered_now(key):
-            self._draw(self._board(view, told, None))
+            self._console.update_screen(self._board(view, sentences, None))
             key = self._key()
-            if key in _LEAVING:
+            if key in _LEAVE_KEYS:
                 raise LeaveTable
         if not self._session.over:
-            self._told = []
+            self._sentences = []
 
     def wait(self, work: Callable[[], T], text: str, least: float) -> T:
-        """Show the board while a thread works, and for so many seconds that the cards are seen."""
-        found: Future[T] = Future()
+        """Show the board while a thread works, for at least so many seconds."""
+        future: Future[T] = Future()
 
-        def at_work() -> None:
+        def run() -> None:
             try:
-                found.set_result(work())
+                future.set_result(work())
             except BaseException as error:
-                found.set_exception(error)
+                future.set_exception(error)
 
-        view, begun = self._session.view(PERSON), time.monotonic()
-        threading.Thread(target=at_work, daemon=True).start()
-        shown: list[str] | None = None
+        view, start = self._session.view(PERSON), time.monotonic()
+        threading.Thread(target=run, daemon=True).start()
+        drawn: list[str] | None = None
         hurried = False
-        while not found.done() or (not hurried and time.monotonic() < begun + least):
-            seconds = int(time.monotonic() - begun)
+        while not future.done() or (not hurried and time.monotonic() < start + least):
+            seconds = int(time.monotonic() - start)
             notice = self._notices.getvalue().splitlines()[-1:]
-            told = [*notice, f"{text}, {seconds} s"] if seconds else self._told
-            if told != shown:
-                self._draw(self._board(view, told, None))
-                shown = told
-            key = self._key(_TICK)
-            if key in _LEAVING:
+            sentences = [*notice, f"{text}, {seconds} s"] if seconds else self._sentences
+            if sentences != drawn:
+                self._console.update_screen(self._board(view, sentences, None))
+                drawn = sentences
+            key = self._key(_THREAD_POLL)
+            if key in _LEAVE_KEYS:
                 raise LeaveTable
             hurried |= self._entered_now(key)
-        return found.result()
+        return future.result()
 
     def show(self, page: RenderableType) -> None:
-        """Show a page in the board's place until it is closed."""
+        """Show a scrollable page in the board's place until it is closed."""
         first = 0
         while True:
             console = self._console
             options = console.options.update(width=min(console.width - 2, _WIDTH), height=None)
             lines = console.render_lines(page, options)
-            room = console.height - 2
-            last = max(0, len(lines) - room)
+            height = console.height - 2
+            last = max(0, len(lines) - height)
             first = max(0, min(first, last))
             keys = {"Enter": "back"} | ({"↑↓": "further"} if last else {})
-            shown = SegmentLines(lines[first : first + room], new_lines=True)
-            self._draw(Group(shown, Text(), _key_line(keys)))
+            visible = SegmentLines(lines[first : first + height], new_lines=True)
+            self._console.update_screen(Group(visible, Text(), _key_line(keys)))
             key = self._key()
             if key in ("enter", "escape", "q"):
                 return
-            step = {"up": -1, "down": 1, "page up": -room, "page down": room}.get(key or "", 0)
+            step = {"up": -1, "down": 1, "page up": -height, "page down": height}.get(key or "", 0)
             first = {"home": 0, "end": last}.get(key or "", first + step)
 
-    # -- the page
+    # -- the screen
 
-    def _board(self, view: View, told: Sequence[str], does: str | None) -> RenderableType:
-        """The board with sentences and keys below, in frames where the window has room for them."""
+    def _board(self, view: View, sentences: Sequence[str], enter: str | None) -> RenderableType:
+        """The board, sentences and keys, in frames if they fit; `enter` is the key's effect."""
         console = self._console
         width = min(console.width, _WIDTH)
         options = console.options.update(width=width, height=None)
-        keys = {"←→": "move", "Enter": does} if does else {"Enter": "go_on"}
+        keys = {"←→": "move", "Enter": enter} if enter else {"Enter": "go_on"}
         score = score_text(self._session)
+        chosen = self._chosen if enter else None
         lines = []
         for frames in (True, False)[console.height < _FRAMED_HEIGHT :]:
-            drawn = board(
-                view, self._names, score, chosen=self._chosen if does else None, frames=frames
-            )
-            below = [Padding(sentence(text), (0, 0, 0, 3)) for text in told]
-            page = Group(drawn, Text(), *below, Text(), _key_line(keys))
+            table = board(view, self._names, score, chosen=chosen, frames=frames)
+            below = [Padding(sentence(text), (0, 0, 0, 3)) for text in sentences]
+            page = Group(table, Text(), *below, Text(), _key_line(keys))
             lines = console.render_lines(page, options)
             if len(lines) <= console.height:
                 break
-        if width < _LEAST_WIDTH or len(lines) > console.height:
-            least = {"least_columns": _LEAST_WIDTH, "least_rows": len(lines)}
+        if width < _MIN_WIDTH or len(lines) > console.height:
+            least = {"least_columns": _MIN_WIDTH, "least_rows": len(lines)}
             size = {"columns": console.width, "rows": console.height}
             return Text(say("terminal.too_small", **size, **least))
         left, above = (console.width - width) // 2, (console.height - len(lines)) // 3
         return Padding(SegmentLines(lines, new_lines=True), (above, 0, 0, left))
 
-    def _draw(self, page: RenderableType) -> None:
-        self._console.update_screen(page)
-
     # -- keys
 
     def _key(self, seconds: float = math.inf) -> str | None:
-        """The next key; None after so many seconds, or when the window has a new size."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            key = self._keyboard.key(min(left, _GLANCE))
+        """The next key; None after so many seconds, or when the window was resized."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            key = self._keyboard.key(min(left, _SIZE_POLL))
             if key == "leave":
                 raise LeaveTable
             if key == "suspend":
@@ -211,24 +204,24 @@ class KeyFrontend(Frontend):
         return None
 
     def _suspend(self) -> None:
-        """Stand still as other programs do at Ctrl-Z."""
-        self._open.close()
+        """Stop the process, as Ctrl-Z does in other programs."""
+        self._stack.close()
         os.kill(os.getpid(), getattr(signal, "SIGTSTP"))  # noqa: B009
         self.__enter__()
 
     def _entered_now(self, key: str | None) -> bool:
-        """Whether Enter is pressed for what is shown: not again at once, and not held down."""
+        """Whether Enter was pressed for the present screen: not held down, not pressed twice."""
         if key is None:
             return False
-        before, self._entered = self._entered, time.monotonic() if key == "enter" else 0.0
-        return key == "enter" and self._entered - before > _SAME_PRESS
+        before, self._entered_at = self._entered_at, time.monotonic() if key == "enter" else 0.0
+        return key == "enter" and self._entered_at - before > _ENTER_DEBOUNCE
 
 
 def _key_line(keys: dict[str, str]) -> Text:
-    """What keys do; with those of all commands where cards are played."""
+    """The keys and their effects, with the commands where cards are played."""
     line = Text("  ")
-    for key, about in keys.items():
-        line.append(f" {key}", "bold").append(f" {say(f'bar.{about}')} ")
+    for key, effect in keys.items():
+        line.append(f" {key}", "bold").append(f" {say(f'bar.{effect}')} ")
     if "←→" in keys:
         for word in labels()["terminal"]["commands"]:
             line.append(f" {word[0]}", "bold").append(f" {word} ")
@@ -236,21 +229,21 @@ def _key_line(keys: dict[str, str]) -> Text:
     return line
 
 
-def _first(view: View, marked: Sequence[int]) -> int:
-    """Where the marker begins: the lowest card of those that may be played, far right."""
-    playable = [action for action in marked if action in view.legal()]
-    return playable[0 if view.phase in ("choose", "exchange") else -1]
+def _initial_choice(view: View, actions: Sequence[int]) -> int:
+    """The lowest legal card, which is at the right; the first option of a choice."""
+    legal = [action for action in actions if action in view.legal()]
+    return legal[0 if view.phase in ("choose", "exchange") else -1]
 
 
-def _moved(key: str | None, chosen: int, marked: Sequence[int], view: View) -> int | None:
-    """Where the marker goes by a key; None when the key does not move it."""
-    at = marked.index(chosen)
+def _move_marker(key: str | None, chosen: int, actions: Sequence[int], view: View) -> int | None:
+    """The action that a key moves the marker to; None for other keys."""
+    index = actions.index(chosen)
     if key in ("left", "right"):
-        return marked[(at + (1 if key == "right" else -1)) % len(marked)]
+        return actions[(index + (1 if key == "right" else -1)) % len(actions)]
     if key in ("home", "end"):
-        return marked[0 if key == "home" else -1]
+        return actions[0 if key == "home" else -1]
     rank = _RANK_KEYS.get(key or "")
-    circle = [*marked[at + 1 :], *marked[: at + 1]]
-    same = [each for each in circle if each < CARDS_IN_ALL and RANKS[Card(each).rank] == rank]
+    cycle = [*actions[index + 1 :], *actions[: index + 1]]
+    matches = [card for card in cycle if card < CARDS_IN_ALL and RANKS[Card(card).rank] == rank]
     legal = set(view.legal())
-    return next((each for each in same if each in legal), same[0] if same else None)
+    return next((card for card in matches if card in legal), matches[0] if matches else None)

@@ -1,8 +1,7 @@
 # pyright: strict
-"""A game in plain lines, for pipes, screen readers and terminals without keys.
+"""The frontend for plain lines: pipes, screen readers and terminals without single keys.
 
-A card is typed as `TD` or `10♦`, a command as a word or its beginning. A file of lines plays as
-well as a person does.
+A card is typed as `TD` or `10♦`, a command as a word or its beginning.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from ..text.labels import labels, say
 from .board import board, choices, new_console, sentence, short_word
 from .play import Frontend, LeaveTable, T, score_text, short_names
 
-_LEAVING = ("q", "quit")
+_LEAVE_WORDS = ("q", "quit")
 
 
 class LineFrontend(Frontend):
-    """Prints what happens and reads what to play; the end of the input is a person who leaves."""
+    """Prints events and reads actions; the end of the input leaves the table."""
 
     typed = True
 
     def __init__(self, session: Session) -> None:
         self._session, self._names = session, short_names(session.settings)
         self._console = new_console()
-        self._shown: tuple[int, int] | None = None
+        self._shown_move: tuple[int, int] | None = None
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -49,19 +48,19 @@ class LineFrontend(Frontend):
         self._console.print("", page, "", sep="\n")
 
     def wait(self, work: Callable[[], T], text: str, least: float) -> T:
-        """Nothing can be answered meanwhile, so nothing is shown."""
+        """Do the work; no input is read meanwhile."""
         return work()
 
     def ask_next(self) -> None:
-        """Ask for Enter, where another hand comes."""
-        if not self._session.over and self._read(say("terminal.next_hand")).lower() in _LEAVING:
+        """Ask for Enter before the next hand."""
+        if not self._session.over and self._read(say("terminal.next_hand")).lower() in _LEAVE_WORDS:
             raise LeaveTable
 
     def ask(self, view: View) -> int | str:
-        """Show the board once before each decision, and ask until the answer has a meaning."""
-        now = self._session.hands_finished, self._session.moves
-        if now != self._shown:
-            self._shown = now
+        """Show the board once before each decision, and ask until the input is valid."""
+        move = self._session.hands_finished, self._session.moves
+        if move != self._shown_move:
+            self._shown_move = move
             self._show_board(view)
         commands: dict[str, Any] = labels()["terminal"]["commands"]
         while True:
@@ -70,9 +69,9 @@ class LineFrontend(Frontend):
                 return action
             if answer in ("?", "help"):
                 return "help"
-            found = next((word for word in commands if answer and word.startswith(answer)), None)
-            if found is not None:
-                return found
+            command = next((word for word in commands if answer and word.startswith(answer)), None)
+            if command is not None:
+                return command
             if answer:
                 near = meant(answer, list(commands), listed=False) or say("terminal.type_or")
                 self.tell(say("terminal.no_card", answer=repr(answer[:30]), near=near))

@@ -28,7 +28,7 @@ from ..text.labels import capital, say
 from .board import help_page, rules_page, seen_page, tricks_page
 
 T = TypeVar("T")
-_LONGEST_NAME = 13
+_MAX_NAME = 13
 
 
 class LeaveTable(Exception):
@@ -36,26 +36,26 @@ class LeaveTable(Exception):
 
 
 class Frontend(AbstractContextManager["Frontend"], Protocol):
-    """How a game is shown and how the person answers."""
+    """Output and input of a terminal game."""
 
     typed: bool
-    """Whether whole words are typed, not single keys."""
+    """Whether commands are typed as words, not as single keys."""
 
     def tell(self, text: str) -> None:
-        """Say what is to be known before the next decision."""
+        """Show a sentence before the next decision."""
 
     def tell_event(self, text: str) -> None:
-        """Say what the board shows by itself, where it stands before the person's eyes."""
+        """Tell an event that the board, where it stays on the screen, shows by itself."""
 
     def ask(self, view: View) -> int | str:
-        """An action, or one of the commands; `LeaveTable` where the person goes away."""
+        """An action, or one of the commands; `LeaveTable` where the person leaves."""
         ...
 
     def ask_next(self) -> None:
-        """Wait until the person has seen how a hand ended."""
+        """Wait until the person has seen the result of a hand."""
 
     def wait(self, work: Callable[[], T], text: str, least: float) -> T:
-        """The result of some work, not before so many seconds."""
+        """The result of `work`, after at least so many seconds."""
         ...
 
     def show(self, page: RenderableType) -> None:
@@ -63,30 +63,30 @@ class Frontend(AbstractContextManager["Frontend"], Protocol):
 
 
 def short_names(settings: Settings) -> tuple[str, str]:
-    """What the two are called at the table: a checkpoint by its file."""
+    """The players' names, shortened to fit the board."""
     first, second = (
-        words.plain_text(words.display_name(name), _LONGEST_NAME) for name in settings.names
+        words.plain_text(words.display_name(name), _MAX_NAME) for name in settings.names
     )
     return first, second
 
 
 def score_text(session: Session) -> str:
-    """The match so far in a few words."""
+    """The score of the match."""
     return words.score(session.settings.match, session.game.points, session.game.hands_won)
 
 
 @dataclass
 class SessionSaver:
-    """Keeps one session in the store."""
+    """Saves one session in the store."""
 
     store: Store
     name: str = field(default_factory=new_id)
     revision: int = 0
     trouble: str | None = None
-    """Why the session is not kept as it is, where it could not be."""
+    """Why the last save failed; None if it did not."""
 
     def save(self, session: Session) -> None:
-        """Keep the session as it is now; where that cannot be, it is played on all the same."""
+        """Save the session; a failure is noted in `trouble`, and play continues."""
         try:
             person = self.store.owner()
             self.revision = self.store.save(self.name, person, session, revision=self.revision)
@@ -97,22 +97,22 @@ class SessionSaver:
 
 
 def find_session(store: Store, settings: Settings, given: Sequence[str]) -> StoredSession | None:
-    """The session played last that is not over and agrees in the settings that were given."""
-    for kept in store.sessions(store.owner()):
+    """The last played unfinished session that agrees with the settings named in `given`."""
+    for stored in store.sessions(store.owner()):
         try:
-            found = parse_state(kept.state).settings
+            candidate = parse_state(stored.state).settings
         except ValueError:
-            continue  # of another version, or of rules that are gone
-        agrees = all(getattr(found, name) == getattr(settings, name) for name in given)
-        if agrees and not (kept.over or found.watched):
-            return kept
+            continue  # of another version, or of rules that no longer exist
+        agrees = all(getattr(candidate, name) == getattr(settings, name) for name in given)
+        if agrees and not (stored.over or candidate.watched):
+            return stored
     return None
 
 
-def resume(store: Store, kept: StoredSession) -> tuple[Session, SessionSaver]:
-    """A kept session, ready to be played on."""
+def resume(store: Store, stored: StoredSession) -> tuple[Session, SessionSaver]:
+    """Restore a stored session."""
     try:
-        return Session.from_state(kept.state), SessionSaver(store, kept.id, kept.revision)
+        return Session.from_state(stored.state), SessionSaver(store, stored.id, stored.revision)
     except SessionError as error:
         raise SessionError(say("terminal.begin_another", error=error)) from error
 
@@ -121,18 +121,18 @@ class TerminalGame:
     """A person's game against an agent, until it is over or the person leaves."""
 
     def __init__(
-        self, session: Session, keeper: SessionSaver, front: Frontend, pause: float = 1.0
+        self, session: Session, saver: SessionSaver, front: Frontend, pause: float = 1.0
     ) -> None:
-        """`pause` is how long a trick lies, in seconds, before the other leads the next."""
-        self.session, self._keeper, self._front = session, keeper, front
+        """`pause`: seconds that a completed trick is shown before the opponent leads the next."""
+        self.session, self._saver, self._front = session, saver, front
         self._pause = pause
         self._names = short_names(session.settings)
-        self._advisers = HintService()
+        self._hints = HintService()
 
     def run(self) -> None:
-        """Play until nothing is left to play; `LeaveTable` when the person leaves before."""
+        """Play until the session is over; raises `LeaveTable` if the person leaves before."""
         session, front = self.session, self._front
-        self._keep()
+        self._save()
         if not session.game.over:
             self._tell_deal()
         while True:
@@ -142,54 +142,53 @@ class TerminalGame:
                 if session.over:
                     return
                 session.next_hand()
-                self._keep()
+                self._save()
                 self._tell_deal()
             elif session.agent_to_move:
                 self._let_agent_move()
             else:
                 self._ask()
 
-    def _keep(self) -> None:
-        before = self._keeper.trouble
-        self._keeper.save(self.session)
-        if self._keeper.trouble not in (None, before):
-            self._front.tell(f"{self._keeper.trouble}.")
+    def _save(self) -> None:
+        before = self._saver.trouble
+        self._saver.save(self.session)
+        if self._saver.trouble not in (None, before):
+            self._front.tell(f"{self._saver.trouble}.")
 
     def _let_agent_move(self) -> None:
         session, name = self.session, self._names[1]
-        # A whole trick is looked at for longer than a card that was led.
-        lies = session.game.trick > 0 and session.game.phase == "lead"
-        least = self._pause if lies else self._pause * 0.3
-        action = self._front.wait(self._decided, say("hand.thinking", name=name), least)
-        self._played(1, lambda: session.play_decided(action))
+        # A completed trick is shown for longer than a single card.
+        after_trick = session.game.trick > 0 and session.game.phase == "lead"
+        least = self._pause if after_trick else self._pause * 0.3
+        action = self._front.wait(self._decide, say("hand.thinking", name=name), least)
+        self._play(1, lambda: session.play_decided(action))
 
-    def _decided(self) -> int:
-        """What the agent plays; one that fails is told about in a sentence."""
+    def _decide(self) -> int:
         try:
             return self.session.decide()
         except ValueError:
             raise
-        except Exception as error:
+        except Exception as error:  # a third-party agent: report it in a sentence
             name, where = self.session.settings.opponent, raised_at(error)
-            told = say("terminal.failed", name=name, error=told_error(error), where=where)
-            raise ValueError(told) from error
+            sentence = say("terminal.failed", name=name, error=told_error(error), where=where)
+            raise ValueError(sentence) from error
 
     def _ask(self) -> None:
         view = self.session.view(PERSON)
         answer = self._front.ask(view)
         if isinstance(answer, str):
-            self._answer(answer, view)
+            self._run_command(answer, view)
             return
         try:
-            self._played(PERSON, lambda: self.session.play(answer))
+            self._play(PERSON, lambda: self.session.play(answer))
         except IllegalAction as error:
             self._front.tell(say("terminal.not_allowed", error=error))
 
-    def _played(self, seat: int, play: Callable[[], None]) -> None:
-        """Let a seat play, and tell what it did and what came of it."""
+    def _play(self, seat: int, play: Callable[[], None]) -> None:
+        """Play for a seat, and tell the action and its consequences."""
         before = self.session.view(PERSON)
         play()
-        self._keep()
+        self._save()
         after, front = self.session.view(PERSON), self._front
         action = int(self.session.game.actions[-1])
         front.tell_event(capital(f"{words.action_text(self._names[seat], before.phase, action)}."))
@@ -198,16 +197,14 @@ class TerminalGame:
             if before.stock_left and not after.stock_left and after.phase != "over":
                 front.tell(words.stock_is_gone(after, self._names))
 
-    def _answer(self, command: str, view: View) -> None:
-        """Carry out a command."""
+    def _run_command(self, command: str, view: View) -> None:
         session, front = self.session, self._front
         if command == "quit":
             raise LeaveTable
         if command == "hint":
-            work = lambda: self._advisers.hint(view)  # noqa: E731
-            hint = front.wait(work, say("terminal.thinking_of_hint"), 0.0)
+            hint = front.wait(lambda: self._hints.hint(view), say("terminal.thinking_of_hint"), 0.0)
             session.helped = True  # such a hand is not rated
-            self._keep()
+            self._save()
             front.tell(say("terminal.hint", why=hint.why))
         elif command == "back":
             try:
@@ -215,7 +212,7 @@ class TerminalGame:
             except IllegalAction as error:
                 front.tell(str(error))
             else:
-                self._keep()
+                self._save()
                 front.tell(say("event.took_back") + ".")
         elif command == "rules":
             front.show(rules_page(view.rules))
@@ -227,17 +224,21 @@ class TerminalGame:
             front.show(help_page(front.typed))
 
     def _tell_deal(self) -> None:
-        """What a hand begins with."""
         view = self.session.view(PERSON)
-        dealer = self._names[0 if view.i_deal else 1]
-        rules = words.title_of(view.rules.name)
-        told = {"rules": rules, "score": score_text(self.session), "trumps": words.trumps(view)}
-        self._front.tell_event(say("terminal.deal", name=dealer, **told))
+        self._front.tell_event(
+            say(
+                "terminal.deal",
+                name=self._names[0 if view.i_deal else 1],
+                rules=words.title_of(view.rules.name),
+                score=score_text(self.session),
+                trumps=words.trumps(view),
+            )
+        )
         if view.low:
             self._front.tell(say("terminal.low"))
 
     def _tell_result(self) -> None:
-        """How a hand ended, and a match."""
+        """Tell the result of a hand, and of a match."""
         session, front = self.session, self._front
         tricks, pays, low = session.results[-1]
         front.tell(capital(words.result(tricks, pays, self._names, low)) + ".")
@@ -248,20 +249,20 @@ class TerminalGame:
             front.tell(words.headline(self._names, winner_of(session), "match") + ".")
 
 
-def closing_notice(session: Session, keeper: SessionSaver) -> str | None:
-    """That a session which is not over goes on later, or why it does not."""
-    if keeper.trouble is not None:
-        return say("terminal.last_not_kept", trouble=keeper.trouble)
-    if session.over or not keeper.store.persistent:
+def closing_notice(session: Session, saver: SessionSaver) -> str | None:
+    """How to continue an unfinished session, or why it was not saved."""
+    if saver.trouble is not None:
+        return say("terminal.last_not_kept", trouble=saver.trouble)
+    if session.over or not saver.store.persistent:
         return None
     settings = session.settings
     rules, opponent = settings.rules.name, settings.opponent
     return say("terminal.farewell", rules=rules, opponent=opponent, score=score_text(session))
 
 
-def resume_notice(kept: StoredSession, session: Session) -> str:
-    """That a kept session goes on."""
-    when = time.strftime("%d %b %H:%M", time.localtime(kept.updated)).lstrip("0")
+def resume_notice(stored: StoredSession, session: Session) -> str:
+    """Which stored session continues."""
+    when = time.strftime("%d %b %H:%M", time.localtime(stored.updated)).lstrip("0")
     rules, opponent = session.settings.rules.name, session.settings.opponent
-    now = score_text(session)
-    return say("terminal.resumed", rules=rules, opponent=opponent, score=now, when=when)
+    score = score_text(session)
+    return say("terminal.resumed", rules=rules, opponent=opponent, score=score, when=when)

@@ -1,7 +1,7 @@
 # pyright: strict
-"""A replay in plain text: the hands, each trick with what was drawn, and what decisions were worth.
+"""A replay in plain text: hands, tricks with their draws, and the values of decisions.
 
-Told from one seat, it leaves out what that seat did not see until the other's cards are known.
+From one seat's view, cards that the seat did not see are hidden until the hands lie open.
 """
 
 from __future__ import annotations
@@ -22,56 +22,55 @@ _SUIT_ORDER = "SHCD"
 def replay_lines(
     replay: Replay, analysis: Analysis | None = None, seat: int | None = None
 ) -> Iterator[str]:
-    """The lines of a hand; `seat` is whose view it is, None for both hands open."""
-    names = replay.players
-    steps = replay.steps
+    """The lines of a hand from a seat's view; None: with both hands open."""
+    names, steps = replay.players, replay.steps
     yield from _heading(replay, steps[0].before, seat)
-    values = {each.n: each for each in analysis.decisions} if analysis else {}
-    stock = True
-    exchange = [step for step in steps if step.kind == "exchanged"]
-    for step in exchange:
+    decisions = {decision.n: decision for decision in analysis.decisions} if analysis else {}
+
+    def values(step: Step) -> Iterator[str]:
+        if step.n in decisions and seat in (None, step.who):
+            yield f"       {_value_line(decisions[step.n], names)}"
+
+    n_exchanges = sum(step.kind == "exchanged" for step in steps)
+    for step in steps[:n_exchanges]:
         yield f"  {capital(step.text)}"
-        if step.n in values and seat in (None, step.who):
-            yield f"       {_value(values[step.n], names)}"
-    if exchange:
-        stock = False
+        yield from values(step)
+    has_stock = not n_exchanges
+    if n_exchanges:
         yield ""
-        yield from _hands(steps[len(exchange)].before, names, seat)
-    for trick in _tricks(steps[len(exchange) :]):
+        yield from _hands(steps[n_exchanges].before, names, seat)
+    for trick in _tricks(steps[n_exchanges:]):
         before = trick[0].before
-        if stock and not before.stock_left:
-            stock = False
+        if has_stock and not before.stock_left:
+            has_stock = False
             yield from ("", say("printed.stock_gone", name=names[before.turn or 0]), "")
             yield from _hands(before, names, seat)
-        yield _trick(trick, before, names, seat)
+        yield _trick_line(trick, before, names, seat)
         for step in trick:
-            if step.n in values and seat in (None, step.who):
-                yield f"       {_value(values[step.n], names)}"
+            yield from values(step)
     yield from ("", replay.result.text)
     if analysis:
         yield from _mistakes(analysis, seat)
-        if seat != 1:  # it is told by what the first player knew
+        if seat != 1:  # the story is computed from seat 0's views
             yield from _story(analysis, names)
 
 
-# -- what lies on the table
+# -- the table
 
 
 def _heading(replay: Replay, before: BoardState, seat: int | None) -> Iterator[str]:
-    names = replay.players
-    first, second = names
-    told = {"first": first, "second": second, "dealer": names[replay.dealer]}
-    yield say("printed.heading", rules=replay.rules, **told)
+    first, second = names = replay.players
+    dealer = names[replay.dealer]
+    yield say("printed.heading", rules=replay.rules, first=first, second=second, dealer=dealer)
     match = replay.match
     if match is not None:
         points = match.kind == "points"
         kind = match_words(Match(target=match.n) if points else Match(best_of=match.n))
-        mine, others = match.points if points else match.hands_won
-        yield say("printed.match", hand=match.hand, match=kind, mine=mine, others=others)
-    trump = before.trump
+        own, other = match.points if points else match.hands_won
+        yield say("printed.match", hand=match.hand, match=kind, own=own, other=other)
     trumps = say("printed.no_trumps")
-    if trump is not None:
-        suit = SUITS.index(trump)
+    if before.trump is not None:
+        suit = SUITS.index(before.trump)
         trumps = say("printed.trumps", suit=suit_name(suit), symbol=SUIT_SYMBOLS[suit])
     if before.turned is not None:
         trumps += say("printed.turned", card=_symbol(before.turned))
@@ -83,12 +82,11 @@ def _heading(replay: Replay, before: BoardState, seat: int | None) -> Iterator[s
 def _hands(before: BoardState, names: Sequence[str], seat: int | None) -> Iterator[str]:
     width = max(map(len, names))
     for who, name in enumerate(names):
-        shown = before.hands[who]
-        if seat not in (None, who) and not before.open:
-            shown = before.known[who]
-        hidden = len(before.hands[who]) - len(shown)
-        backs = say("printed.and_unseen" if hidden and shown else "printed.unseen", n=hidden)
-        yield f"  {name:<{width}}  {_by_suit(shown)}{backs if hidden else ''}"
+        hidden_hand = seat not in (None, who) and not before.open
+        cards = before.known[who] if hidden_hand else before.hands[who]
+        hidden = len(before.hands[who]) - len(cards)
+        backs = say("printed.and_unseen" if hidden and cards else "printed.unseen", n=hidden)
+        yield f"  {name:<{width}}  {_by_suit(cards)}{backs if hidden else ''}"
     yield ""
 
 
@@ -102,9 +100,6 @@ def _symbol(text: str) -> str:
     return card(text).symbol
 
 
-# -- tricks
-
-
 def _tricks(steps: Sequence[Step]) -> Iterator[list[Step]]:
     trick: list[Step] = []
     for step in steps:
@@ -115,21 +110,21 @@ def _tricks(steps: Sequence[Step]) -> Iterator[list[Step]]:
     yield trick
 
 
-def _trick(
+def _trick_line(
     trick: Sequence[Step], before: BoardState, names: Sequence[str], seat: int | None
 ) -> str:
-    """One line: the upcards, both cards, who won, and what both drew."""
+    """One line: the upcards, both cards, the winner, and both draws."""
     width = max(map(len, names)) + 4
-    up = " ".join(map(_symbol, before.upcards))
-    wide = 8 if len(before.upcards) > 1 else 4
+    upcards = " ".join(map(_symbol, before.upcards))
+    upcards_width = 8 if len(before.upcards) > 1 else 4
     led, followed = (f"{names[step.who]} {_symbol(step.card)}" for step in trick[:2])
-    told = f"{trick[0].trick:>4}  {up:<{wide}} {led:<{width}}  {followed:<{width}}"
-    told += say("printed.to", name=names[trick[1].won or 0])
-    drew = [f"{names[draw.who]} {_drawn(draw, seat)}" for step in trick for draw in step.drew]
-    return told + (say("printed.drew", cards=", ".join(drew)) if drew else "")
+    line = f"{trick[0].trick:>4}  {upcards:<{upcards_width}} {led:<{width}}  {followed:<{width}}"
+    line += say("printed.to", name=names[trick[1].won or 0])
+    draws = [f"{names[draw.who]} {_draw_text(draw, seat)}" for step in trick for draw in step.drew]
+    return line + (say("printed.drew", cards=", ".join(draws)) if draws else "")
 
 
-def _drawn(draw: Draw, seat: int | None) -> str:
+def _draw_text(draw: Draw, seat: int | None) -> str:
     if draw.open:
         return _symbol(draw.card)
     if seat in (None, draw.who):
@@ -144,40 +139,41 @@ def _amount(value: float, unit: str) -> str:
     return percent(value) if unit == WIN else f"{value:+.2f}"
 
 
-def _value(decision: DecisionValues, names: Sequence[str]) -> str:
-    """What the action played was worth, and what a better one had been."""
+def _value_line(decision: DecisionValues, names: Sequence[str]) -> str:
+    """The value of the action played, and of a better one."""
     unit = decision.unit
-    chosen = next(each for each in decision.cards if each.action == decision.action)
-    told = f"{names[decision.who]} {action_symbol(decision.action)}:"
-    if chosen.value is None:
-        return say("printed.no_choice", card=told)
-    told += f" {_amount(chosen.value, unit)}"
-    if chosen.tricks is not None:
-        told += say("printed.tricks_left", n=chosen.tricks)
-    if chosen.half_width is not None:
-        told += f" ±{chosen.half_width:.{0 if unit == WIN else 2}f}"
-    if chosen.probability is not None:
-        told += say("printed.network", share=percent(100 * chosen.probability))
+    played = next(card for card in decision.cards if card.action == decision.action)
+    line = f"{names[decision.who]} {action_symbol(decision.action)}:"
+    if played.value is None:
+        return say("printed.no_choice", card=line)
+    line += f" {_amount(played.value, unit)}"
+    if played.tricks is not None:
+        line += say("printed.tricks_left", n=played.tricks)
+    if played.half_width is not None:
+        line += f" ±{played.half_width:.{0 if unit == WIN else 2}f}"
+    if played.probability is not None:
+        line += say("printed.network", share=percent(100 * played.probability))
     if decision.cost > 0:
-        best = next(each for each in decision.cards if each.cost == 0)
-        told += f"; {action_symbol(best.action)} {_amount(best.value or 0.0, unit)}"
-        told += "" if decision.sure else say("printed.noise")
-    return told
+        best = next(card for card in decision.cards if card.cost == 0)
+        line += f"; {action_symbol(best.action)} {_amount(best.value or 0.0, unit)}"
+        line += "" if decision.sure else say("printed.noise")
+    return line
 
 
 def _mistakes(analysis: Analysis, seat: int | None) -> Iterator[str]:
-    found = [each for each in analysis.mistakes if seat in (None, each.who)]
+    mistakes = [mistake for mistake in analysis.mistakes if seat in (None, mistake.who)]
     yield ""
-    yield say("printed.mistakes" if found else "printed.no_mistake")
-    yield from (f"  {each.text}" for each in found)
+    yield say("printed.mistakes" if mistakes else "printed.no_mistake")
+    yield from (f"  {mistake.text}" for mistake in mistakes)
 
 
 def _story(analysis: Analysis, names: Sequence[str]) -> Iterator[str]:
-    points = [each.expected for each in analysis.story]
-    low, high = (0.0, 100.0) if analysis.unit == WIN else (min(points), max(points))
+    """A sparkline of the first player's expected value, trick by trick."""
+    values = [point.expected for point in analysis.story]
+    low, high = (0.0, 100.0) if analysis.unit == WIN else (min(values), max(values))
     span = high - low or 1.0
-    bars = "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] for value in points)
+    bars = "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] for value in values)
     yield ""
-    first, last = (_amount(points[at], analysis.unit) for at in (0, -1))
+    first, last = (_amount(values[k], analysis.unit) for k in (0, -1))
     yield say("printed.expected", name=names[0], first=first, bars=bars, last=last)
     yield say("printed.valued", search=analysis.search)

@@ -1,10 +1,10 @@
 # pyright: strict
-"""All that the table says, which page and terminal read from one file, `labels.json`.
+"""All texts of the table, for page and terminal, from one file, `labels.json`.
 
-A translation is that file in another language. A sentence in it is a text; or a list of its
-forms by a number `n`, in the order of `site.plurals` (a pattern of digits for each form but the
-last, which is for all other numbers); or `{"you": …, "other": …}` by who `name` is. In a text,
-`{name}` stands for a value and `{Name}` for the same with a capital letter.
+A translation is that file in another language. A sentence is a text; or a list of its forms by a
+number `n`, in the order of `site.plurals` (a pattern of digits for each form but the last, which
+is for all other numbers); or `{"you": …, "other": …}` by the person `name`. In a text, `{name}`
+stands for a value and `{Name}` for the value with a capital letter.
 """
 
 from __future__ import annotations
@@ -23,29 +23,28 @@ Forms = Union[str, "list[Forms]", "dict[str, Forms]"]
 
 @cache
 def labels() -> dict[str, Any]:
-    """All labels, by the part of the table that they stand in."""
+    """All labels, by section."""
     return msgspec.json.decode((files(__package__ or "") / FILE).read_bytes(), type=dict[str, Any])
 
 
 def say(key: str, **values: object) -> str:
     """A sentence of the file, its values filled in."""
-    found: Any = labels()
+    forms: Any = labels()
     for part in key.split("."):
-        found = found[part]
-    return _form(found, values).format_map(_Values(values))
+        forms = forms[part]
+    return _form(forms, values).format_map(_Values(values))
 
 
-def _form(found: Forms, values: Mapping[str, object]) -> str:
-    """Of a sentence's forms the one for this person and number."""
-    if isinstance(found, str):
-        return found
-    if isinstance(found, dict):
-        mine = str(values["name"]).lower() == you().lower()
-        return _form(found["you" if mine else "other"], values)
+def _form(forms: Forms, values: Mapping[str, object]) -> str:
+    if isinstance(forms, str):
+        return forms
+    if isinstance(forms, dict):
+        is_you = str(values["name"]).lower() == you().lower()
+        return _form(forms["you" if is_you else "other"], values)
     rules: list[str] = labels()["site"]["plurals"]
     digits = str(values["n"])
-    place = next((at for at, each in enumerate(rules) if re.search(each, digits)), -1)
-    return _form(found[place], values)
+    index = next((k for k, rule in enumerate(rules) if re.search(rule, digits)), -1)
+    return _form(forms[index], values)
 
 
 class _Values(dict[str, object]):
@@ -61,5 +60,5 @@ def capital(text: str) -> str:
 
 
 def you() -> str:
-    """What whoever plays is called."""
+    """The person's name in sentences."""
     return labels()["site"]["you"]

@@ -59,24 +59,24 @@ def run(arguments: argparse.Namespace) -> int:
 def _play(store: Store, settings: Settings, arguments: argparse.Namespace) -> int:
     given = [name for name in ("opponent", "rules", "seed") if getattr(arguments, name) is not None]
     given += ["match"] if settings.match else []
-    kept = None if arguments.new else find_session(store, settings, given)
-    if kept is None:
-        session, keeper = Session(settings), SessionSaver(store)
+    stored = None if arguments.new else find_session(store, settings, given)
+    if stored is None:
+        session, saver = Session(settings), SessionSaver(store)
     else:
-        session, keeper = resume(store, kept)
+        session, saver = resume(store, stored)
     front = KeyFrontend(session) if has_keys() and not arguments.plain else LineFrontend(session)
-    game = TerminalGame(session, keeper, front, pause=0.0 if arguments.fast else 1.0)
+    game = TerminalGame(session, saver, front, pause=0.0 if arguments.fast else 1.0)
     if store.notice:
         front.tell(store.notice)
-    if kept is not None:
-        front.tell(resume_notice(kept, session))
+    if stored is not None:
+        front.tell(resume_notice(stored, session))
     try:
         with front, suppress(LeaveTable):
             game.run()
     finally:
-        if told := closing_notice(session, keeper):
+        if told := closing_notice(session, saver):
             print(told)
-    return int(keeper.trouble is not None)
+    return int(saver.trouble is not None)
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
