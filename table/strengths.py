@@ -1,8 +1,7 @@
 # pyright: strict
-"""How strong the agents are: the ratings of a ladder, which comes with the package.
+"""Elo ratings of the agents, from the package's ladder of classic hands.
 
-It is what `german-whist ladder --json` writes, of classic rules; the players stand in it by the
-names under which they were rated.
+The file is the output of `german-whist ladder --json`.
 """
 
 from __future__ import annotations
@@ -13,15 +12,16 @@ from importlib.resources import files
 import msgspec
 
 FILE = "ladder.json"
-_LEAST = 10.0
-"""The least standard deviation: the ladder's anchor has none, and hands are not all alike."""
+_MIN_DEVIATION = 10.0
+"""The ladder's anchor has no deviation of its own, and strength varies with the opponent."""
 
 
 @cache
 def strengths() -> dict[str, tuple[float, float]]:
     """The rating of each agent and its standard deviation."""
-    told = msgspec.json.decode((files(__package__ or "") / FILE).read_bytes())
+    report = msgspec.json.decode((files(__package__ or "") / FILE).read_bytes())
     return {
-        each["player"]: (each["value"], max((each["high"] - each["low"]) / 3.92, _LEAST))
-        for each in told["ladder"]["elo"]
+        # The interval is a 95 % interval, 2 · 1.96 standard deviations wide.
+        row["player"]: (row["value"], max((row["high"] - row["low"]) / 3.92, _MIN_DEVIATION))
+        for row in report["ladder"]["elo"]
     }

@@ -1,7 +1,7 @@
 # pyright: strict
-"""The SQLite file of what people play: opening it, and reading and changing it safely.
+"""The SQLite database of sessions, hands, ratings and puzzles: opening, queries, transactions.
 
-A file that is damaged is moved aside and a new one begun.
+A damaged file is renamed, and a new one is created.
 """
 
 from __future__ import annotations
@@ -71,72 +71,72 @@ CREATE TABLE shares (
 
 
 class StoreError(ValueError):
-    """A file that cannot be used for what people play."""
+    """A database file that cannot be opened."""
 
 
 def data_folder() -> Path:
-    """The folder that `GERMAN_WHIST_DATA` names, or the user's data folder."""
-    wanted = os.environ.get("GERMAN_WHIST_DATA")
-    return Path(wanted) if wanted else Path(platformdirs.user_data_dir("german-whist"))
+    """The folder in `GERMAN_WHIST_DATA`, or the user's data folder."""
+    configured = os.environ.get("GERMAN_WHIST_DATA")
+    return Path(configured or platformdirs.user_data_dir("german-whist"))
 
 
 def new_id() -> str:
-    """A name that nobody can guess."""
+    """A random id that cannot be guessed."""
     return secrets.token_urlsafe(_ID_BYTES)
 
 
 class Database:
-    """The file; threads may share it."""
+    """The SQLite file; threads may share it."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """`folder` is the user's data folder unless another is named.
+        """`folder` defaults to the user's data folder.
 
-        Where nobody named one and the usual one cannot be written, nothing is kept beyond
-        the end of this program.
+        If the default cannot be written, the database is in memory and lasts until the program
+        ends.
         """
         self.path = (folder or data_folder()) / FILE
         self.notice: str | None = None
-        """What has to be said about the file, if it was damaged or cannot be written."""
+        """A sentence for the user if the file was damaged or cannot be written."""
         self._lock = threading.RLock()
-        self._connection = self._opened(named=folder is not None)
+        self._connection = self._open(explicit=folder is not None)
 
-    def _opened(self, named: bool) -> sqlite3.Connection:
+    def _open(self, explicit: bool) -> sqlite3.Connection:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return self._connected(self.path)
+            return self._connect(self.path)
         except (OSError, sqlite3.OperationalError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            told = f"{self.path} cannot be opened ({why})"
-            if named:
-                raise StoreError(f"{told}: name another folder with --data") from error
+            reason = getattr(error, "strerror", None) or str(error)
+            problem = f"{self.path} cannot be opened ({reason})"
+            if explicit:
+                raise StoreError(f"{problem}: name another folder with --data") from error
             self.notice = (
-                f"{told}, so what you play is not kept: name another folder with --data or "
+                f"{problem}, so what you play is not kept: name another folder with --data or "
                 "GERMAN_WHIST_DATA"
             )
-            return self._connected(_IN_MEMORY)
+            return self._connect(_IN_MEMORY)
         except sqlite3.DatabaseError as error:
-            self.notice = self._moved_aside(error)
-            return self._connected(self.path)
+            self.notice = self._rename_damaged(error)
+            return self._connect(self.path)
 
-    def _connected(self, place: Path | str) -> sqlite3.Connection:
+    def _connect(self, target: Path | str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            place, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            target, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
-            (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            if told != "ok":
-                raise sqlite3.DatabaseError(told)
-            self._set_up(connection)
+            (check,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if check != "ok":
+                raise sqlite3.DatabaseError(check)
+            self._create_schema(connection)
         except BaseException:
             connection.close()
             raise
-        if place != _IN_MEMORY:
+        if target != _IN_MEMORY:
             self.path.chmod(0o600)
         return connection
 
-    def _set_up(self, connection: sqlite3.Connection) -> None:
+    def _create_schema(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
@@ -150,19 +150,20 @@ class Database:
                 f"this one reads {_VERSION}): use that one, or name another folder with --data"
             )
 
-    def _moved_aside(self, error: Exception) -> str:
-        aside = self.path.with_name(f"{FILE}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-        for ending in ("", "-wal", "-shm"):
-            part = self.path.with_name(FILE + ending)
+    def _rename_damaged(self, error: Exception) -> str:
+        damaged = self.path.with_name(f"{FILE}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+        for suffix in ("", "-wal", "-shm"):
+            part = self.path.with_name(FILE + suffix)
             if part.exists():
-                part.replace(aside.with_name(aside.name + ending))
+                part.replace(damaged.with_name(damaged.name + suffix))
         return (
-            f"{self.path} is damaged ({error}): it was moved to {aside.name}, and a new one begins"
+            f"{self.path} is damaged ({error}): it was moved to {damaged.name}, and a new one "
+            "begins"
         )
 
     @property
     def persistent(self) -> bool:
-        """Whether there is a file, so that anything outlasts this program."""
+        """Whether there is a file, so that data outlasts this program."""
         return bool(self.rows("PRAGMA database_list")[0][2])
 
     def close(self) -> None:
@@ -172,7 +173,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
-        """One transaction: all of it is kept, or nothing."""
+        """A transaction, rolled back on exceptions."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -184,12 +185,12 @@ class Database:
                 raise
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What a query finds."""
+        """The rows of a query."""
         with self._lock, closing(self._connection.execute(query, values)) as cursor:
             return cursor.fetchall()
 
     def owner(self) -> str:
-        """The person whose computer this is: at the terminal, and in the page that it opens."""
+        """The person at this computer: in the terminal, and in the page that it opens."""
         with self.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO persons VALUES ('owner', ?)", (new_id(),))
         ((person,),) = self.rows("SELECT person FROM persons WHERE name = 'owner'")

@@ -1,5 +1,5 @@
 # pyright: strict
-"""Finished hands as they are kept: those of a person, and those that were shared."""
+"""Finished hands in the database: by person, and by the key of a shared hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .database import Database, new_id
 
 @dataclass(frozen=True)
 class StoredHand:
-    """A finished hand, with its record as a line of text."""
+    """A row of `hands`; `record` is a line of JSON, empty where the hand was given up."""
 
     session: str
     hand: int
@@ -24,9 +24,8 @@ class StoredHand:
     tricks_other: int
     pay: int
     margin: int
-    """By how many counting tricks it was won, or lost where negative."""
+    """Counting tricks that decided the hand, negative if it was lost."""
     record: str
-    """Empty where the hand was given up."""
     given_up: int = 0
 
 
@@ -36,41 +35,40 @@ class HandStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def by_person(self, person: str, most: int | None = None) -> list[StoredHand]:
-        """A person's finished hands, the last first."""
-        limit = -1 if most is None else most
-        query = "WHERE person = ? AND NOT given_up ORDER BY finished DESC, hand DESC LIMIT ?"
-        return self._hands(query, person, limit)
+    def by_person(self, person: str, limit: int = -1) -> list[StoredHand]:
+        """A person's finished hands, the latest first; -1: without a limit."""
+        where = "WHERE person = ? AND NOT given_up ORDER BY finished DESC, hand DESC LIMIT ?"
+        return self._select(where, person, limit)
 
     def get(self, session: str, hand: int) -> StoredHand | None:
         """One finished hand of a session."""
-        found = self._hands("WHERE session = ? AND hand = ?", session, hand)
-        return found[0] if found else None
+        return next(iter(self._select("WHERE session = ? AND hand = ?", session, hand)), None)
 
-    def _hands(self, which: str, *values: object) -> list[StoredHand]:
+    def _select(self, where: str, *values: object) -> list[StoredHand]:
         columns = ", ".join(StoredHand.__dataclass_fields__)
-        rows = self._database.rows(f"SELECT {columns} FROM hands {which}", *values)
+        rows = self._database.rows(f"SELECT {columns} FROM hands {where}", *values)
         return [StoredHand(*row) for row in rows]
 
     def share(self, session: str, hand: int) -> str:
-        """The key by which anybody may look at a finished hand; always the same for one hand."""
+        """The key that opens a finished hand to everybody; one hand keeps its key."""
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO shares VALUES (?, ?, ?)", (new_id(), session, hand)
             )
-        found = "SELECT key FROM shares WHERE session = ? AND hand = ?"
-        ((key,),) = self._database.rows(found, session, hand)
+        query = "SELECT key FROM shares WHERE session = ? AND hand = ?"
+        ((key,),) = self._database.rows(query, session, hand)
         return key
 
     def get_shared(self, key: str) -> StoredHand | None:
         """The finished hand that was shared by this key."""
-        found = self._database.rows("SELECT session, hand FROM shares WHERE key = ?", key)
-        return self.get(*found[0]) if found else None
+        rows = self._database.rows("SELECT session, hand FROM shares WHERE key = ?", key)
+        return self.get(*rows[0]) if rows else None
 
 
-def add_hand(connection: sqlite3.Connection, hand: StoredHand) -> bool:
-    """Keep a finished hand; whether it was not there before."""
-    done = connection.execute(
-        "INSERT OR IGNORE INTO hands VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(hand)
+def insert_hand(connection: sqlite3.Connection, hand: StoredHand) -> bool:
+    """Insert a finished hand; returns whether it was new."""
+    placeholders = ", ".join("?" * len(StoredHand.__dataclass_fields__))
+    cursor = connection.execute(
+        f"INSERT OR IGNORE INTO hands VALUES ({placeholders})", astuple(hand)
     )
-    return bool(done.rowcount)
+    return bool(cursor.rowcount)

@@ -1,8 +1,7 @@
 # pyright: strict
-"""What the table offers: the agents that may sit down, and the menu that tells of them.
+"""The agents and rule sets that the table in the browser offers.
 
-The page names agents, but only those of this list are ever made: a name from outside
-loads no file and imports no module.
+Only agents of this list are ever made: a name from the page loads no file and imports no module.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from ..strengths import strengths
 from ..text.labels import say
 from ..text.words import title_of
 
-_OWN_ROOM = make_agent.__module__.rpartition(".")[0] + "."
-_MOST_KEPT = 500
+_AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
+_CACHE_SIZE = 500
 
 
 def offered_agents() -> dict[str, Entry]:
-    """The registered agents that play by their names alone, but for the person at the terminal."""
+    """The registered agents that need no parameters, without the person at the terminal."""
     return {
         name: entry
         for name, entry in agent_names().items()
@@ -41,11 +40,11 @@ def offered_agents() -> dict[str, Entry]:
 
 
 class NotAvailable(ValueError):
-    """An agent or a rule set that this table does not offer."""
+    """An agent or a rule set that the table does not offer."""
 
 
 class AgentInfo(Struct):
-    """An agent in the menu; `plays` is None where it plays every rule set."""
+    """An agent in the menu; `plays` is None if it plays every rule set."""
 
     name: str
     title: str
@@ -53,7 +52,7 @@ class AgentInfo(Struct):
     kind: str
     plays: list[str] | None
     strength: int | None
-    """Its rating on the ladder of classic hands, where it is on it."""
+    """Its Elo rating on the ladder of classic hands; None if it is not on it."""
 
 
 class RulesInfo(Struct):
@@ -65,7 +64,7 @@ class RulesInfo(Struct):
 
 
 class RulesText(Struct):
-    """A rule set in words."""
+    """The rules as text."""
 
     title: str
     about: str
@@ -74,35 +73,34 @@ class RulesText(Struct):
 
 @dataclass(frozen=True)
 class Opponent:
-    """An agent of the list, and what becomes known of it when it is asked for."""
+    """An agent of the list; its properties are computed on demand."""
 
     name: str
     about: str
-    own: bool
-    """Whether it comes with this program; others may be slow, and play what they like."""
+    bundled: bool
+    """Whether it comes with the package; others may be slow, or play some rule sets only."""
 
     @property
     def title(self) -> str:
-        """What it is called in the page."""
+        """Its name in the page."""
         return title_of(self.name) if "/" not in self.name else Path(self.name).name
 
     @cached_property
     def kind(self) -> str:
-        """`rule`, `search` or `network`; of others it is not known, so they count as searches."""
-        made_by = self._class
-        if issubclass(made_by, NetworkAgent):
+        """`rule`, `search` or `network`; an agent of unknown kind counts as a search."""
+        if issubclass(self._class, NetworkAgent):
             return "network"
-        return "search" if issubclass(made_by, SearchAgent) or not self.own else "rule"
+        return "search" if issubclass(self._class, SearchAgent) or not self.bundled else "rule"
 
     @cached_property
     def _class(self) -> type:
-        """What it is, without making it where that can be known: some are compiled for it."""
+        """Its class, without making the agent where possible: some compile code for it."""
         entry = agent_names().get(self.name.partition(":")[0])
         if entry is not None and isinstance(entry.source, str):
             module, _, name = entry.source.partition(":")
-            found = getattr(importlib.import_module(module), name)
-            if isinstance(found, type):
-                return found
+            factory = getattr(importlib.import_module(module), name)
+            if isinstance(factory, type):
+                return factory
         reason = None
         for rules in named_rules().values():
             try:
@@ -116,25 +114,21 @@ class Opponent:
 
     @property
     def quick(self) -> bool:
-        """Whether it answers so fast that nobody has to be told that it thinks."""
+        """Whether it answers within the request, without a notice that it is thinking."""
         return self.kind != "search"
 
     @cached_property
     def plays(self) -> list[str] | None:
-        """The rule sets that it plays; None for all of them.
-
-        What comes with the package plays all of them, or tells which (`plays`) without being
-        made, since some are compiled for it; others have to be tried.
-        """
-        asked = self._can
-        if self.own:
-            asked = getattr(self._class, "plays", None)
-            if asked is None:
+        """The named rule sets that it plays; None for all of them."""
+        can_play = self._can_play
+        if self.bundled:  # these declare their rule sets; others have to be tried
+            can_play = getattr(self._class, "plays", None)
+            if can_play is None:
                 return None
-        found = [name for name, rules in named_rules().items() if asked(rules)]
-        return None if len(found) == len(named_rules()) else found
+        names = [name for name, rules in named_rules().items() if can_play(rules)]
+        return None if len(names) == len(named_rules()) else names
 
-    def _can(self, rules: Rules) -> bool:
+    def _can_play(self, rules: Rules) -> bool:
         try:
             make_agent(self.name, rules)
         except CannotPlay:
@@ -143,53 +137,55 @@ class Opponent:
 
 
 class Opponents:
-    """The agents of a table, made when they are needed and shared where they can be."""
+    """The agents of a table, made on demand and shared unless they keep state."""
 
-    def __init__(self, more: Iterable[str] = ()) -> None:
-        """`more` are agents of the command line: names with parameters, paths, module:object."""
-        self._agents: dict[str, Opponent] = {}
+    def __init__(self, extra: Iterable[str] = ()) -> None:
+        """`extra`: agents of the command line, by name with parameters, path or module:object."""
+        self._opponents: dict[str, Opponent] = {}
         for entry in offered_agents().values():
-            own = isinstance(entry.source, str) and entry.source.startswith(_OWN_ROOM)
-            self._agents[entry.name] = Opponent(entry.name, entry.about, own)
-        for name in more:
-            known = name.partition(":")[0] in self._agents
-            self._agents[name] = Opponent(name, say("agents.named"), known)
-        self._made: dict[tuple[str, Rules, Match | None], Agent] = {}
+            bundled = isinstance(entry.source, str) and entry.source.startswith(_AGENTS_PACKAGE)
+            self._opponents[entry.name] = Opponent(entry.name, entry.about, bundled)
+        for name in extra:
+            bundled = name.partition(":")[0] in self._opponents
+            self._opponents[name] = Opponent(name, say("agents.named"), bundled)
+        self._agents: dict[tuple[str, Rules, Match | None], Agent] = {}
         self._lock = threading.Lock()
-        for name in more:
-            _ = self._agents[name].kind  # what cannot be offered is told now, and not in the page
+        for name in extra:
+            _ = self._opponents[name].kind  # raises at the start, not on the page
 
     def __getitem__(self, name: str) -> Opponent:
-        if name not in self._agents:
+        if name not in self._opponents:
             raise NotAvailable(
-                f"{name!r} does not sit at this table; there are {', '.join(self._agents)}. Others "
-                "are named on the command line that opens it"
+                f"{name!r} does not sit at this table; there are {', '.join(self._opponents)}. "
+                "Others are named on the command line that opens it"
             )
-        return self._agents[name]
+        return self._opponents[name]
 
     def make(self, name: str, rules: Rules, match: Match | None) -> Agent:
-        """The agent of this name for these rules; nothing that is not on the list is loaded."""
-        offered = self[name]
+        """The agent of this name for these rules; raises `NotAvailable` for other names."""
+        opponent = self[name]
         key = (name, rules, match)
         with self._lock:
-            if key in self._made:
-                return self._made[key]
-        agent = make_agent(offered.name, rules, match=match)
+            if key in self._agents:
+                return self._agents[key]
+        agent = make_agent(opponent.name, rules, match=match)
         if not agent.keeps_state:
             with self._lock:
-                while len(self._made) >= _MOST_KEPT:
-                    self._made.pop(next(iter(self._made)))
-                self._made[key] = agent
+                while len(self._agents) >= _CACHE_SIZE:
+                    self._agents.pop(next(iter(self._agents)))
+                self._agents[key] = agent
         return agent
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
-        """Rule sets and agents, as the page lists them."""
+        """Rule sets and agents for the page."""
+        ratings = {name: round(rating) for name, (rating, _) in strengths().items()}
         agents = [
             AgentInfo(
-                each.name, each.title, each.about, each.kind, each.plays, _strength(each.name)
+                *(opponent.name, opponent.title, opponent.about, opponent.kind, opponent.plays),
+                strength=ratings.get(opponent.name),
             )
-            for each in self._agents.values()
-            if each.plays != []
+            for opponent in self._opponents.values()
+            if opponent.plays != []
         ]
         rules = [
             RulesInfo(name, title_of(name), rules.about) for name, rules in named_rules().items()
@@ -197,14 +193,9 @@ class Opponents:
         return rules, agents
 
 
-def _strength(name: str) -> int | None:
-    rated = strengths().get(name)
-    return None if rated is None else round(rated[0])
-
-
-def rules_named(name: object) -> Rules:
-    """A named rule set, and nothing else: no file is read."""
-    if not isinstance(name, str) or name not in named_rules():
+def rules_named(name: str) -> Rules:
+    """A named rule set; no file is read."""
+    if name not in named_rules():
         raise NotAvailable(
             f"{name!r} is not a rule set of this table; there are {', '.join(named_rules())}"
         )
@@ -212,5 +203,5 @@ def rules_named(name: object) -> Rules:
 
 
 def rules_text(rules: Rules) -> RulesText:
-    """A rule set in words."""
+    """The rules as text."""
     return RulesText(title_of(rules.name), rules.about, chapters(rules))

@@ -1,5 +1,5 @@
 # pyright: strict
-"""How a person gets on: ratings of hands and puzzles, mistakes, and how well hands were played."""
+"""A person's progress in the database: ratings, puzzle attempts, mistakes and accuracies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .hands import HandStore, StoredHand
 from .session import HUMAN, PERSON
 
 _DAY = 86400.0
-_MOST_MISTAKES = 300
+_MAX_MISTAKES = 300
 _LAST_RATING = (
     "SELECT rating, deviation, finished FROM ratings WHERE person = ? AND kind = ?"
     " ORDER BY finished DESC, rowid DESC LIMIT 1"
@@ -30,7 +30,7 @@ class StoredMistake(NamedTuple):
     decision: int
     cost: float
     solved: int | None
-    """Whether it was solved when it was tried again; None before that."""
+    """Whether the last retry solved it; None without one."""
     finished: float
     rules: str
     opponent: str
@@ -45,24 +45,24 @@ class PlayerProgress:
 
     def rating(self, person: str, kind: str) -> Rating:
         """A person's rating: `play` against agents, or `puzzles`."""
-        return _rating_in(self._database.rows(_LAST_RATING, person, kind))[0]
+        return _rating_and_time(self._database.rows(_LAST_RATING, person, kind))[0]
 
-    def record_attempt(self, person: str, puzzle: str, against: Rating, solved: bool) -> Rating:
-        """Note a puzzle that was tried; only the first attempt counts for the rating."""
+    def record_attempt(self, person: str, puzzle: str, difficulty: Rating, solved: bool) -> Rating:
+        """Record an attempt at a puzzle; only the first changes the rating, which is returned."""
         now = time.time()
         with self._database.transaction() as connection:
-            rating, since = _last_rating(connection, person, "puzzles")
-            new = connection.execute(
+            rating, rated_at = _last_rating(connection, person, "puzzles")
+            inserted = connection.execute(
                 "INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?)", (person, puzzle, solved, now)
             )
-            if new.rowcount:
-                days = (now - (since or now)) / _DAY
-                rating = rating.after([(against, float(solved))], days)
-                _note_rating(connection, person, "puzzles", rating, now)
+            if inserted.rowcount:
+                days = (now - (rated_at or now)) / _DAY
+                rating = rating.after([(difficulty, float(solved))], days)
+                _insert_rating(connection, person, "puzzles", rating, now)
         return rating
 
     def attempts(self, person: str) -> dict[str, bool]:
-        """The puzzles that a person has tried, the last first, and whether they were solved."""
+        """The puzzles that a person attempted, the latest first, and whether each was solved."""
         query = (
             "SELECT puzzle, solved FROM attempts WHERE person = ?"
             " ORDER BY finished DESC, rowid DESC"
@@ -70,17 +70,17 @@ class PlayerProgress:
         return {puzzle: bool(solved) for puzzle, solved in self._database.rows(query, person)}
 
     def mistakes(self, person: str) -> list[StoredMistake]:
-        """A person's own mistakes, the last first."""
+        """A person's own mistakes, the latest first."""
         rows = self._database.rows(
             "SELECT m.session, m.hand, m.decision, m.cost, m.solved, h.finished, h.rules,"
             " h.opponent FROM mistakes m JOIN hands h ON h.session = m.session AND h.hand = m.hand"
             " WHERE m.person = ? ORDER BY h.finished DESC, m.cost DESC LIMIT ?",
-            *(person, _MOST_MISTAKES),
+            *(person, _MAX_MISTAKES),
         )
         return [StoredMistake(*row) for row in rows]
 
     def record_retry(self, person: str, mistake: tuple[str, int, int], solved: bool) -> None:
-        """Note a mistake of a session, hand and decision that was tried again."""
+        """Record a retry of a mistake, given by session, hand and decision."""
         with self._database.transaction() as connection:
             connection.execute(
                 "UPDATE mistakes SET solved = ?"
@@ -88,50 +88,50 @@ class PlayerProgress:
                 (solved, *mistake, person),
             )
 
-    def store_analysis(self, person: str, session: str, hand: int, found: Analysis) -> None:
-        """Keep how well a person played a hand, and the mistakes as exercises."""
-        kept, mine = self._hands.get(session, hand), found.totals[PERSON]
-        if kept is None or kept.player != HUMAN or kept.person != person:
+    def store_analysis(self, person: str, session: str, hand: int, analysis: Analysis) -> None:
+        """Store a person's accuracy in a hand, and the mistakes as exercises."""
+        stored, totals = self._hands.get(session, hand), analysis.totals[PERSON]
+        if stored is None or stored.player != HUMAN or stored.person != person:
             return
+        key = session, hand
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO accuracies VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (session, hand, person, kept.finished, mine.mattered, mine.mistakes, mine.cost),
+                (*key, person, stored.finished, totals.mattered, totals.mistakes, totals.cost),
             )
             connection.executemany(
                 "INSERT OR IGNORE INTO mistakes VALUES (?, ?, ?, ?, ?, NULL, ?)",
                 [
-                    (session, hand, each.n, person, each.cost, each.text)
-                    for each in found.mistakes
-                    if each.who == PERSON
+                    (*key, mistake.n, person, mistake.cost, mistake.text)
+                    for mistake in analysis.mistakes
+                    if mistake.who == PERSON
                 ],
             )
 
 
 def rate_hand(connection: sqlite3.Connection, hand: StoredHand) -> None:
-    """Count a hand for the rating, where it is known how strong the opponent is."""
+    """Update a person's rating by a hand against an opponent of known strength."""
     strength = strengths().get(hand.opponent)
     if strength is None:
         return
-    rating, since = _last_rating(connection, hand.person, "play")
+    rating, rated_at = _last_rating(connection, hand.person, "play")
     score = (1 + (hand.pay > 0) - (hand.pay < 0)) / 2
-    days = (hand.finished - (since or hand.finished)) / _DAY
-    after = rating.after([(Rating(*strength), score)], days)
-    _note_rating(connection, hand.person, "play", after, hand.finished)
+    days = (hand.finished - (rated_at or hand.finished)) / _DAY
+    updated = rating.after([(Rating(*strength), score)], days)
+    _insert_rating(connection, hand.person, "play", updated, hand.finished)
 
 
 def _last_rating(
     connection: sqlite3.Connection, person: str, kind: str
 ) -> tuple[Rating, float | None]:
-    return _rating_in(connection.execute(_LAST_RATING, (person, kind)).fetchall())
+    return _rating_and_time(connection.execute(_LAST_RATING, (person, kind)).fetchall())
 
 
-def _rating_in(rows: list[tuple[float, float, float]]) -> tuple[Rating, float | None]:
-    """The rating in a row, and when it was made."""
+def _rating_and_time(rows: list[tuple[float, float, float]]) -> tuple[Rating, float | None]:
     return (Rating(*rows[0][:2]), rows[0][2]) if rows else (Rating(), None)
 
 
-def _note_rating(
+def _insert_rating(
     connection: sqlite3.Connection, person: str, kind: str, rating: Rating, now: float
 ) -> None:
     connection.execute("INSERT INTO ratings VALUES (?, ?, ?, ?, ?)", (person, kind, now, *rating))

@@ -1,8 +1,8 @@
 # pyright: strict
-"""A session: one person and one agent, or two agents, and the hands of a match between them.
+"""A session: a hand or a match between a person and an agent, or between two agents.
 
-It knows everything and shows nothing: what a seat may see is its `view`. All of it
-goes into JSON and comes back the same, in mid-hand too.
+It holds all cards; a seat's information is its `view`. A session can be saved as JSON and
+restored at any point of a hand.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace as changed
 
 from ...agents.base import Agent
 from ...agents.player import Player
@@ -31,11 +30,11 @@ from ..text.words import refusal_reason
 
 HUMAN = "human"
 PERSON, OPPONENT = 0, 1
-"""The seats: the person's, or the first agent's, and the other one."""
+"""The seats; of two agents, the first has the person's."""
 
 LESSON = Rules(name="lesson", about=say("learn.small"), suits=4, ranks=5, hand=5, stock=10)
 LESSON_SEED = 3
-"""A deal with a strong upcard first, and a weak one soon."""
+"""A deal whose first upcard is strong, and one of the next weak."""
 
 STATE_VERSION = 2
 _SEED_BITS = 63
@@ -43,11 +42,11 @@ AgentFactory = Callable[[str, Rules, "Match | None"], Agent]
 
 
 class SessionError(ValueError):
-    """A session that cannot be taken up again."""
+    """A saved session that cannot be restored."""
 
 
 class HandResult(NamedTuple):
-    """How a hand ended: what each seat took and is paid, and whether fewer tricks won it."""
+    """Counting tricks and pays of a hand, and whether fewer tricks won it."""
 
     tricks: tuple[int, ...]
     pays: tuple[int, ...]
@@ -55,13 +54,13 @@ class HandResult(NamedTuple):
 
 
 def new_seed() -> int:
-    """A seed that nobody can guess: it tells every deal of a match beforehand."""
+    """A seed that cannot be guessed: it determines every deal of a match."""
     return secrets.randbits(_SEED_BITS)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is played, and by whom."""
+    """Rules, players, match and deals of a session."""
 
     rules: Rules = field(default_factory=lambda: load_rules("classic"))
     opponent: str = "medium"
@@ -71,21 +70,21 @@ class Settings:
     """None for a single hand."""
     seed: int = field(default_factory=new_seed)
     name: str = "you"
-    """What the person is called in records."""
+    """The person's name in records."""
     number: int = 0
-    """The deal of the seed that the first hand has."""
+    """The number of the first deal of the seed."""
     deal: tuple[int, ...] = ()
-    """The cards of the only hand, in dealing order, where they come from another hand."""
+    """The cards of a single hand in dealing order, when an earlier deal is played again."""
     dealer: Literal[0, 1] = 0
-    """Who deals those cards."""
+    """The dealer of `deal`."""
     again: tuple[str, int] | None = None
-    """The hand that is played again, by its session and number."""
+    """The session and number of the hand that is played again."""
     lesson: bool = False
-    """Whether the hand is explained as it goes, and counts for nothing."""
+    """Whether the hand is explained as it goes; it does not count."""
 
     @property
     def rated(self) -> bool:
-        """Whether the person's hands count for the rating: their cards are new to both."""
+        """Whether hands count for the rating: the cards must be new to both players."""
         return not (self.watched or self.deal or self.lesson)
 
     @property
@@ -95,13 +94,15 @@ class Settings:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two are called."""
+        """The names of the two players."""
         return (self.player if self.watched else self.name), self.opponent
 
 
 class SessionState(Struct):
-    """All of a session as a file holds it: its settings, the match's score before this hand, and
-    what was played. Rules stand there in full, so a hand goes on under those it was dealt by."""
+    """A session as JSON: settings, the match's score before the current hand, and its actions.
+
+    The rules are stored in full, so a hand continues under the rules that it was dealt by.
+    """
 
     version: int
     settings: Settings
@@ -115,25 +116,25 @@ class SessionState(Struct):
     helped: bool = False
 
 
-def parse_state(told: Mapping[str, Any]) -> SessionState:
-    """What `Session.state` told, checked; whatever does not fit raises `SessionError`."""
-    version = told.get("version")
+def parse_state(data: Mapping[str, Any]) -> SessionState:
+    """Validate the JSON of `Session.state`; raises `SessionError`."""
+    version = data.get("version")
     if version != STATE_VERSION:
-        raise SessionError(say("refused.kept", version=repr(version), here=STATE_VERSION))
-    state = converted(dict(told), SessionState, say("refused.not_again"), error=SessionError)
-    # Defaults are for new sessions: a session that lost a setting would go on as another one.
-    if told["settings"].keys() != vars(state.settings).keys():
+        raise SessionError(say("refused.kept", version=repr(version), current=STATE_VERSION))
+    state = converted(dict(data), SessionState, say("refused.not_again"), error=SessionError)
+    # Defaults are for new sessions: a session that lost a setting would continue as another one.
+    if data["settings"].keys() != vars(state.settings).keys():
         raise SessionError(say("refused.not_again"))
     return state
 
 
-def leading_seat(pays: Sequence[int]) -> int | None:
-    """The seat that has more, if one has."""
-    return None if pays[0] == pays[1] else int(pays[1] > pays[0])
+def leading_seat(values: Sequence[int]) -> int | None:
+    """The seat with the larger value; None for a tie."""
+    return None if values[0] == values[1] else int(values[1] > values[0])
 
 
 def default_agent(name: str, rules: Rules, match: Match | None) -> Agent:
-    """The agent of this name, as `make_agent` makes it."""
+    """The agent of this name by `make_agent`."""
     return make_agent(name, rules, match=match)
 
 
@@ -151,67 +152,61 @@ class Session:
     """
 
     def __init__(self, settings: Settings, make: AgentFactory = default_agent) -> None:
-        """`make` makes the agents by name; several sessions may share what it returns."""
+        """`make` makes agents by name; sessions may share the agents."""
         self.settings = settings
         self.game = Game(settings.rules, settings.seed, settings.number, match=settings.match)
         self.game.number = 0  # hands are counted from the first of the match
         if settings.deal:
             self.game.deal_cards(settings.deal, settings.dealer)
         self.records: list[GameRecord] = []
-        """The hands that were finished since this object was made."""
+        """Hands finished since the session was created or restored."""
         self.results: list[HandResult] = []
-        """How all hands so far ended."""
+        """Results of all finished hands."""
         self._moves_before = 0
         self.helped = False
         """Whether the person took back a card of this hand, or asked for a hint."""
-        self._players = self._seated(make)
-
-    def _seated(self, make: AgentFactory) -> tuple[Player | None, Player]:
-        settings = self.settings
 
         def player(name: str) -> Player:
             agent = make(name, settings.rules, settings.match)
             return Player(agent, settings.rules, seed=settings.seed)
 
         first = player(settings.player) if settings.watched else None
-        return first, player(settings.opponent)
-
-    # -- looking
+        self._players = first, player(settings.opponent)
 
     def view(self, seat: int) -> View:
-        """All that a seat may know."""
+        """The information of a seat."""
         return self.game.view(seat)
 
     @property
     def turn(self) -> int | None:
-        """Who is to move; None when the hand is over."""
+        """The seat to move; None when the hand is over."""
         return self.game.turn
 
     @property
     def agent_to_move(self) -> bool:
-        """Whether `answer` is what comes next."""
+        """Whether an agent is to move."""
         turn = self.turn
         return turn is not None and self._players[turn] is not None
 
     @property
     def moves(self) -> int:
-        """Decisions made in all hands so far: the number of the one to be made."""
+        """Decisions in all hands so far: the number of the next one."""
         return self._moves_before + len(self.game.actions)
 
     @property
     def hands_finished(self) -> int:
-        """Hands of the match that are over."""
+        """Finished hands of the match."""
         return self.game.number + self.game.over
 
     @property
     def over(self) -> bool:
-        """Whether nothing more comes: the match, or the single hand, is over."""
+        """Whether the match, or the single hand, is over."""
         return self.game.over and self.game.match_over
 
     # -- playing
 
     def play(self, action: int) -> None:
-        """The person's action; what is not allowed raises a sentence and changes nothing."""
+        """Play the person's action; raises `IllegalAction` without any change."""
         if self.settings.watched:
             raise IllegalAction(say("refused.watched"))
         if self.turn == OPPONENT:
@@ -223,7 +218,7 @@ class Session:
         self._play(action)
 
     def decide(self) -> int:
-        """What the agent to move would play; nothing is played, and the view tells it all."""
+        """The action of the agent to move, without playing it."""
         player = self._player_to_move()
         return int(player.choose(self.view(self.turn or 0), self.game.number))
 
@@ -234,7 +229,7 @@ class Session:
         return action
 
     def play_decided(self, action: int) -> None:
-        """Play what `decide` told for the agent to move."""
+        """Play the result of `decide`."""
         self._player_to_move()
         self._play(action)
 
@@ -247,32 +242,32 @@ class Session:
         self._moves_before = self.moves
         self.helped = False
         self.game.deal_next()
-        self._begin()
+        self._reset_agents()
 
     def claim(self, tricks: int) -> list[int]:
-        """Claim so many of the tricks that are left, of hands that lie open.
+        """Claim a number of the remaining tricks of an open endgame.
 
-        The claim is checked exactly; where it holds, the rest is played as well as can be by
-        both, and the actions are returned.
+        The claim is verified exactly; if it holds, perfect play of both players finishes the
+        hand, and the actions are returned.
         """
         view = self.view(PERSON)
         if self.settings.watched or not view.to_move:
             raise IllegalAction(say("refused.no_claim"))
         try:
-            sure = value_of(view)
+            value = value_of(view)
         except NotOpenError:
             raise IllegalAction(say("refused.claim_unseen")) from None
-        if (tricks < sure) if view.low else (tricks > sure):
+        if (tricks < value) if view.low else (tricks > value):
             left, name = len(view.hand), self.settings.opponent
             raise IllegalAction(say("refused.claim", tricks=tricks, n=left, name=name))
-        played: list[int] = []
+        actions: list[int] = []
         while self.turn is not None:
-            played.append(int(best_card_of(self.view(self.turn))))
-            self._play(played[-1])
-        return played
+            actions.append(int(best_card_of(self.view(self.turn))))
+            self._play(actions[-1])
+        return actions
 
     def take_back(self) -> None:
-        """Go back to the person's last decision of this hand, which is then not rated."""
+        """Undo to the person's last decision of this hand, which then is not rated."""
         if self.settings.watched or self.game.over:
             raise IllegalAction(say("refused.take_back"))
         game = self.game.clone()
@@ -282,7 +277,8 @@ class Session:
                 break
         else:
             raise IllegalAction(say("refused.no_card"))
-        self._take_up(changed(self._state(), actions=list(map(int, game.actions)), helped=True))
+        actions = list(map(int, game.actions))
+        self._restore(msgspec.structs.replace(self._state(), actions=actions, helped=True))
 
     def _player_to_move(self) -> Player:
         player = self._players[self.turn] if self.turn is not None else None
@@ -294,30 +290,29 @@ class Session:
         self.game.play(action)
         if self.game.over:
             self.records.append(self._record())
-            self._note_result()
+            self._add_result()
 
-    def _note_result(self) -> None:
+    def _add_result(self) -> None:
         game = self.game
         self.results.append(HandResult(game.counting_tricks, game.pays, game.low))
 
     def _record(self) -> GameRecord:
-        told: dict[str, Any] = {"players": list(self.settings.names)}
+        meta: dict[str, Any] = {"players": list(self.settings.names)}
         if self.helped:
-            told["helped"] = True
-        record = record_of(self.game, told)
-        # Card by card: the seed would tell the hands of the match that are still to come.
+            meta["helped"] = True
+        # Card by card: the seed would reveal the next hands of the match.
         deal = tuple(self.game.cards_dealt)
-        return replace(record, seed=None, number=0, deal=deal)
+        return replace(record_of(self.game, meta), seed=None, number=0, deal=deal)
 
-    def _begin(self) -> None:
+    def _reset_agents(self) -> None:
         for player in self._players:
             if player is not None and player.agent.keeps_state:
                 player.begin()
 
-    # -- keeping
+    # -- saving
 
     def state(self) -> dict[str, Any]:
-        """All of it as JSON, a `SessionState`."""
+        """The session as JSON, a `SessionState`."""
         return msgspec.json.decode(msgspec.json.encode(self._state()))
 
     def _state(self) -> SessionState:
@@ -336,7 +331,7 @@ class Session:
         )
 
     def _score_before(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Points and hands won before this hand, which has paid already when it is over."""
+        """Points and hands won before this hand; a finished one is paid already."""
         game = self.game
         if self.settings.match is None:
             return (0, 0), (0, 0)
@@ -345,22 +340,22 @@ class Session:
         return points, (game.hands_won[0] - (pays[0] > 0), game.hands_won[1] - (pays[1] > 0))
 
     @staticmethod
-    def from_state(told: Mapping[str, Any], make: AgentFactory = default_agent) -> Session:
-        """The session that `state` told; what does not fit together raises `SessionError`."""
-        state = parse_state(told)
+    def from_state(data: Mapping[str, Any], make: AgentFactory = default_agent) -> Session:
+        """Restore the session of a `state`; raises `SessionError`."""
+        state = parse_state(data)
         try:
             session = Session(state.settings, make)
-            session._take_up(state)
+            session._restore(state)
         except (LookupError, ValueError) as error:
             raise SessionError(f"{say('refused.not_again')}: {error}") from error
         return session
 
-    def _take_up(self, state: SessionState) -> None:
-        """Deal the hand under way again and play it as far as it was."""
-        settings, before = self.settings, None
+    def _restore(self, state: SessionState) -> None:
+        """Deal the current hand again, and replay its actions."""
+        settings, score = self.settings, None
         if settings.match is not None:
-            before = MatchScore.of(settings.match, state.points, state.hands_won, state.number)
-        begun = GameRecord(
+            score = MatchScore.of(settings.match, state.points, state.hands_won, state.number)
+        record = GameRecord(
             rules=settings.rules,
             dealer=state.dealer,
             tricks=(),
@@ -369,25 +364,25 @@ class Session:
             seed=None if settings.deal else settings.seed,
             number=state.number + settings.number,
             deal=settings.deal,
-            match=before,
+            match=score,
         )
         self.results = state.results
-        self.game = begun.start()
+        self.game = record.start()
         self.game.number = state.number
         self._moves_before = state.moves_before
         self.helped = state.helped
-        self._begin()
+        self._reset_agents()
         for action in state.actions:
             player = None if self.turn is None else self._players[self.turn]
             if player is not None and player.agent.keeps_state:
-                self.decide()  # it remembers what it saw, so it is shown the hand again
+                self.decide()  # rebuilds the agent's internal state
             self.game.play(action)
         if self.game.over:
-            self._note_result()
+            self._add_result()
 
 
 def winner_of(session: Session) -> int | None:
-    """Who won the match, or the single hand; None while it lasts, or for a tie."""
+    """The winner of the match, or of the single hand; None before its end, or for a tie."""
     if not session.over:
         return None
     match, game = session.settings.match, session.game
@@ -397,7 +392,7 @@ def winner_of(session: Session) -> int | None:
 
 
 def score_of(session: Session) -> tuple[int, ...]:
-    """How it stands: counting tricks of a single hand, or points or hands of a match."""
+    """Counting tricks of a single hand, or points or hands won of a match."""
     match, game = session.settings.match, session.game
     if match is None:
         return game.counting_tricks

@@ -1,5 +1,5 @@
 # pyright: strict
-"""How somebody has done, by opponent and rule set, and the same as files."""
+"""A person's results by opponent and rule set, and their export as CSV and JSON lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from .session import HUMAN
 from .store import Store
 
-# Watched hands are nobody's own, so they are not counted.
+# Hands of two watched agents are not the person's own, so they are not counted.
 _HANDS = """
 SELECT opponent, rules, COUNT(*), SUM(pay > 0), SUM(pay = 0), SUM(pay < 0),
     SUM(given_up), AVG(margin), MAX(margin)
@@ -53,7 +53,7 @@ class ResultRow(Struct):
 
 
 class ResultTotal(Struct):
-    """Results in all."""
+    """Results against all opponents."""
 
     hands: int
     won: int
@@ -64,7 +64,7 @@ class ResultTotal(Struct):
 
 
 class RatingPoint(Struct):
-    """A rating after some hand or puzzle."""
+    """The rating after a hand or a puzzle."""
 
     finished: float
     rating: float
@@ -72,7 +72,7 @@ class RatingPoint(Struct):
 
 
 class AccuracyPoint(Struct):
-    """How well a hand was played: decisions that mattered, mistakes, and the share without."""
+    """The accuracy in a hand: the share in per cent of decisions that were no mistakes."""
 
     finished: float
     mattered: int
@@ -81,7 +81,7 @@ class AccuracyPoint(Struct):
 
 
 class Statistics(Struct):
-    """A person's results, and how they have moved."""
+    """A person's results, and the course of ratings and accuracy."""
 
     rows: list[ResultRow]
     total: ResultTotal
@@ -91,34 +91,35 @@ class Statistics(Struct):
 
 
 def compute_statistics(store: Store, person: str) -> Statistics:
-    """A person's results: a row for every opponent and rule set, and one for all."""
+    """A person's results, with a row for every opponent and rule set."""
     matches: dict[tuple[str, str], tuple[int, int]] = {
         (opponent, rules): (played, won)
         for opponent, rules, played, won in store.rows(_MATCHES, person, HUMAN)
     }
-    rows: list[ResultRow] = []
-    for told in store.rows(_HANDS, person, HUMAN):
-        played = matches.get((told[0], told[1]), (0, 0))
-        rows.append(ResultRow(*told[:7], round(told[7], 2), told[8], *played))  # pyright: ignore[reportCallIssue]
+    rows = [
+        ResultRow(
+            *(opponent, rules, *counts, round(margin, 2), best),
+            *matches.get((opponent, rules), (0, 0)),
+        )
+        for opponent, rules, *counts, margin, best in store.rows(_HANDS, person, HUMAN)
+    ]
     rows.sort(key=lambda row: -row.hands)
     total = ResultTotal(
         *(sum(getattr(row, name) for row in rows) for name in ResultTotal.__struct_fields__)
     )
-    play, puzzles = _ratings(store, person, "play"), _ratings(store, person, "puzzles")
     accuracy = [
-        AccuracyPoint(when, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
-        for when, mattered, mistakes in store.rows(_ACCURACIES, person)
+        AccuracyPoint(finished, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
+        for finished, mattered, mistakes in store.rows(_ACCURACIES, person)
     ]
+    play, puzzles = (
+        [RatingPoint(*row) for row in store.rows(_RATINGS, person, kind)]
+        for kind in ("play", "puzzles")
+    )
     return Statistics(rows, total, play, puzzles, accuracy)
 
 
-def _ratings(store: Store, person: str, kind: str) -> list[RatingPoint]:
-    told = store.rows(_RATINGS, person, kind)
-    return [RatingPoint(when, value, width) for when, value, width in told]
-
-
 def as_csv(store: Store, person: str) -> str:
-    """A line for every finished hand of a person."""
+    """A CSV line for every finished hand of a person."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -136,5 +137,5 @@ def as_csv(store: Store, person: str) -> str:
 
 
 def as_records(store: Store, person: str) -> str:
-    """The records of a person's finished hands, one JSON line each."""
+    """The records of a person's finished hands as JSON lines."""
     return "".join(f"{hand.record}\n" for hand in reversed(store.hands.by_person(person)))

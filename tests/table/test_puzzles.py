@@ -177,7 +177,7 @@ def test_a_grade_is_where_the_players_do_as_well_as_they_did() -> None:
 
 def test_a_rating_moves_as_glickman_writes() -> None:
     played = [(Rating(1400, 30), 1), (Rating(1550, 100), 0), (Rating(1700, 300), 0)]
-    after = Rating(1500, 200).after(played, least=0)
+    after = Rating(1500, 200).after(played, min_deviation=0)
     assert round(after.value) == 1464
     assert after.deviation == pytest.approx(151.4, abs=0.05)
     assert Rating(1500, 50).after([], days=1000).deviation == pytest.approx(350)

@@ -323,7 +323,7 @@ def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) 
     offered = opponents.Opponents()
     (champion,) = (each for each in offered.menu()[1] if each.name == "champion")
     # Agents of others cannot be known without making them.
-    assert not any(offered[name].own for name in made)
+    assert not any(offered[name].bundled for name in made)
     assert champion.kind == "network"
     for name in named_rules():
         if champion.plays is None or name in champion.plays:
