@@ -1,4 +1,4 @@
-"""What decisions cost over many hands: added up by player, stage and trick, with intervals."""
+"""Mean costs of decisions over many hands, by player, stage and trick, with intervals."""
 
 from __future__ import annotations
 
@@ -17,72 +17,69 @@ from german_whist.table.review.analysis import AnalysisSettings, analyse
 
 RULES = {"name": "small", "suits": 3, "ranks": 8, "hand": 6, "pay": "margin"}
 QUICK = AnalysisSettings("flat-mc:10")
+N_HANDS = 6
 
 
-def hands(count: int) -> list[GameRecord]:
+@pytest.fixture(scope="module")
+def records() -> list[GameRecord]:
     """Ada plays at random, Bob by rule and endings perfectly; they change seats."""
-    found = []
+    records = []
     players = Player("random", RULES), Player("threshold", RULES)
-    for number in range(count):
+    for number in range(N_HANDS):
         game = Game(RULES)
         game.deal(5, number)
         first = number % 2
         while not game.over:
             seat = game.turn or 0
             game.play(players[(seat + first) % 2].choose(game.view(), number))
-        names = ["Ada", "Bob"] if not first else ["Bob", "Ada"]
-        found.append(record_of(game, {"players": names}))
-    return found
+        names = ["Bob", "Ada"] if first else ["Ada", "Bob"]
+        records.append(record_of(game, {"players": names}))
+    return records
 
 
 @pytest.fixture(scope="module")
-def records() -> list[GameRecord]:
-    return hands(6)
-
-
-@pytest.fixture(scope="module")
-def found(records: list[GameRecord]) -> Accuracy:
+def result(records: list[GameRecord]) -> Accuracy:
     return accuracy(records, QUICK)
 
 
-def cost_of(found: Accuracy, player: str, stage: str, trick: int | None = None) -> Cost:
-    (one,) = [
-        each
-        for each in found.costs
-        if (each.player, each.stage, each.trick) == (player, stage, trick)
-    ]
-    return one
+def endgame_cost(result: Accuracy, player: str) -> Cost:
+    (cost,) = (
+        cost
+        for cost in result.costs
+        if (cost.player, cost.stage, cost.trick) == (player, "endgame", None)
+    )
+    return cost
 
 
-def test_costs_are_those_of_the_hands_added_up(found: Accuracy, records: list[GameRecord]) -> None:
-    wanted: dict[int, list[float]] = {}
-    for record in records:
-        seat = record.meta["players"].index("Ada")
-        costs = [
-            each.cost
-            for each in analyse(record, QUICK).decisions
-            if each.who == seat and each.stage == "endgame" and len(each.cards) > 1
+def test_costs_are_those_of_the_hands_added_up(result: Accuracy, records: list[GameRecord]) -> None:
+    hands = [
+        [
+            decision.cost
+            for decision in analyse(record, QUICK).decisions
+            if decision.who == record.meta["players"].index("Ada")
+            and decision.stage == "endgame"
+            and len(decision.cards) > 1
         ]
-        wanted[len(wanted)] = costs
-    every = [cost for costs in wanted.values() for cost in costs]
-    ada = cost_of(found, "Ada", "endgame")
-    mean = sum(every) / len(every)
-    assert (ada.decisions, ada.cost) == (len(every), pytest.approx(mean, abs=1e-4))
-    apart = [sum(costs) - mean * len(costs) for costs in wanted.values()]
-    error = math.sqrt(sum(each**2 for each in apart) * 6 / 5) / len(every)
-    assert ada.half_width is not None
-    # Six hands: their spread is known so badly that 1.96 standard errors are too few.
-    assert ada.half_width == pytest.approx(stats.t.ppf(0.975, 5) * error, abs=1e-3)
-    tricks = [each for each in found.costs if each.player == "Ada" and each.stage == "endgame"][1:]
-    assert sum(each.decisions for each in tricks) == ada.decisions
-    assert sum(each.decisions * each.cost for each in tricks) == pytest.approx(sum(every), abs=0.01)
+        for record in records
+    ]
+    costs = [cost for hand in hands for cost in hand]
+    ada, mean = endgame_cost(result, "Ada"), sum(costs) / len(costs)
+    assert (ada.decisions, ada.cost) == (len(costs), pytest.approx(mean, abs=1e-4))
+    residuals = [sum(hand) - mean * len(hand) for hand in hands]
+    variance = sum(residual**2 for residual in residuals) * N_HANDS / (N_HANDS - 1)
+    # Student's t: the spread of six hands is itself uncertain.
+    half_width = stats.t.ppf(0.975, N_HANDS - 1) * math.sqrt(variance) / len(costs)
+    assert ada.half_width == pytest.approx(half_width, abs=1e-3)
+    tricks = [cost for cost in result.costs if cost.player == "Ada" and cost.stage == "endgame"][1:]
+    assert sum(trick.decisions for trick in tricks) == ada.decisions
+    assert sum(trick.decisions * trick.cost for trick in tricks) == pytest.approx(
+        sum(costs), abs=0.01
+    )
 
 
-def test_who_plays_endings_perfectly_makes_no_mistakes_there(found: Accuracy) -> None:
-    bob = cost_of(found, "Bob", "endgame")
-    assert (bob.cost, bob.mistakes, bob.half_width) == (0, 0, 0)
-    assert bob.accuracy == 100
-    ada = cost_of(found, "Ada", "endgame")
+def test_perfect_endings_have_no_mistakes(result: Accuracy) -> None:
+    bob, ada = endgame_cost(result, "Bob"), endgame_cost(result, "Ada")
+    assert (bob.cost, bob.mistakes, bob.half_width, bob.accuracy) == (0, 0, 0, 100)
     assert ada.mistakes > 0
     assert ada.accuracy is not None
     assert ada.accuracy < 100
@@ -97,20 +94,20 @@ def test_a_single_hand_has_no_interval(
     rows = capsys.readouterr().out.splitlines()[2:]
     assert len(rows) == 4
     assert all(" ± – " in row for row in rows)
-    (ada, bob) = (cost_of(accuracy(records[:1], QUICK), name, "endgame") for name in ("Ada", "Bob"))
-    assert (ada.half_width, bob.half_width) == (None, None)
+    single = accuracy(records[:1], QUICK)
+    assert [endgame_cost(single, name).half_width for name in ("Ada", "Bob")] == [None, None]
 
 
-def test_the_command_tells_and_writes(
+def test_the_command_prints_and_writes(
     records: list[GameRecord], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, out = tmp_path / "hands.jsonl", tmp_path / "costs.json"
     write_records(path, records)
     words = ["--hands", "2", "--search", "flat-mc:8", "--json", str(out)]
     assert main(["analyse", str(path), *words]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("2 hands, valued by flat-mc:8; what a decision costs, in pay:")
-    assert len([line for line in told.splitlines() if line.startswith(("Ada", "Bob"))]) == 4
+    text = capsys.readouterr().out
+    assert text.startswith("2 hands, valued by flat-mc:8; what a decision costs, in pay:")
+    assert len([line for line in text.splitlines() if line.startswith(("Ada", "Bob"))]) == 4
     assert json.loads(out.read_text(encoding="utf-8"))["hands"] == 2
     assert main(["analyse", str(path), *words, "--tricks"]) == 0
     assert "  trick 1" in capsys.readouterr().out

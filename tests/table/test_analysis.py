@@ -39,15 +39,12 @@ SMALL_SETS = {
     "no trumps": {"trumps": "none", "faced": "after-first"},
     "open choice": {"face_up": 2, "choice": True},
 }
-UNSEEN_TOO = ("classic", "draft", "open-stock", "no-trump", "colour", "race-9", "set aside")
+HIDDEN_CARD_SETS = ("classic", "draft", "open-stock", "no-trump", "colour", "race-9", "set aside")
 
 
-def told(make: Any) -> Any:
-    """What `make` makes, as JSON holds it."""
-    return lambda *given: msgspec.to_builtins(make(*given))
-
-
-analysed = told(analyse)
+def analysed(*arguments: Any) -> Any:
+    """An analysis as JSON holds it."""
+    return msgspec.to_builtins(analyse(*arguments))
 
 
 def small(name: str) -> Rules:
@@ -55,10 +52,9 @@ def small(name: str) -> Rules:
 
 
 def at_random(game: Game, seed: int) -> Game:
-    """The game, played to its end at random."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     while not game.over:
-        game.play(chance.choice(game.legal()))
+        game.play(rng.choice(game.legal()))
     return game
 
 
@@ -70,16 +66,16 @@ def hand(rules: Any, seed: int = 1) -> GameRecord:
 
 
 @pytest.mark.parametrize("name", SMALL_SETS)
-def test_endings_are_worth_what_plain_minimax_says(name: str) -> None:
+def test_endings_have_the_values_of_plain_minimax(name: str) -> None:
     rules = small(name)
     for seed in range(4):
         record = hand(rules, seed)
-        found, game = analysed(record, QUICK), record.start()
+        analysis, game = analysed(record, QUICK), record.start()
         plain = PlainEnding(game.trump, game.low)
-        for decision, action in zip(found["decisions"], record.actions, strict=True):
+        for decision, action in zip(analysis["decisions"], record.actions, strict=True):
             assert decision["exact"] == (not game.stock and game.phase != "choose")
             if decision["exact"]:
-                check_ending(decision, game, plain, rules, found["unit"])
+                check_ending(decision, game, plain, rules, analysis["unit"])
             game.play(action)
 
 
@@ -87,51 +83,51 @@ def check_ending(
     decision: dict[str, Any], game: Game, plain: PlainEnding, rules: Rules, unit: str
 ) -> None:
     mover = game.turn or 0
-    mine, other = (tuple(map(int, game.hands[seat])) for seat in (mover, 1 - mover))
+    own, other = (tuple(map(int, game.hands[seat])) for seat in (mover, 1 - mover))
     if game.led is None:
-        tricks = plain.leads(mine, other)
+        tricks = plain.leads(own, other)
     else:
-        replies = plain.replies(int(game.led), other, mine)
-        tricks = {card: len(mine) - others for card, others in replies.items()}
+        replies = plain.replies(int(game.led), other, own)
+        tricks = {card: len(own) - lost for card, lost in replies.items()}
     assert {card["action"]: card["tricks"] for card in decision["cards"]} == tricks
     taken, lost = game.counting_tricks[mover], game.counting_tricks[1 - mover]
     for card in decision["cards"]:
         more = card["tricks"]
-        paid = plain_pay(rules, game.low, taken + more, lost + len(mine) - more)
-        assert card["value"] == (50 + 50 * paid if unit == "win %" else paid)
+        pay = plain_pay(rules, game.low, taken + more, lost + len(own) - more)
+        assert card["value"] == (50 + 50 * pay if unit == "win %" else pay)
 
 
-def plain_pay(rules: Rules, low: bool, mine: int, others: int) -> int:
-    most = max(mine, others)
-    if mine == others:
+def plain_pay(rules: Rules, low: bool, own: int, other: int) -> int:
+    most = max(own, other)
+    if own == other:
         return 0
     if rules.pay == "over_book":
         slam = rules.slam_pay is not None and most == rules.counting_tricks
         amount = rules.slam_pay or 0 if slam else max(0, most - rules.effective_book)
     else:
-        amount = 1 if rules.pay == "win" else abs(mine - others)
-    return amount if (mine > others) != low else -amount
+        amount = 1 if rules.pay == "win" else abs(own - other)
+    return amount if (own > other) != low else -amount
 
 
 @pytest.mark.parametrize("name", named_rules())
-def test_endings_of_named_sets_are_the_solvers_and_their_costs_add_up(name: str) -> None:
+def test_endings_of_named_sets_have_the_solvers_values_and_their_costs_add_up(name: str) -> None:
     record = hand(name, 3)
-    found, game = analysed(record, QUICK), record.start()
-    costs, begun = [0.0, 0.0], None
-    for decision, action in zip(found["decisions"], record.actions, strict=True):
+    analysis, game = analysed(record, QUICK), record.start()
+    costs, initial = [0.0, 0.0], None
+    for decision, action in zip(analysis["decisions"], record.actions, strict=True):
         if decision["exact"]:
             if game.rules.race is None:
                 expected = {int(card): n for card, n in moves_of(game.view(game.turn or 0)).items()}
                 assert {card["action"]: card["tricks"] for card in decision["cards"]} == expected
             best = max(card["value"] for card in decision["cards"])
-            sign = 1 if decision["who"] == 0 else -1
-            of_0 = best if sign > 0 else 100 - best if found["unit"] == "win %" else -best
-            begun = of_0 if begun is None else begun
+            if decision["who"] == 1:
+                best = 100 - best if analysis["unit"] == "win %" else -best
+            initial = best if initial is None else initial
             costs[decision["who"]] += decision["cost"]
         game.play(action)
-    assert (begun is None) == (name in ("race-7", "humbug"))
-    if begun is not None:
-        assert found["story"][-1]["expected"] == begun - costs[0] + costs[1]
+    assert (initial is None) == (name in ("race-7", "humbug"))
+    if initial is not None:
+        assert analysis["story"][-1]["expected"] == initial - costs[0] + costs[1]
 
 
 @pytest.mark.parametrize("name", ["classic", "margin", "draft", "set aside", "race-9"])
@@ -146,56 +142,51 @@ def test_a_best_card_costs_nothing_and_no_cost_is_below_it(name: str) -> None:
 def test_endings_that_are_not_open_are_estimated() -> None:
     for rules in (engine_rules("set aside"), {**SMALL, "race": 3, "contract": "low"}):
         decisions = analysed(hand(rules), QUICK)["decisions"]
-        assert any(each["stage"] == "endgame" for each in decisions)
-        assert not any(each["exact"] for each in decisions)
+        assert any(decision["stage"] == "endgame" for decision in decisions)
+        assert not any(decision["exact"] for decision in decisions)
 
 
-def test_a_race_is_valued_by_who_wins_it() -> None:
+def test_a_race_is_valued_by_its_winner() -> None:
     rules = {**SMALL, "race": 4, "pay": "margin", "counts": "all"}
-    found = analysed(hand(rules), QUICK)
-    assert found["unit"] == "win %"
-    values = [card["value"] for each in found["decisions"] for card in each["cards"]]
+    analysis = analysed(hand(rules), QUICK)
+    assert analysis["unit"] == "win %"
+    values = [card["value"] for decision in analysis["decisions"] for card in decision["cards"]]
     assert all(value is None or 0 <= value <= 100 for value in values)
 
 
 # -- estimated
 
 
-@pytest.mark.parametrize("name", UNSEEN_TOO)
-def test_what_a_player_did_not_see_changes_nothing(name: str) -> None:
-    """The same cards seen, others elsewhere: what this player decided is analysed the same."""
-    rules, chance = engine_rules(name), random.Random(name)
-    changed = 0
+@pytest.mark.parametrize("name", HIDDEN_CARD_SETS)
+def test_hidden_cards_change_nothing(name: str) -> None:
+    """The same cards seen, others elsewhere: a player's decisions have the same analysis."""
+    rules, rng = engine_rules(name), random.Random(name)
     for seed in range(3):
         record = hand(rules, seed)
-        found, at = analysed(record, QUICK), chance.randrange(3, len(record.actions) // 2)
+        analysis, n = analysed(record, QUICK), rng.randrange(3, len(record.actions) // 2)
         game = record.start()
-        for action in record.actions[:at]:
+        for action in record.actions[:n]:
             game.play(action)
         seat = game.turn or 0
-        other = another_world(game.view(seat), record, at)
-        changed += other.start().cards_dealt != record.start().cards_dealt
-        again = analysed(other, QUICK)
-        for before, after in zip(found["decisions"][:at], again["decisions"][:at], strict=True):
+        other_record = another_world(game.view(seat), record, n)
+        assert other_record.start().cards_dealt != record.start().cards_dealt
+        decisions, others = analysis["decisions"], analysed(other_record, QUICK)["decisions"]
+        for before, after in zip(decisions[:n], others[:n], strict=True):
             assert before["who"] != seat or before == after
-        assert {**again["decisions"][at], **played(found, at)} == found["decisions"][at]
-    assert changed == 3
+        # Decision n is another action in the same position.
+        played = {name: decisions[n][name] for name in ("action", "cost", "sure")}
+        assert {**others[n], **played} == decisions[n]
 
 
-def another_world(view: View, record: GameRecord, at: int) -> GameRecord:
-    """A hand that this player could not tell from the record so far, and its own end."""
+def another_world(view: View, record: GameRecord, n: int) -> GameRecord:
+    """A hand with the same view before decision `n`, played to its end at random."""
     deal = worlds(view, 1, seed=9, method="voids")["deal"][0, : len(view.rules.deck)].tolist()
     game = Game(view.rules)
     game.deal_cards(deal, record.dealer)
-    for action in record.actions[:at]:
+    for action in record.actions[:n]:
         game.play(action)
     assert game.view(view.seat) == view
-    return record_of(at_random(game, at))
-
-
-def played(analysis: dict[str, Any], n: int) -> dict[str, Any]:
-    """The parts of a decision that depend on what was played."""
-    return {name: analysis["decisions"][n][name] for name in ("action", "cost", "sure")}
+    return record_of(at_random(game, n))
 
 
 def test_estimates_are_those_that_the_search_plays_by() -> None:
@@ -203,18 +194,19 @@ def test_estimates_are_those_that_the_search_plays_by() -> None:
     for name in ("flat-mc:64", "flat-mc:80,voids,playout=counting"):
         agent = make_agent(name, "all-margin")
         assert isinstance(agent, SearchAgent)
-        game, alike, count = Game("all-margin", seed=3), 0, 0
-        chance = random.Random(1)
+        game, similar, count = Game("all-margin", seed=3), 0, 0
+        rng = random.Random(1)
         for number in range(12):
             view = game.view(game.turn or 0)
-            found = agent.estimates(view, seed=7)
-            if found is not None:
-                rng = np.array([number], np.uint64)
-                best = found.means[found.actions.index(int(agent.act(view.record.copy(), rng)[0]))]
+            estimates = agent.estimates(view, seed=7)
+            if estimates is not None:
+                stream = np.array([number], np.uint64)
+                action = int(agent.act(view.record.copy(), stream)[0])
+                mean = estimates.means[estimates.actions.index(action)]
                 count += 1
-                alike += found.means.max() - best <= 2 * found.half_widths.max()
-            game.play(chance.choice(game.legal()))
-        assert alike >= count - 1 > 5
+                similar += estimates.means.max() - mean <= 2 * estimates.half_widths.max()
+            game.play(rng.choice(game.legal()))
+        assert similar >= count - 1 > 5
 
 
 def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
@@ -225,45 +217,43 @@ def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
     game = Game(rules, seed=6)
     game.play(game.legal()[0])
     view = game.view(game.turn or 0)
-    found = agent.estimates(view)
-    assert found is not None
-    for action, mean, half in zip(found.actions, found.means, found.half_widths, strict=True):
-        exact = by_listing(game, view, action)
-        assert abs(mean - exact) < 2 * half + 1e-9
+    estimates = agent.estimates(view)
+    assert estimates is not None
+    for action, mean, half_width in zip(
+        estimates.actions, estimates.means, estimates.half_widths, strict=True
+    ):
+        assert abs(mean - mean_by_enumeration(view, action)) < 2 * half_width + 1e-9
 
 
-def by_listing(game: Game, view: View, action: int) -> float:
+def mean_by_enumeration(view: View, action: int) -> float:
     """The mean margin after a reply, over every place where the unseen cards may be."""
-    unseen, known = view.unseen, view.known
-    held = view.other_cards - len(known)
-    assert (len(unseen), held) == (view.other_cards + 1, view.other_cards)
+    unseen, known, led, upcard = view.unseen, view.known, view.led, view.upcards[0]
+    assert led is not None
+    assert (len(unseen), len(known)) == (view.other_cards + 1, 0)
+    wins = action > led if action // 13 == led // 13 else action // 13 == view.trump
     total = 0
     for hidden in unseen:
-        theirs = [card for card in (*unseen, *known) if card != hidden]
-        mine = [card for card in view.hand if card != action]
-        led, up = view.led, view.upcards[0]
-        assert led is not None
-        wins = action > led if action // 13 == led // 13 else action // 13 == view.trump
-        (mine if wins else theirs).append(up)
-        (theirs if wins else mine).append(hidden)
+        other = [card for card in unseen if card != hidden]
+        own = [card for card in view.hand if card != action]
+        (own if wins else other).append(upcard)
+        (other if wins else own).append(hidden)
         plain = PlainEnding(view.trump)
-        hands = tuple(map(int, mine)), tuple(map(int, theirs))
-        taken = plain.value(*hands) if wins else len(mine) - plain.value(*hands[::-1])
-        total += 2 * taken - len(mine)
+        hands = tuple(map(int, own)), tuple(map(int, other))
+        taken = plain.value(*hands) if wins else len(own) - plain.value(*hands[::-1])
+        total += 2 * taken - len(own)
     return total / len(unseen)
 
 
 def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> None:
-    found = analysed(
-        hand("margin", 5), AnalysisSettings(search="flat-mc:250,voids,playout=counting")
-    )
-    costs = [each["cost"] for each in found["mistakes"]]
+    settings = AnalysisSettings(search="flat-mc:250,voids,playout=counting")
+    analysis = analysed(hand("margin", 5), settings)
+    costs = [mistake["cost"] for mistake in analysis["mistakes"]]
     assert costs == sorted(costs, reverse=True)
     assert len(costs) > 5
-    for mistake in found["mistakes"]:
-        decision = found["decisions"][mistake["n"]]
-        card = next(each for each in decision["cards"] if each["action"] == decision["action"])
-        # What would be told as nothing, 0.0 of a point of pay, is no mistake.
+    for mistake in analysis["mistakes"]:
+        decision = analysis["decisions"][mistake["n"]]
+        card = next(c for c in decision["cards"] if c["action"] == decision["action"])
+        # A cost that would be printed as 0.0 is no mistake.
         assert mistake["cost"] == card["cost"] > max(card.get("cost_half_width", 0), 0.05)
         assert mistake["text"].startswith(f"trick {decision['trick']}: seat {mistake['who']} ")
 
@@ -273,9 +263,9 @@ def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> No
 
 def test_the_same_record_and_settings_give_the_same_analysis() -> None:
     record = hand("draft", 2)
-    found = analysed(record, QUICK)
-    assert analysed(record, QUICK) == found == json.loads(json.dumps(found))
-    assert analysed(record, AnalysisSettings(search=SEARCH, seed=1)) != found
+    analysis = analysed(record, QUICK)
+    assert analysed(record, QUICK) == analysis == json.loads(json.dumps(analysis))
+    assert analysed(record, AnalysisSettings(search=SEARCH, seed=1)) != analysis
 
 
 def test_the_story_has_a_point_a_trick_and_ends_with_the_result() -> None:
@@ -288,64 +278,61 @@ def test_the_story_has_a_point_a_trick_and_ends_with_the_result() -> None:
     assert [point["exact"] for point in story] == sorted(point["exact"] for point in story)
 
 
-def test_progress_is_told_and_it_can_be_stopped() -> None:
-    record, stop, told = hand("small-last"), Event(), list[float]()
+def test_progress_is_reported_and_the_analysis_can_be_stopped() -> None:
+    record, stop, fractions = hand("small-last"), Event(), list[float]()
 
     def progress(done: float) -> None:
-        told.append(done)
+        fractions.append(done)
         if done > 0.5:
             stop.set()
 
     with pytest.raises(AnalysisStopped, match="after 15 of 28 decisions"):
-        analysed(record, QUICK, progress, stop)
-    assert told == sorted(told)
-    stop.clear()
-    told.clear()
-    analysed(record, QUICK, told.append, stop)
-    assert told[-1] == 1
+        analyse(record, QUICK, progress, stop)
+    assert fractions == sorted(fractions)
+    analyse(record, QUICK, fractions.append, Event())
+    assert fractions[-1] == 1
 
 
-def test_only_a_search_by_number_values_decisions() -> None:
+def test_only_a_search_with_a_number_of_samples_values_decisions() -> None:
     for name in ("threshold", "flat-mc:5ms"):
-        with pytest.raises(ValueError, match="no search by number"):
+        with pytest.raises(ValueError, match="not a search with a number of samples"):
             Analyst(load_rules("classic"), AnalysisSettings(search=name))
 
 
 def test_hints_and_analysis_agree() -> None:
     game, analyst = Game("classic", seed=8), Analyst(load_rules("classic"), QUICK)
-    values = told(analyst.values)(game.view(game.turn or 0))
-    decision = told(analyst.decision)(game.view(game.turn or 0), game.legal()[0])
+    view = game.view(game.turn or 0)
+    values = msgspec.to_builtins(analyst.values(view))
+    decision = msgspec.to_builtins(analyst.decision(view, game.legal()[0]))
     assert values == {name: decision[name] for name in values}
 
 
-# -- a network beside it
+# -- a network's probabilities
 
 
 def test_a_networks_probabilities_stand_beside_the_estimates() -> None:
     settings = AnalysisSettings(search=SEARCH, network="champion-1")
-    found = analysed(hand("classic"), settings)
-    assert found["network"] == "champion-1"
-    for decision in found["decisions"]:
-        shares = [card.get("probability") for card in decision["cards"]]
+    analysis = analysed(hand("classic"), settings)
+    assert analysis["network"] == "champion-1"
+    for decision in analysis["decisions"]:
+        probs = [card.get("probability") for card in decision["cards"]]
         if decision["exact"]:
-            assert set(shares) == {None}
+            assert set(probs) == {None}
         else:
-            assert sum(shares) == pytest.approx(1, abs=0.002)
+            assert sum(probs) == pytest.approx(1, abs=0.002)
 
 
 def test_a_network_that_does_not_play_the_rules_is_refused() -> None:
-    settings = AnalysisSettings(search=SEARCH, network="champion-1")
-    with pytest.raises(ValueError, match="and not margin"):
-        Analyst(load_rules("margin"), settings)
-    with pytest.raises(ValueError, match="no network"):
-        Analyst(load_rules("margin"), AnalysisSettings(network="threshold"))
+    for network, sentence in (("champion-1", "and not margin"), ("threshold", "not a network")):
+        with pytest.raises(ValueError, match=sentence):
+            Analyst(load_rules("margin"), AnalysisSettings(search=SEARCH, network=network))
 
 
-def test_the_champions_probabilities_are_told_where_it_plays() -> None:
-    for rules in ("classic", engine_rules("set aside")):
-        analyst = Analyst(load_rules(rules), QUICK)
-        played = analyst.network is not None
-        assert played == (rules == "classic")
-        game = Game(rules, seed=1)
-        cards = told(analyst.values)(game.view(game.turn or 0))["cards"]
-        assert all(("probability" in card) == played for card in cards)
+@pytest.mark.parametrize(("name", "plays"), [("classic", True), ("set aside", False)])
+def test_the_champions_probabilities_are_given_where_it_plays(name: str, plays: bool) -> None:
+    rules = engine_rules(name)
+    analyst = Analyst(rules, QUICK)
+    assert (analyst.network is not None) == plays
+    game = Game(rules, seed=1)
+    values = msgspec.to_builtins(analyst.values(game.view(game.turn or 0)))
+    assert all(("probability" in card) == plays for card in values["cards"])

@@ -141,8 +141,8 @@ def test_what_can_not_be_done_is_told_in_sentences(
         ((path, "--hand", 4), "has hands 1 to 3"),
         ((path, "--hand", 0), "has hands 1 to 3"),
         ((path, "--list", "--analyse"), "only lists"),
-        ((path, "--search", "random"), "no search by number"),
-        ((path, "--analyse", "--network", "threshold"), "no network"),
+        ((path, "--search", "random"), "not a search with a number of samples"),
+        ((path, "--analyse", "--network", "threshold"), "not a network"),
     ):
         out, err = told(capsys, *words, status=2)
         assert out == ""
