@@ -1,6 +1,6 @@
 """The browser never receives a card that the player may not see, in any message of a hand.
 
-What may be known is told by the plain implementation of the rules, move by move.
+The plain implementation of the rules says, move by move, which cards may be known.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,107 +24,102 @@ SUITS = "CDHS"
 
 def cards_in(text: str) -> set[str]:
     """Every card that a text names, in either form."""
-    found: set[str] = set()
-    for plain, rank, symbol in CARD.findall(text):
-        found.add(plain or ("T" if rank == "10" else rank) + SUITS["♣♦♥♠".index(symbol)])
-    return found
+    return {
+        plain or ("T" if rank == "10" else rank) + SUITS["♣♦♥♠".index(symbol)]
+        for plain, rank, symbol in CARD.findall(text)
+    }
 
 
 def name(card: int) -> str:
     return "23456789TJQKA"[card % 13] + SUITS[card // 13]
 
 
-def numbers_in(value: Any) -> set[int]:
-    """Every number under the names that hold actions."""
-    if isinstance(value, dict):
-        found: set[int] = set()
-        for key, each in value.items():
-            if key in ("legal", "action", "actions", "best"):
-                found |= {each} if isinstance(each, int) else set(each)
-            found |= numbers_in(each)
-        return found
+def names(cards: Iterable[int]) -> set[str]:
+    return set(map(name, cards))
+
+
+def actions_in(value: Any) -> set[int]:
+    """Every number under the keys that hold actions."""
     if isinstance(value, list):
-        return set().union(*map(numbers_in, value)) if value else set()
-    return set()
+        return set().union(*map(actions_in, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    actions: set[int] = set()
+    for key, item in value.items():
+        if key in ("legal", "action", "actions", "best"):
+            actions |= {item} if isinstance(item, int) else set(item)
+        actions |= actions_in(item)
+    return actions
 
 
-def visible(game: PlainGame) -> set[str]:
-    """The cards whose place seat 0 may know now: everything but those that it never saw."""
-    view = game.view(0)
-    if view["stock_left"] == 0 and not game.aside:
-        return {name(card) for card in game.rules.deck}
-    return {name(card) for card in game.rules.deck if card not in view["unseen"]}
-
-
-def said_with_places(help_told: dict[str, Any]) -> dict[str, str]:
-    return {card: where for suit in help_told["suits"].values() for card, where in suit.items()}
+def without(message: str, secrets: Iterable[str]) -> str:
+    """The message without random ids, which may look like cards."""
+    for secret in secrets:
+        message = message.replace(secret, "")
+    return message
 
 
 class Watcher:
     """Follows a hand in the plain game, and checks each message against what may be known."""
 
-    def __init__(self, visitor: Visitor, rules: str, server: Running, table: str) -> None:
-        self.visitor, self.server, self.table = visitor, server, table
+    def __init__(self, visitor: Visitor, rules: str, server: Running, seat: Seat) -> None:
+        self.visitor, self.server, self.table = visitor, server, seat.id
+        self.secrets = (seat.id, *visitor.cookies.values())
         deal = [int(card) for card in self.game.cards_dealt]
         self.plain = PlainGame(NAMED[rules], deal, self.game.dealer)
-        self.played = 0
-        self.read = 0
-        self.checked = 0
+        self.n_played = self.n_read = self.n_checked = 0
 
     @property
     def game(self) -> Game:
-        """All cards, as the server keeps them."""
+        """All cards, as the server stores them."""
         return self.server.session(self.table).game
 
-    def check(self, *secrets: str) -> None:
-        """All that was heard since the last check names what was visible then, and no more."""
-        for message in self.visitor.heard[self.read :]:
-            for each in secrets:  # which look like anything
-                message = message.replace(each, "")
-            told = json.loads(message.rpartition("\n")[2])
-            if "state" in told:
-                self.follow(told["state"]["move"])
+    @property
+    def is_open(self) -> bool:
+        return self.plain.view(0)["stock_left"] == 0 and not self.plain.aside
+
+    def visible(self) -> set[str]:
+        """The cards whose place seat 0 may know now: all but those that it never saw."""
+        unseen = set() if self.is_open else names(self.plain.view(0)["unseen"])
+        return names(self.plain.rules.deck) - unseen
+
+    def check(self) -> None:
+        """Every message since the last check names what was visible then, and no more."""
+        for message in self.visitor.heard[self.n_read :]:
+            message = without(message, self.secrets)
+            body = json.loads(message.rpartition("\n")[2])
+            if "state" in body:
+                for action in self.game.actions[self.n_played : body["state"]["move"]]:
+                    self.plain.play(int(action))
+                    self.n_played += 1
             if self.plain.phase == "over":
                 break
             if '"suits"' not in message:
-                assert cards_in(message) <= visible(self.plain)
-            numbers = {name(each) for each in numbers_in(told) if each < 52}
-            assert numbers <= visible(self.plain)
-            if "state" in told:
-                self.check_state(told["state"])
-            self.checked += 1
-        self.read = len(self.visitor.heard)
-
-    def follow(self, moves: int) -> None:
-        for action in self.game.actions[self.played : moves]:
-            self.plain.play(int(action))
-            self.played += 1
+                assert cards_in(message) <= self.visible()
+            assert names(action for action in actions_in(body) if action < 52) <= self.visible()
+            if "state" in body:
+                self.check_state(body["state"])
+            self.n_checked += 1
+        self.n_read = len(self.visitor.heard)
 
     def check_state(self, state: dict[str, Any]) -> None:
         view = self.plain.view(0)
-        assert set(state["hand"]) == {name(card) for card in view["hand"]}
-        assert set(state["known_other"]) == {name(card) for card in view["opponent_known"]}
+        assert set(state["hand"]) == names(view["hand"])
+        assert set(state["known_other"]) == names(view["opponent_known"])
         assert state["upcards"] == [name(card) for card in view["face_up"]]
-        opened = view["stock_left"] == 0 and not self.plain.aside
-        assert state["open"] == opened
-        assert (state["other_hand"] is not None) == opened
+        assert state["open"] == (state["other_hand"] is not None) == self.is_open
         assert "seed" not in json.dumps(state)
 
-    def check_help(self, told: dict[str, Any]) -> None:
+    def check_help(self, seen: dict[str, Any]) -> None:
         """The help says `unseen` of exactly the cards whose place is not known."""
         view = self.plain.view(0)
-        opened = view["stock_left"] == 0 and not self.plain.aside
-        unseen = set() if opened else {name(card) for card in view["unseen"]}
-        places = said_with_places(told)
-        assert {card for card, where in places.items() if where == "unseen"} == unseen
-        others = {name(card) for card in view["opponent_known"]}
-        if opened:
-            others |= {name(card) for card in view["unseen"]}
-        assert (
-            {card for card, where in places.items() if where == "other"}
-            == others
-            == set(told["known"])
-        )
+        unseen, other = names(view["unseen"]), names(view["opponent_known"])
+        if self.is_open:
+            unseen, other = set(), other | unseen
+        places = {card: place for suit in seen["suits"].values() for card, place in suit.items()}
+        assert {card for card, place in places.items() if place == "unseen"} == unseen
+        assert {card for card, place in places.items() if place == "other"} == other
+        assert set(seen["known"]) == other
 
 
 @pytest.mark.parametrize(
@@ -146,12 +142,11 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
     with running(tmp_path) as server:
         visitor = server.visitor()
         seat = Seat(visitor, rules=rules, opponent=opponent, seed=5)
-        watcher = Watcher(visitor, rules, server, seat.id)
+        watcher = Watcher(visitor, rules, server, seat)
         visitor.get("/api/tables")
-        asked = 0
-        secrets = (seat.id, *visitor.cookies.values())
+        n_hints = 0
         while True:
-            watcher.check(*secrets)
+            watcher.check()
             if seat.state["phase"] == "over":
                 break
             if seat.state["turn"] != 0:
@@ -159,21 +154,21 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
                 continue
             visitor.get(seat.path)
             seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
-            watcher.check(*secrets)
+            watcher.check()
             watcher.check_help(visitor.get(f"{seat.path}/help"))
-            if asked < 6 or rng.random() < 0.1:
-                asked += 1
+            if n_hints < 6 or rng.random() < 0.1:
+                n_hints += 1
                 visitor.post(f"{seat.path}/hint")
-            theirs = [int(card) for card in watcher.game.hands[1]]
-            if theirs:
-                body = {"action": rng.choice(theirs), "move": seat.state["move"]}
+            other_hand = [int(card) for card in watcher.game.hands[1]]
+            if other_hand:
+                body = {"action": rng.choice(other_hand), "move": seat.state["move"]}
                 assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 422
-                told = visitor.heard.pop()  # the card that was asked for is named, and no other
-                assert len(cards_in(told) - visible(watcher.plain)) <= 1
+                # The refusal names the card that was asked for, and no other hidden one.
+                assert len(cards_in(visitor.heard.pop()) - watcher.visible()) <= 1
             visitor.ask("POST", f"{seat.path}/play", {"action": 0, "move": 9999})
-            watcher.check(*secrets)
+            watcher.check()
             seat.play(rng.choice(seat.state["legal"]))
-        assert watcher.checked > 50
+        assert watcher.n_checked > 50
         if load_rules(rules).choice:
             assert any(event["kind"] == "chose" for event in seat.events)
 
@@ -181,47 +176,39 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
 def test_a_card_that_the_opponent_drew_unseen_is_told_to_nobody(service: Running) -> None:
     seat = Seat(service.visitor(), rules="classic", opponent="threshold")
     seat.play_on(min)
-    drawn = [each for each in seat.events if each["kind"] == "drew"]
-    assert len(drawn) == 26
-    hidden = [each for each in drawn if each["card"] is None]
-    won = [each for each in seat.events if each["kind"] == "won"][:13]
-    assert len(hidden) == sum(each["who"] == 0 for each in won)
-    assert all(each["who"] == 1 for each in hidden)
-
-
-def test_watched_agents_show_both_hands(service: Running) -> None:
-    seat = Seat(service.visitor(), rules="quick", player="easy", opponent="threshold")
-    assert len(seat.state["hand"]) == len(seat.state["other_hand"]) == 10
-    assert seat.state["legal"] == []
+    draws = [event for event in seat.events if event["kind"] == "drew"]
+    assert len(draws) == 26
+    hidden = [draw for draw in draws if draw["card"] is None]
+    won = [event for event in seat.events if event["kind"] == "won"][:13]
+    assert len(hidden) == sum(event["who"] == 0 for event in won)
+    assert all(draw["who"] == 1 for draw in hidden)
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "no-trump"])
-def test_no_message_of_a_watched_hand_tells_a_card_of_the_stock_that_lies_face_down(
+def test_watched_agents_show_both_hands_and_no_face_down_card_of_the_stock(
     rules: str, service: Running, visitor: Visitor
 ) -> None:
     seat = Seat(visitor, rules=rules, player="random", opponent="threshold", seed=5)
-    dealt = [int(card) for card in service.session(seat.id).game.cards_dealt]
+    assert len(seat.state["hand"]) == len(seat.state["other_hand"]) == 13
+    assert seat.state["legal"] == []
+    deal = [int(card) for card in service.session(seat.id).game.cards_dealt]
     visitor.heard.clear()
-    told = visitor.post(f"{seat.path}/speed", {"pause": True})
-    checked = 0
-    while told["state"]["phase"] != "over":
-        state = told["state"]
+    state = visitor.post(f"{seat.path}/speed", {"pause": True})["state"]
+    n_checked = 0
+    while state["phase"] != "over":
         for path in ("", "/help"):
             visitor.ask("GET", seat.path + path)
-        left = dealt[len(dealt) - state["stock_left"] :]
-        hidden = {name(card) for card in left} - set(state["upcards"])
+        hidden = names(deal[len(deal) - state["stock_left"] :]) - set(state["upcards"])
         for message in visitor.heard:
-            for each in (seat.id, *visitor.cookies.values()):
-                message = message.replace(each, "")
             if '"suits"' not in message:
-                assert not cards_in(message) & hidden
-            checked += bool(hidden)
+                assert not cards_in(without(message, (seat.id, *visitor.cookies.values()))) & hidden
+            n_checked += bool(hidden)
         visitor.heard.clear()
-        told = visitor.post(f"{seat.path}/speed", {"step": True})
-    assert checked > 40
+        state = visitor.post(f"{seat.path}/speed", {"step": True})["state"]
+    assert n_checked > 40
 
 
-def test_the_next_hands_of_a_match_are_told_by_nothing(visitor: Visitor) -> None:
+def test_no_message_contains_the_seed_of_a_match(visitor: Visitor) -> None:
     match = {"kind": "best", "n": 3}
     seat = Seat(visitor, rules="quick", opponent="easy", match=match, seed=987_654_321)
     while seat.state["phase"] != "over":
@@ -231,5 +218,4 @@ def test_the_next_hands_of_a_match_are_told_by_nothing(visitor: Visitor) -> None
     visitor.raw("GET", "/api/statistics/export?form=jsonl")
     visitor.raw("GET", f"/api/replays/{seat.id}/1/file")
     assert not any("987654321" in message for message in visitor.heard)
-    status, _ = visitor.ask("GET", f"/api/replays/{seat.id}/2")
-    assert status == 404
+    assert visitor.ask("GET", f"/api/replays/{seat.id}/2")[0] == 404

@@ -1,4 +1,4 @@
-"""What a hint says agrees with its own figures, and with the rules of the trick."""
+"""A hint's sentence agrees with its figures, and with the rules of the trick."""
 
 from __future__ import annotations
 
@@ -28,72 +28,65 @@ from german_whist.table.text.words import action_symbol, percent
 QUICK = AnalysisSettings(search="flat-mc:24,voids,playout=counting")
 
 
-def positions(rules: str, seed: int) -> list[Game]:
-    """A hand played at random, before each of its decisions."""
-    game, rng, found = Game(rules, seed), random.Random(seed), []
-    while not game.over:
-        found.append(game.clone())
+def positions(rules: str, n: int) -> list[Game]:
+    """The first positions of a hand played at random."""
+    game, rng, games = Game(rules, 3), random.Random(3), []
+    while len(games) < n:
+        games.append(game.clone())
         game.play(rng.choice(game.legal()))
-    return found
+    return games
 
 
-def test_shares_are_rounded_as_the_page_rounds_them() -> None:
+def test_percentages_are_rounded_as_the_page_rounds_them() -> None:
     for part in range(257):
-        share = 100 * part / 256
-        whole = Decimal(share).quantize(Decimal(1), ROUND_HALF_UP)  # what toFixed(0) does
-        assert percent(share) == f"{whole} %"
+        value = 100 * part / 256
+        rounded = Decimal(value).quantize(Decimal(1), ROUND_HALF_UP)  # as toFixed(0) does
+        assert percent(value) == f"{rounded} %"
 
 
 def test_every_figure_of_a_reason_is_that_of_the_card_beside_it() -> None:
-    analyst, told = Analyst(load_rules("quick"), QUICK), 0
-    for game in positions("quick", 3)[:16]:
+    analyst, count = Analyst(load_rules("quick"), QUICK), 0
+    for game in positions("quick", 16):
         view = game.view(game.turn or 0)
-        values = analyst.values(view)
-        shown = {action_symbol(each.action): each.value for each in values.cards}
-        sentence = hint_reason(view, values)
+        position = analyst.values(view)
+        values = {action_symbol(card.action): card.value for card in position.cards}
+        sentence = hint_reason(view, position)
         for card, figure in re.findall(r"(\S+) wins about (\d+ %)", sentence):
-            assert figure == percent(shown[card] or 0.0), sentence
-            told += 1
+            assert figure == percent(values[card] or 0.0), sentence
+            count += 1
         assert "each" not in sentence
-    assert told > 3
+    assert count > 3
 
 
-def valued(view_of: Game, best: int, others: float = 40.0) -> PositionValues:
-    """As though one card were clearly best."""
-    cards = [
-        ActionValue(action=each, card="", value=60.0 if each == best else others, cost=0.0)
-        for each in map(int, view_of.view(view_of.turn or 0).legal())
-    ]
-    return PositionValues(exact=False, unit=WIN, best=[best], cards=cards)
-
-
-def test_what_is_said_of_the_prize_does_not_depend_on_the_advice() -> None:
-    for rules in ("classic", "no-trump", "open-stock", "draft"):
-        for game in positions(rules, 3)[:20]:
-            view = game.view(game.turn or 0)
-            if len(view.legal()) < 2:
-                continue
-            ideas = {
-                hint_reason(view, valued(game, int(each))).rpartition(" of hands. ")[2]
-                for each in view.legal()
-            }
-            assert len(ideas) == 1
-            assert "to be won" not in ideas.pop()
+@pytest.mark.parametrize("rules", ["classic", "no-trump", "open-stock", "draft"])
+def test_the_description_of_the_prize_does_not_depend_on_the_advice(rules: str) -> None:
+    for game in positions(rules, 20):
+        view = game.view(game.turn or 0)
+        legal = list(map(int, view.legal()))
+        prizes = set()
+        for best in legal:  # as though each card in turn were clearly best
+            cards = [
+                ActionValue(action=card, card="", value=60.0 if card == best else 40.0, cost=0.0)
+                for card in legal
+            ]
+            position = PositionValues(exact=False, unit=WIN, best=[best], cards=cards)
+            prizes.add(hint_reason(view, position).rpartition(" of hands. ")[2])
+        if len(legal) > 1:
+            assert len(prizes) == 1
+            assert "to be won" not in prizes.pop()
 
 
 def test_a_network_is_offered_for_the_rules_of_its_card_alone() -> None:
-    offered = {each.name: each.plays for each in Opponents().menu()[1]}
-    assert offered["champion-1"] == ["classic"]
-    trained = [each.name for each in rules_of_champion()]
-    assert offered["champion"] in (trained, None)
+    plays = {agent.name: agent.plays for agent in Opponents().menu()[1]}
+    assert plays["champion-1"] == ["classic"]
+    assert plays["champion"] in ([rules.name for rules in rules_of_champion()], None)
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "humbug", "race-7"])
 def test_hard_plays_rule_sets_of_every_kind(rules: str) -> None:
-    offered = Opponents()
-    (hard,) = (each for each in offered.menu()[1] if each.name == "hard")
-    assert hard.plays is None
-    game, agent = Game(rules, 5), offered.make("hard", load_rules(rules), None)
+    opponents = Opponents()
+    assert opponents["hard"].plays is None
+    game, agent = Game(rules, 5), opponents.make("hard", load_rules(rules), None)
     for _ in range(2):
         action = Player(agent, game.rules, seed=1).choose(game.view(game.turn or 0), 0)
         assert action in game.legal()
@@ -110,10 +103,8 @@ def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
             session.answer()
         else:
             session.play(session.view(0).legal()[0])
-    around = TableContext("", 0, False, None, None, False, None, "")
-    told = table_state(session, around)
-    assert told.result is not None
-    over = "The hand is over" if match is None else "The match is over"
-    assert told.said.prompt == over
-    assert (match is None) == ("the match" not in told.result.headline)
-    assert (match is None) == ("match" not in " ".join(told.said.table).lower())
+    state = table_state(session, TableContext("", 0, False, None, None, False, None, ""))
+    assert state.result is not None
+    assert state.said.prompt == ("The hand is over" if match is None else "The match is over")
+    assert (match is None) == ("the match" not in state.result.headline)
+    assert (match is None) == ("match" not in " ".join(state.said.table).lower())
