@@ -39,12 +39,11 @@ SOURCES = [*SCRIPTS, *sorted(TABLE.rglob("*.py"))]
 
 
 def is_sentence(part: Any) -> bool:
-    """Whether a part of the file is a sentence, with its forms, and no section."""
+    """Whether a part of the file is a sentence or its forms, not a section."""
     return not isinstance(part, dict) or set(part) == {"you", "other"}
 
 
 def leaves(part: dict[str, Any], path: str = "") -> Iterator[str]:
-    """The path of every label."""
     for name, value in part.items():
         if is_sentence(value):
             yield path + name
@@ -52,26 +51,26 @@ def leaves(part: dict[str, Any], path: str = "") -> Iterator[str]:
             yield from leaves(value, f"{path}{name}.")
 
 
-def said() -> tuple[set[str], set[str]]:
-    """The labels that are named in full, and the beginnings of those that are put together."""
-    text = "\n".join(each.read_text(encoding="utf-8") for each in SOURCES)
+def labels_in_sources() -> tuple[set[str], set[str]]:
+    """The labels named in full, and the prefixes of those composed at run time."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     page = re.findall(r"{{(\w+)}}", (TABLE / "browser" / "page.html").read_text(encoding="utf-8"))
-    door = (TABLE / "browser" / "security.py").read_text(encoding="utf-8")
-    page += re.findall(r"[>\"]{(\w+)}", door)
+    security = (TABLE / "browser" / "security.py").read_text(encoding="utf-8")
+    page += re.findall(r"[>\"]{(\w+)}", security)
     sections = "|".join(labels())
     names = set(re.findall(rf"""["']((?:{sections})\.(?!css|sqlite3)[\w.]+)["']""", text))
-    begun = re.findall(rf'[`"\']((?:{sections})\.[\w.]*)[$\{{]', text)
+    prefixes = re.findall(rf'[`"\']((?:{sections})\.[\w.]*)[$\{{]', text)
     whole = re.findall(r"LABELS\.([\w.]+?)(?:\.map)?\b", text)
     whole += map(".".join, re.findall(r'labels\(\)\["(\w+)"\]\["(\w+)"\]', text))
-    return names | {f"site.{each}" for each in page}, {*begun, *(f"{each}." for each in whole)}
+    prefixes += [f"{section}." for section in whole]
+    return names | {f"site.{name}" for name in page}, set(prefixes)
 
 
-def test_every_label_that_is_said_is_there_and_every_other_is_gone() -> None:
-    there = set(leaves(labels()))
-    names, begun = said()
-    assert names - there <= {"site.plurals", "site.you"} | there
-    unused = {each for each in there - names if not any(f"{each}.".startswith(b) for b in begun)}
-    assert not unused
+def test_every_label_in_use_exists_and_every_existing_one_is_used() -> None:
+    existing = set(leaves(labels()))
+    names, prefixes = labels_in_sources()
+    assert names <= {"site.plurals", "site.you"} | existing
+    assert not {name for name in existing - names if not f"{name}.".startswith(tuple(prefixes))}
 
 
 # -- another language
@@ -79,14 +78,13 @@ def test_every_label_that_is_said_is_there_and_every_other_is_gone() -> None:
 
 @pytest.fixture
 def own_labels() -> Iterator[dict[str, Any]]:
-    """The labels, to be changed."""
-    with translated(lambda part: part) as found:
-        yield found
+    """A copy of the labels that may be changed."""
+    with translated(lambda part: part) as changed:
+        yield changed
 
 
 @pytest.fixture
 def cyrillic() -> Iterator[None]:
-    """The table in another alphabet."""
     with translated(in_cyrillic):
         yield
 
@@ -109,22 +107,22 @@ def test_another_language_has_its_own_forms_for_numbers_and_people(
 def test_a_hand_is_told_in_the_language_of_the_file(rules: str) -> None:
     session = Session(Settings(load_rules(rules), "easy", match=Match(target=1), seed=4))
     around = TableContext("id", 1, False, None, None, False, None, "")
-    told: list[Any] = [each.text for each in deal_events(session)]
+    texts: list[Any] = [event.text for event in deal_events(session)]
     rng = random.Random(1)
     while session.turn is not None:
         state, before = table_state(session, around), take_snapshot(session)
-        told += [*astuple(state.said), *state.names]
+        texts += [*astuple(state.said), *state.names]
         action = rng.choice(session.game.legal()) if session.turn == PERSON else session.decide()
         session.play(action) if session.turn == PERSON else session.play_decided(action)
-        told += [each.text for each in play_events(session, before, action)]
+        texts += [event.text for event in play_events(session, before, action)]
     state = table_state(session, around)
     assert state.result is not None
-    told += [*astuple(state.said), state.result.headline, state.result.text]
+    texts += [*astuple(state.said), state.result.headline, state.result.text]
     replay = make_replay(session.records[0])
-    told += [text for each in replay.steps for text in (each.text, each.prompt)]
-    told += [*replay.players, replay.result.text]
-    assert len(told) > 50
-    assert not english_in(told, "easy")
+    texts += [text for step in replay.steps for text in (step.text, step.prompt)]
+    texts += [*replay.players, replay.result.text]
+    assert len(texts) > 50
+    assert not english_in(texts, "easy")
 
 
 @pytest.mark.usefixtures("cyrillic")
@@ -146,16 +144,18 @@ def test_the_terminal_speaks_the_language_of_the_file(
     assert len(boards) > 20
     assert not english_in(boards, *names)
     session = Session(settings)
-    asked = ["XX", "?", "tricks", "seen"]
+    commands_left = ["XX", "?", "tricks", "seen"]
 
     def answer() -> str:
         legal = [] if session.game.over else session.game.legal()
-        return (asked.pop() if asked else "".join(map(action_symbol, legal[:1]))) + "\n"
+        if commands_left:
+            return commands_left.pop() + "\n"
+        return "".join(map(action_symbol, legal[:1])) + "\n"
 
     monkeypatch.setattr("sys.stdin", SimpleNamespace(readline=answer, isatty=lambda: False))
     TerminalGame(session, SessionSaver(store), LineFrontend(session)).run()
     print("\n".join(replay_lines(make_replay(session.records[0]))))
-    heard = capsys.readouterr().out
-    assert len(heard.splitlines()) > 100
-    assert not english_in(heard, *names, "xx", "td")
+    output = capsys.readouterr().out
+    assert len(output.splitlines()) > 100
+    assert not english_in(output, *names, "xx", "td")
     store.close()

@@ -1,4 +1,4 @@
-"""A saved replay is one file that needs nothing else, and what a record holds stays text in it."""
+"""A saved replay is one self-contained file, in which the texts of a record stay texts."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from german_whist.table.browser.saved_replay import replay_page
 from german_whist.table.review.analysis import AnalysisSettings, analyse
 from german_whist.table.review.replay import make_replay
 
+QUICK = AnalysisSettings(search="flat-mc:12,voids,playout=counting")
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!-- \u2028'\"&lt;"
 
 
@@ -54,14 +55,9 @@ class Reader(HTMLParser):
         return [text for (name, _), text in zip(self.tags, self.texts, strict=True) if name == tag]
 
 
-def hostile() -> GameRecord:
-    rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
-    return hand(rules, {"players": [EVIL, EVIL + "2"], "date": EVIL, EVIL: EVIL, "n": {"x": EVIL}})
-
-
 def test_it_holds_the_replay_and_the_analysis() -> None:
     record = hand()
-    analysis = analyse(record, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
+    analysis = analyse(record, QUICK)
     saved = json.loads(Reader(replay_page(record, analysis, 1)).all("script")[0])
     assert saved["analysis"] == json.loads(msgspec.json.encode(analysis))
     assert saved["replay"] == json.loads(msgspec.json.encode(make_replay(record)))
@@ -71,25 +67,24 @@ def test_it_holds_the_replay_and_the_analysis() -> None:
 
 def test_it_is_small_and_fetches_nothing() -> None:
     record = hand("draft")
-    page = replay_page(
-        record, analyse(record, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
-    )
+    page = replay_page(record, analyse(record, QUICK))
     assert len(page.encode()) < 300_000
     reader = Reader(page)
     for tag, attributes in reader.tags:
         assert tag not in ("link", "img", "iframe", "base", "object")
         assert not {"src", "href", "style"} & set(attributes)
         assert not any(name.startswith("on") for name in attributes)
-    outside = re.findall(r"https?://[^\s\"'<)]*", page)
-    assert set(outside) <= {"http://www.w3.org/2000/svg"}
+    addresses = re.findall(r"https?://[^\s\"'<)]*", page)
+    assert set(addresses) <= {"http://www.w3.org/2000/svg"}
     assert "import " not in reader.all("script")[-1].replace("/* ", "")
     assert not re.search(r"url\((?!\"data:)", reader.all("style")[0])
 
 
 def test_its_policy_allows_its_own_script_and_style_alone() -> None:
-    page = replay_page(hand())
-    reader = Reader(page)
-    policy = next(each["content"] for _, each in reader.tags if "http-equiv" in each)
+    reader = Reader(replay_page(hand()))
+    policy = next(
+        attributes["content"] for _, attributes in reader.tags if "http-equiv" in attributes
+    )
     assert policy is not None
     for kind, text in (("script", reader.all("script")[-1]), ("style", reader.all("style")[0])):
         digest = b64encode(sha256(text.encode()).digest()).decode()
@@ -99,23 +94,19 @@ def test_its_policy_allows_its_own_script_and_style_alone() -> None:
 
 
 @pytest.mark.parametrize("analysed", [False, True])
-def test_nothing_of_a_hostile_record_becomes_an_element(analysed: bool) -> None:
-    record = hostile()
-    analysis = (
-        analyse(record, AnalysisSettings(search="flat-mc:6,voids,playout=counting"))
-        if analysed
-        else None
-    )
-    friendly, attacked = Reader(replay_page(hand())), Reader(replay_page(record, analysis))
-    assert [tag for tag, _ in attacked.tags] == [tag for tag, _ in friendly.tags]
+def test_no_text_of_a_hostile_record_becomes_an_element(analysed: bool) -> None:
+    rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
+    meta = {"players": [EVIL, EVIL + "2"], "date": EVIL, EVIL: EVIL, "n": {"x": EVIL}}
+    record = hand(rules, meta)
+    analysis = analyse(record, QUICK) if analysed else None
+    harmless, attacked = Reader(replay_page(hand())), Reader(replay_page(record, analysis))
+    assert [tag for tag, _ in attacked.tags] == [tag for tag, _ in harmless.tags]
     data = attacked.all("script")[0]
     assert not set(data) & set("<>&\u2028\u2029")
-    saved = json.loads(data)
-    assert saved["replay"]["players"][0].startswith("</script>")
+    assert json.loads(data)["replay"]["players"][0].startswith("</script>")
     assert attacked.all("title")[0].startswith("</script><script>alert(1)")
 
 
 def test_long_texts_of_a_record_do_not_swell_the_page() -> None:
     meta = {"players": ["x" * 100_000, "y"], "more": "z" * 100_000, "list": ["w" * 100_000]}
-    longer, plain = replay_page(hand(meta=meta)), replay_page(hand())
-    assert len(longer) < len(plain) + 10_000
+    assert len(replay_page(hand(meta=meta))) < len(replay_page(hand())) + 10_000

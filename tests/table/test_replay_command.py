@@ -18,9 +18,9 @@ SYMBOL = re.compile(r"(?:10|[2-9JQKA])[♣♦♥♠]")
 
 
 def hand(rules: str, seed: int, **meta: object) -> GameRecord:
-    game, chance = Game(rules, seed=seed), random.Random(seed)
+    game, rng = Game(rules, seed=seed), random.Random(seed)
     while not game.over:
-        game.play(chance.choice(game.legal()))
+        game.play(rng.choice(game.legal()))
     return record_of(game, meta)
 
 
@@ -31,14 +31,14 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "hands.jsonl"
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: object, status: int = 0) -> tuple[str, str]:
+def run(capsys: pytest.CaptureFixture[str], *words: object, status: int = 0) -> tuple[str, str]:
+    """Output and errors of the command."""
     assert main(["replay", *map(str, words)]) == status
-    found = capsys.readouterr()
-    return found.out, found.err
+    return tuple(capsys.readouterr())
 
 
 def test_it_lists_the_hands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = told(capsys, path, "--list")[0].splitlines()
+    lines = run(capsys, path, "--list")[0].splitlines()
     assert [line.split()[:2] for line in lines] == [
         ["1", "classic:"],
         ["2", "draft:"],
@@ -52,17 +52,17 @@ def test_of_many_broken_lines_some_are_told_and_the_others_counted(
 ) -> None:
     good = path.read_bytes()
     path.write_bytes(good + b"\xff\n" * 2000)
-    out, err = told(capsys, path, "--list")
+    out, err = run(capsys, path, "--list")
     assert len(out.splitlines()) == 3
     assert len(err.splitlines()) == 6
     assert err.endswith(f"{path}: 1,995 more are left out\n")
     path.write_bytes(b"\xff\n" * 2000)
-    assert told(capsys, path, status=2)[1].endswith("`evaluate --records` or the table wrote\n")
+    assert run(capsys, path, status=2)[1].endswith("`evaluate --records` or the table wrote\n")
 
 
 def test_it_prints_every_card_of_a_hand(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, rules in enumerate(("classic", "draft", "race-7"), 1):
-        out = told(capsys, path, "--hand", number)[0]
+        out = run(capsys, path, "--hand", number)[0]
         assert out.startswith(f"hand {number} of 3\n{rules}: ")
         tricks = [line for line in out.splitlines() if re.match(r" {1,3}\d+  ", line)]
         replay = make_replay(hand(rules, number, players=["ann", "bob"]))
@@ -76,7 +76,7 @@ def test_from_one_seat_nothing_is_told_that_it_did_not_see(
 ) -> None:
     record = hand("classic", 1)
     for seat in (0, 1):
-        lines = told(capsys, path, "--seat", seat)[0].split("the stock is gone")[0].splitlines()
+        lines = run(capsys, path, "--seat", seat)[0].split("the stock is gone")[0].splitlines()
         game, actions = record.start(), list(record.actions)
         seen = {*game.view(seat).hand, *game.upcards}
         for line in lines:
@@ -92,12 +92,12 @@ def test_decisions_are_valued_and_mistakes_told(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = (path, "--analyse", "--search", "flat-mc:25,voids,playout=counting")
-    out = told(capsys, *words)[0]
+    out = run(capsys, *words)[0]
     assert len(re.findall(r"^ {7}(?:ann|bob) ", out, re.MULTILINE)) == 52
     assert "of the tricks left" in out
     assert "what ann could expect" in out
-    assert out == told(capsys, *words)[0]
-    one = told(capsys, *words, "--seat", 1)[0]
+    assert out == run(capsys, *words)[0]
+    one = run(capsys, *words, "--seat", 1)[0]
     assert len(re.findall(r"^ {7}bob ", one, re.MULTILINE)) == 26
     assert not re.search(r"^ {7}ann ", one, re.MULTILINE)
     assert "could expect" not in one  # which is what ann saw in her hand
@@ -106,7 +106,7 @@ def test_decisions_are_valued_and_mistakes_told(
 def test_a_page_is_written(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = path.with_name("hand.html")
     words = ("--analyse", "--search", "flat-mc:25,voids,playout=counting", "--html", page)
-    out, err = told(capsys, path, "--hand", 2, *words)
+    out, err = run(capsys, path, "--hand", 2, *words)
     assert (out, f"wrote {page}" in err) == ("", True)
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
@@ -120,7 +120,7 @@ def test_broken_lines_are_told_with_numbers_and_the_others_stay(
     loud = {**json.loads(good[2]), "rules": {"name": "\x1b[2J", "sutis": 4}}
     lines = [good[0], "{", json.dumps(cheat), "", json.dumps(loud), good[2]]
     path.write_text("\n".join(lines), encoding="utf-8")
-    out, err = told(capsys, path, "--list")
+    out, err = run(capsys, path, "--list")
     assert len(out.splitlines()) == 2
     left_out = re.findall(r"line (\d+) is left out: (.*)", err)
     assert [number for number, _ in left_out] == ["2", "3", "5"]
@@ -144,7 +144,7 @@ def test_what_can_not_be_done_is_told_in_sentences(
         ((path, "--search", "random"), "not a search with a number of samples"),
         ((path, "--analyse", "--network", "threshold"), "not a network"),
     ):
-        out, err = told(capsys, *words, status=2)
+        out, err = run(capsys, *words, status=2)
         assert out == ""
         assert sentence in err
         assert "Traceback" not in err
@@ -156,5 +156,5 @@ def test_names_from_a_file_do_not_reach_the_terminal_raw(
     path = tmp_path / "loud.jsonl"
     write_records(path, [hand("classic", 1, players=["\x1b[31mred\x07", "a\r\nb"])])
     for words in ((), ("--list",)):
-        out, err = told(capsys, path, *words)
+        out, err = run(capsys, path, *words)
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out + err)

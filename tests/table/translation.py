@@ -1,4 +1,4 @@
-"""The table in another alphabet, so that words that no translator would find stand out."""
+"""The table in another alphabet, so that words outside the label file stand out."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import Any
 from german_whist.table.browser import server
 from german_whist.table.text.labels import labels
 
-# What these hold is no text.
-_MARKS = {"language", "plurals"}
+# Labels whose values are codes, not texts.
+_CODES = {"language", "plurals"}
 _LETTERS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщ")
 
 
 def in_cyrillic(part: Any) -> Any:
-    """A text, or all texts of a part, in another alphabet; what stands for a value stays."""
+    """A text, or all texts of a section, in another alphabet; placeholders stay."""
     if isinstance(part, dict):
-        return {name: each if name in _MARKS else in_cyrillic(each) for name, each in part.items()}
+        return {name: item if name in _CODES else in_cyrillic(item) for name, item in part.items()}
     if isinstance(part, list):
         return list(map(in_cyrillic, part))
     pieces = re.split(r"({[^}]*})", part)
-    return "".join(each if each[:1] == "{" else each.lower().translate(_LETTERS) for each in pieces)
+    return "".join(
+        piece if piece[:1] == "{" else piece.lower().translate(_LETTERS) for piece in pieces
+    )
 
 
 @contextmanager
 def translated(translate: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
-    """The labels as a translator has them; they come back afterwards."""
+    """The labels, translated in a `with` block."""
     labels.cache_clear()
     server.page_text.cache_clear()
     labels().update(translate(labels()))
@@ -38,9 +40,9 @@ def translated(translate: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
         server.page_text.cache_clear()
 
 
-def english_in(told: Any, *names: str) -> set[str]:
-    """The words in usual letters in texts, however deep they lie, that are no names."""
-    if isinstance(told, (list, tuple)):
-        return set().union(*(english_in(each, *names) for each in told))
-    found = re.findall(r"[A-Za-z]{2,}", told) if isinstance(told, str) else []
-    return {each for each in found if each.lower() not in names}
+def english_in(texts: Any, *names: str) -> set[str]:
+    """The words in Latin letters in nested texts, without names."""
+    if isinstance(texts, (list, tuple)):
+        return set().union(*(english_in(text, *names) for text in texts))
+    words = re.findall(r"[A-Za-z]{2,}", texts) if isinstance(texts, str) else []
+    return {word for word in words if word.lower() not in names}
