@@ -1,4 +1,4 @@
-"""A person at a terminal: a program behind a pseudo-terminal, its screen read, keys pressed."""
+"""A person at a terminal: a program in a pseudo-terminal, its screen read, keys pressed."""
 
 import fcntl
 import io
@@ -18,8 +18,8 @@ from rich.console import Console
 from german_whist.table.terminal import keys
 
 PATIENCE = 240.0
-ONE_PRESS = 0.6
-"""Within so many seconds Enter counts as pressed once."""
+ENTER_PAUSE = 0.6
+"""Seconds between two presses of Enter that both count."""
 KEYS = {
     "down": "\x1b[B",
     "right": "\x1b[C",
@@ -43,16 +43,16 @@ class TerminalUser:
         self._master, self._slave = pty.openpty()
         self._size(columns, rows)
         self.state = termios.tcgetattr(self._slave)
-        # The size is the window's, whatever the environment says of it.
-        inherited = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
-        told = {**inherited, "TERM": "xterm-256color", "GERMAN_WHIST_DATA": str(folder)}
-        told = {name: value for name, value in told.items() if name != "NO_COLOR"}
+        # The size is the window's, whatever the environment says.
+        unset = ("COLUMNS", "LINES", "NO_COLOR")
+        inherited = {name: value for name, value in os.environ.items() if name not in unset}
+        terminal = {"TERM": "xterm-256color", "GERMAN_WHIST_DATA": str(folder)}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "german_whist", *arguments],
             stdin=self._slave,
             stdout=self._slave,
             stderr=self._slave,
-            env={**told, **environment},
+            env={**inherited, **terminal, **environment},
             start_new_session=True,
         )
 
@@ -70,33 +70,32 @@ class TerminalUser:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def resize(self, columns, rows):
-        """Drag the window's corner."""
         self.read(0.0)
         self.screen.resize(rows, columns)
         self._size(columns, rows)
 
     def press(self, *keys):
-        """Press keys, each when the one before was answered or passed over, at a person's pace."""
+        """Press keys at a person's pace."""
         for key in keys:
             if key == "enter":
-                self.read_until(self._entered + ONE_PRESS)
+                self.read_until(self._entered + ENTER_PAUSE)
                 self._entered = time.monotonic()
             os.write(self._master, KEYS.get(key, key).encode())
             self.read(0.3)
 
     def type(self, keys):
-        """Keys all at once, faster than anybody looks."""
+        """Press keys all at once."""
         os.write(self._master, keys.encode())
 
     def read_until(self, moment):
-        """Take in what the program writes until then."""
+        """Read the program's output until a moment."""
         while (left := moment - time.monotonic()) > 0:
             self.read(left)
 
     def read(self, seconds):
-        """Take in what the program writes for so long, or until a moment after it began to."""
-        until = time.monotonic() + seconds
-        while select.select([self._master], [], [], max(0.0, until - time.monotonic()))[0]:
+        """Read the program's output for some seconds."""
+        deadline = time.monotonic() + seconds
+        while select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))[0]:
             try:
                 data = os.read(self._master, 65536)
             except OSError:
@@ -106,7 +105,6 @@ class TerminalUser:
 
     @property
     def lines(self):
-        """The screen as a person sees it."""
         return [line.rstrip() for line in self.screen.display]
 
     @property
@@ -114,7 +112,7 @@ class TerminalUser:
         return "\n".join(self.lines)
 
     def wait_for(self, words):
-        """Wait until this is on the screen."""
+        """Wait for words on the screen."""
         until = time.monotonic() + PATIENCE
         while words not in self.text:
             assert time.monotonic() < until, f"{words} did not come:\n{self.text}"
@@ -123,7 +121,7 @@ class TerminalUser:
             assert not ended or words in self.text, f"it ended:\n{self.text}"
 
     def end(self):
-        """Wait for the end; returns the exit status, the terminal being as it was."""
+        """Wait for the exit status; check that the terminal is restored."""
         until = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < until:
             self.read(0.05)
@@ -135,7 +133,7 @@ class TerminalUser:
 
 
 class FakeTerminal(Console):
-    """A screen in this process that keeps every page, and a keyboard that is pressed at random."""
+    """A screen in this process that stores every page, and a keyboard with random keys."""
 
     KEYS = ("left", "right", "home", *"7Kstr?bx")
 
@@ -144,7 +142,7 @@ class FakeTerminal(Console):
             file=io.StringIO(), force_terminal=True, width=columns, height=rows, highlight=False
         )
         self.pages = []
-        self._chance, self._pressed = random.Random(7), 0
+        self._rng, self._pressed = random.Random(7), 0
         monkeypatch.setattr(keys, "new_console", lambda: self)
         monkeypatch.setattr(keys, "Keyboard", lambda: self)
 
@@ -160,4 +158,4 @@ class FakeTerminal(Console):
     def key(self, seconds):
         # Enter at once after Enter is passed over.
         self._pressed += 1
-        return "enter" if self._pressed % 2 else self._chance.choice(self.KEYS)
+        return "enter" if self._pressed % 2 else self._rng.choice(self.KEYS)

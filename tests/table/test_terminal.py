@@ -3,6 +3,7 @@
 import re
 import signal
 import time
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -23,29 +24,32 @@ COLOURED = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;\d+)
 
 @pytest.fixture
 def terminal(tmp_path):
-    """Opens `german-whist play` behind a terminal; all of one test share what is kept."""
-    opened = []
+    """Starts `german-whist play` in a terminal; those of one test share their data."""
+    with ExitStack() as stack:
+        yield lambda *arguments, **options: stack.enter_context(
+            TerminalUser(tmp_path / "data", "play", *arguments, "--fast", **options)
+        )
 
-    def start(*arguments, **more):
-        user = TerminalUser(tmp_path / "data", "play", *arguments, "--fast", **more)
-        opened.append(user.__enter__())
-        return user
 
-    yield start
-    for user in opened:
-        user.__exit__()
+@pytest.fixture
+def store(tmp_path):
+    with closing(Store(tmp_path / "data")) as store:
+        yield store
+
+
+def play(session, store):
+    with KeyFrontend(session) as keys:
+        TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24)])
 @pytest.mark.parametrize("name", named_rules())
-def test_a_hand_of_every_rule_set_fits_the_window(name, size, tmp_path, monkeypatch):
+def test_a_hand_of_every_rule_set_fits_the_window(name, size, store, monkeypatch):
     session = Session(Settings(load_rules(name), "random", seed=5))
-    terminal, store = FakeTerminal(monkeypatch, *size), Store(tmp_path)
-    with KeyFrontend(session) as keys:
-        TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
+    terminal = FakeTerminal(monkeypatch, *size)
+    play(session, store)
     assert session.over
     assert len(store.hands.by_person(store.owner())) == 1
-    store.close()
     boards = [page for page in terminal.pages if "German Whist" in page]
     assert len(boards) > 20
     for page in boards:
@@ -55,19 +59,17 @@ def test_a_hand_of_every_rule_set_fits_the_window(name, size, tmp_path, monkeypa
     assert re.search(r"\d–\d+.*(win|tie)", terminal.pages[-1])
 
 
-def test_a_match_goes_on_until_it_is_won(tmp_path, monkeypatch):
+def test_a_match_goes_on_until_it_is_won(store, monkeypatch):
     rules = load_rules("small-all")
     session = Session(Settings(rules, "random", match=Match(target=9), seed=5))
-    terminal, store = FakeTerminal(monkeypatch, 80, 24), Store(tmp_path)
-    with KeyFrontend(session) as keys:
-        TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
+    terminal = FakeTerminal(monkeypatch, 80, 24)
+    play(session, store)
     assert session.over
     assert len(store.hands.by_person(store.owner())) == len(session.results) > 1
     assert re.search(r"To 9: \d+ - \d+\.\n.*wins? the match", terminal.pages[-1])
-    store.close()
 
 
-def test_a_hand_is_played_with_help_left_and_taken_up_again(terminal, tmp_path):
+def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
     user = terminal(OPPONENT, "--seed", "3", "--match", "10")
     user.wait_for("Enter play")
     first = user.text
@@ -98,10 +100,8 @@ def test_a_hand_is_played_with_help_left_and_taken_up_again(terminal, tmp_path):
     user.press("q")
     assert user.end() == 0
     assert b"The table is kept as it is" in user.output
-    store = Store(tmp_path / "data")
-    (kept,) = store.sessions(store.owner())
-    store.close()
-    assert Session.from_state(kept.state).helped
+    (stored,) = store.sessions(store.owner())
+    assert Session.from_state(stored.state).helped
     again = terminal()
     again.wait_for("Going on with classic against threshold, to 10: 0 - 0")
     assert [line for line in again.lines if line.strip()][:8] == [
@@ -154,14 +154,12 @@ def test_the_terminal_is_given_back_when_a_player_fails(terminal, tmp_path, monk
     assert b"Traceback" not in user.output
 
 
-def test_thinking_is_shown_and_can_be_left(tmp_path, monkeypatch):
+def test_thinking_is_shown_and_can_be_left(store, tmp_path, monkeypatch):
     (tmp_path / "slow.py").write_text("import time\ndef player(views, rng):\n    time.sleep(30)\n")
     monkeypatch.syspath_prepend(tmp_path)
     session = Session(Settings(opponent="slow:player", seed=3))
     terminal = FakeTerminal(monkeypatch, 80, 24)
     monkeypatch.setattr(terminal, "key", lambda _: "q" if "is thinking" in terminal.page else None)
-    store = Store(tmp_path)
-    with KeyFrontend(session) as keys, pytest.raises(LeaveTable):
-        TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
+    with pytest.raises(LeaveTable):
+        play(session, store)
     assert "Slow:player is thinking, 1 s" in terminal.page
-    store.close()

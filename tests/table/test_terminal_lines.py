@@ -1,10 +1,11 @@
-"""The terminal game in lines: through a pipe, its mistakes in sentences, and what it may show."""
+"""The terminal game in lines: through a pipe, its error messages, and what it may show."""
 
 import io
 import os
 import re
 import subprocess
 import sys
+from contextlib import closing
 from itertools import pairwise
 
 import pytest
@@ -23,14 +24,20 @@ DECK = [rank + suit for suit in "SHDC" for rank in "AKQJT98765432"]
 
 @pytest.fixture
 def play(tmp_path, capsys, monkeypatch):
-    """`german-whist play` at the end of a pipe; gives its status, and what it wrote."""
+    """`german-whist play` on piped input; returns its status, output and errors."""
 
-    def played(*arguments, says=""):
+    def run(*arguments, says=""):
         monkeypatch.setattr(sys, "stdin", io.StringIO(says))
         status = main(["play", *arguments, "--data", str(tmp_path / "data")])
         return status, *capsys.readouterr()
 
-    return played
+    return run
+
+
+@pytest.fixture
+def store(tmp_path):
+    with closing(Store(tmp_path / "data")) as store:
+        yield store
 
 
 def text_of(*pages, columns=80):
@@ -39,8 +46,8 @@ def text_of(*pages, columns=80):
     return console.file.getvalue()
 
 
-def test_a_match_is_played_through_a_pipe(play, tmp_path):
-    # Whatever is legal of these is played, the rest is refused with a reason.
+def test_a_match_is_played_through_a_pipe(play, store):
+    # The legal cards among these are played, the others are refused with a reason.
     says = "\n".join(["hint", *[*DECK, ""] * 60])
     status, out, err = play(
         *("random", "--rules", "small-all", "--match", "2", "--seed", "2"), says=says
@@ -51,9 +58,7 @@ def test_a_match_is_played_through_a_pipe(play, tmp_path):
     assert re.search(r"Not allowed: \S+ does not follow suit: \w+ were led", out)
     assert "seat 0" not in out
     assert "\x1b" not in out
-    store = Store(tmp_path / "data")
     hands = store.hands.by_person(store.owner())
-    store.close()
     assert {(hand.rules, hand.opponent) for hand in hands} == {("small-all", "random")}
     # The first hand, which is the last of the list, had a hint.
     helped = [GameRecord.from_line(hand.record).meta.get("helped") for hand in hands]
@@ -79,7 +84,7 @@ def test_a_hidden_card_is_taken_by_its_name(play):
     assert "You take the hidden card." in out
 
 
-def test_words_are_understood_and_others_are_told(play, tmp_path):
+def test_commands_are_carried_out_and_unknown_words_get_a_suggestion(play, store):
     says = "seen\nt\nrules\n?\nhimt\n\nback\n" + "\n".join(DECK) + "\nback\nquit\n"
     status, out, _ = play("random", "--seed", "2", says=says)
     assert status == 0
@@ -88,10 +93,8 @@ def test_words_are_understood_and_others_are_told(play, tmp_path):
     assert "did you mean 'hint'" in out
     assert "You have played no card of this hand yet." in out
     assert "The card is taken back." in out
-    store = Store(tmp_path / "data")
-    (kept,) = store.sessions(store.owner())
-    store.close()
-    assert Session.from_state(kept.state).helped
+    (stored,) = store.sessions(store.owner())
+    assert Session.from_state(stored.state).helped
 
 
 def test_letters_stand_for_suits_where_the_encoding_has_none(tmp_path):
@@ -117,7 +120,7 @@ def test_letters_stand_for_suits_where_the_encoding_has_none(tmp_path):
         (["random", "--seed", "-1"], "seed is -1: it has to be from 0"),
     ],
 )
-def test_mistakes_are_told_in_sentences(play, arguments, sentence):
+def test_wrong_arguments_are_refused_in_sentences(play, arguments, sentence):
     status, _, err = play(*arguments)
     assert status == 2
     assert err.startswith("german-whist play: ")
@@ -128,7 +131,6 @@ def test_mistakes_are_told_in_sentences(play, arguments, sentence):
 
 
 def test_only_what_a_player_may_know_is_drawn():
-    """Unseen cards of the other are not on the board, and on no page."""
     game = Game("classic", seed=8)
     for _ in range(9):
         game.play(game.legal()[0])
@@ -136,9 +138,9 @@ def test_only_what_a_player_may_know_is_drawn():
         game.play(game.legal()[0])
     hidden = [*set(game.hands[1]) - set(game.view(0).known)]
     view, names = game.view(0), ("you", "they")
-    shown = text_of(board(view, names, "", frames=True), tricks_page(view, names))
+    text = text_of(board(view, names, "", frames=True), tricks_page(view, names))
     assert hidden
-    assert not {card.symbol for card in hidden} & set(re.findall(r"\d*\w[♣♦♥♠]", shown))
+    assert not {card.symbol for card in hidden} & set(re.findall(r"\d*\w[♣♦♥♠]", text))
     marked = re.findall(r"\([\dJQKA]+\)|[\dJQKA]+\*", text_of(seen_page(view, names)))
     assert len(marked) == len(view.hand) + len(view.theirs)
 
@@ -152,14 +154,14 @@ def test_a_hand_lies_trumps_first_and_colours_in_turn(trump):
     assert all((a in (1, 2)) != (b in (1, 2)) for a, b in pairwise(suits))
 
 
-def test_a_large_hand_of_ones_own_rules_fits():
+def test_a_large_hand_of_custom_rules_fits():
     view = Game(load_rules({"name": "large", "hand": 26, "trumps": "none"}), seed=1).view(0)
     text = text_of(board(view, ("you", "they"), "", frames=False), columns=60)
     assert all(card.symbol in text for card in view.hand)
     assert len(text.splitlines()) < 20
 
 
-def test_a_name_can_not_move_the_cursor(play, tmp_path, monkeypatch):
+def test_a_name_cannot_move_the_cursor(play, tmp_path, monkeypatch):
     name = "a\x1b[2Jb"
     (tmp_path / "loud.py").write_text("def player(views, rng):\n    return views[0].legal()[0]\n")
     monkeypatch.chdir(tmp_path)
@@ -167,6 +169,6 @@ def test_a_name_can_not_move_the_cursor(play, tmp_path, monkeypatch):
 
 
 def test_the_rules_are_on_a_page():
-    told = text_of(rules_page(load_rules("draft")), columns=60)
-    assert "Cards and deal" in told
-    assert max(map(len, told.splitlines())) <= 60
+    text = text_of(rules_page(load_rules("draft")), columns=60)
+    assert "Cards and deal" in text
+    assert max(map(len, text.splitlines())) <= 60
