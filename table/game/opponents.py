@@ -93,7 +93,7 @@ class Opponent:
         return "search" if issubclass(self._class, SearchAgent) or not self.bundled else "rule"
 
     @cached_property
-    def _class(self) -> type:
+    def _class(self) -> type[object]:
         """Its class, without making the agent where possible: some compile code for it."""
         entry = agent_names().get(self.name.partition(":")[0])
         if entry is not None and isinstance(entry.source, str):

@@ -96,13 +96,10 @@ def compute_statistics(store: Store, person: str) -> Statistics:
         (opponent, rules): (played, won)
         for opponent, rules, played, won in store.rows(_MATCHES, person, HUMAN)
     }
-    rows = [
-        ResultRow(
-            *(opponent, rules, *counts, round(margin, 2), best),
-            *matches.get((opponent, rules), (0, 0)),
-        )
-        for opponent, rules, *counts, margin, best in store.rows(_HANDS, person, HUMAN)
-    ]
+    rows: list[ResultRow] = []
+    for *counts, margin, best in store.rows(_HANDS, person, HUMAN):
+        played = matches.get((counts[0], counts[1]), (0, 0))
+        rows.append(ResultRow(*counts, round(margin, 2), best, *played))  # pyright: ignore[reportCallIssue]
     rows.sort(key=lambda row: -row.hands)
     total = ResultTotal(
         *(sum(getattr(row, name) for row in rows) for name in ResultTotal.__struct_fields__)

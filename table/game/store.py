@@ -155,8 +155,9 @@ def _insert_finished(
             rate_hand(connection, hand)
     given_up = given_up and not settings.watched and not session.over
     if given_up and not session.game.over:
-        tricks, number = session.game.counting_tricks, session.game.number + 1
-        hand = StoredHand(name, number, person, now, *players, *tricks, -1, 0, "", given_up=1)
+        own, other = session.game.counting_tricks
+        number = session.game.number + 1
+        hand = StoredHand(name, number, person, now, *players, own, other, -1, 0, "", given_up=1)
         if insert_hand(connection, hand) and settings.rated:
             rate_hand(connection, hand)
     if settings.match is None or not (session.over or given_up):

@@ -34,7 +34,8 @@ def path(tmp_path: Path) -> Path:
 def run(capsys: pytest.CaptureFixture[str], *words: object, status: int = 0) -> tuple[str, str]:
     """Output and errors of the command."""
     assert main(["replay", *map(str, words)]) == status
-    return tuple(capsys.readouterr())
+    captured = capsys.readouterr()
+    return captured.out, captured.err
 
 
 def test_it_lists_the_hands(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
