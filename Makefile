@@ -29,7 +29,7 @@ help:
 	@echo "make ray     bring Ray (70 MB), for a thorough test that plays a ladder on two nodes"
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make site    make the site of the documentation, in build/site"
-	@echo "make films   play and train what the films of the pages show (some minutes)"
+	@echo "make films   make films and screenshots of the pages (some minutes; Chromium)"
 	@echo "make clean   remove .venv and what was built"
 
 # Where the environment asks that no bytecode be kept, each of many processes would make it anew.
@@ -107,7 +107,7 @@ docs: $(READY)
 site: $(READY)
 	$(RUN) docs/build_site.py
 
-films: $(READY)
+films: $(READY) browser
 	$(RUN) docs/films.py
 
 clean:
