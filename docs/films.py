@@ -177,7 +177,8 @@ def replay() -> None:
     players = [Player(name, "classic", seed=5) for name in names]
     game = Game("classic", seed=5)
     while not game.over:
-        game.play(players[game.turn].choose(game.view()))
+        view = game.view()
+        game.play(players[view.seat].choose(view))
     line = record_of(game, {"players": names}).to_line()
     with opened_table() as page:
         page.set_viewport_size({"width": 960, "height": 900})
