@@ -2,7 +2,8 @@
 
 `hand.gif` is a hand between the champion and the rules of thumb, by `examples/random_hand.py`.
 `learning.gif` shows the learning curves of the preset `quick`, which trains for some minutes in
-`build/films/quick`; a run that is there is resumed, or only drawn. `felt.png` and `replay.png` are
+`build/films/quick`; a run that is there is resumed, or only drawn. `settings.png` plots the table of
+`docs/learning.md` that shows which settings of PPO matter. `felt.png` and `replay.png` are
 screenshots of the table in the browser, by Chromium. With names, only these are made.
 """
 
@@ -71,7 +72,7 @@ def curves(run: Path) -> dict[str, list[tuple[float, float]]]:
 
 def film_of(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
     """Draw the curves as they grow."""
-    figure, axes = plt.subplots(figsize=(5.6, 3.4), dpi=100, layout="constrained")
+    figure, axes = plt.subplots(figsize=(4.2, 3.0), dpi=130, layout="constrained")
     figure.set_facecolor(GROUND)
     axes.set_facecolor(GROUND)
     last = max(x for each in points.values() for x, _ in each)
@@ -121,6 +122,35 @@ REQUEST = """async ([path, body]) => (await fetch('/api/' + path, {
     headers: {'Content-Type': 'application/json'},
     body: body,
 })).json()"""
+
+
+def settings() -> None:
+    """Win rates against `threshold` with one setting changed, from the page's table."""
+    page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
+    table = page.partition("| changed |")[2].partition("\n\n")[0].splitlines()[2:]
+    labels: list[str] = []
+    rates: list[tuple[float, float]] = []
+    for line in table:
+        label, rate = (cell.strip() for cell in line.strip("|").split("|")[:2])
+        labels.append(label.replace("`", "").replace(" pool_every=500_000", ""))
+        mean, half_width = rate.removesuffix(" %").split(" ± ")
+        rates.append((float(mean), float(half_width)))
+    figure, axes = plt.subplots(figsize=(4.2, 4.0), dpi=160, layout="constrained")
+    figure.set_facecolor(GROUND)
+    axes.set_facecolor(GROUND)
+    base, base_width = rates[0]
+    axes.axvspan(base - base_width, base + base_width, color=COLOURS[1], alpha=0.15, linewidth=0)
+    for row, (mean, half_width) in enumerate(rates):
+        apart = abs(mean - base) > half_width + base_width
+        colour = COLOURS[0] if apart else COLOURS[1]
+        axes.errorbar(mean, row, xerr=half_width, fmt="o", color=colour, linewidth=2, markersize=5)
+    axes.set_yticks(range(len(labels)), labels, fontsize=9, color=INK)
+    axes.invert_yaxis()
+    axes.set_xlabel("hands won against threshold, %", color=INK, fontsize=10)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.savefig(PICTURES / "settings.png")
+    plt.close(figure)
 
 
 @contextmanager
@@ -194,6 +224,7 @@ def replay() -> None:
 PICTURES_BY_NAME: dict[str, Callable[[], None]] = {
     "hand": hand,
     "learning": learning,
+    "settings": settings,
     "felt": felt,
     "replay": replay,
 }
