@@ -1,5 +1,5 @@
 # pyright: strict
-"""What happened at a table, numbered, and whoever waits for the next of it."""
+"""The numbered events of a table, and subscribers that wait for new ones."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterable
 
 from .messages import TableEvent
 
-_EVENTS_KEPT = 400
+_MAX_EVENTS = 400
 
 
 class EventLog:
-    """The last events of a table; who adds and reads them holds the table's lock."""
+    """The latest events of a table; adding and reading need the table's lock."""
 
     def __init__(self, last: int = 0) -> None:
         self.last: int = last
-        """The number of the last event."""
-        self._events: deque[TableEvent] = deque(maxlen=_EVENTS_KEPT)
+        """The number of the latest event."""
+        self._events: deque[TableEvent] = deque(maxlen=_MAX_EVENTS)
         self._lock = threading.Lock()
-        self._bells: set[Callable[[], None]] = set()
+        self._callbacks: set[Callable[[], None]] = set()
 
     def add(self, events: Iterable[TableEvent]) -> None:
-        """Number events and tell whoever waits."""
+        """Number events, and notify subscribers."""
         for event in events:
             self.last += 1
             event.n = self.last
@@ -31,27 +31,24 @@ class EventLog:
         self.notify()
 
     def after(self, n: int) -> list[TableEvent]:
-        """The events after number `n`, as far as they are still known."""
-        return [each for each in self._events if each.n > n]
+        """The events after number `n`, without those that are too old."""
+        return [event for event in self._events if event.n > n]
 
-    def subscribe(self, ring: Callable[[], None]) -> None:
-        """Call `ring` whenever something happens."""
+    def subscribe(self, callback: Callable[[], None]) -> None:
         with self._lock:
-            self._bells.add(ring)
+            self._callbacks.add(callback)
 
-    def unsubscribe(self, ring: Callable[[], None]) -> None:
-        """Do not call it any more."""
+    def unsubscribe(self, callback: Callable[[], None]) -> None:
         with self._lock:
-            self._bells.discard(ring)
+            self._callbacks.discard(callback)
 
     @property
     def n_subscribers(self) -> int:
-        """How many wait for something to happen."""
-        return len(self._bells)
+        return len(self._callbacks)
 
     def notify(self) -> None:
-        """Call whoever waits: outside of the lock, since a bell may remove itself."""
+        """Call the subscribers, outside of the lock, since they may unsubscribe."""
         with self._lock:
-            bells = list(self._bells)
-        for ring in bells:
-            ring()
+            callbacks = list(self._callbacks)
+        for callback in callbacks:
+            callback()

@@ -1,7 +1,7 @@
 # pyright: strict
-"""Finished hands to look at: those played here, and files of records that somebody opens.
+"""Finished hands for review: those played here, and uploaded files of records.
 
-One thread analyses, one hand after the other; what was asked for and found is kept for a while.
+One thread analyses one hand at a time; the latest analyses and uploads are kept in memory.
 """
 
 from __future__ import annotations
@@ -26,22 +26,21 @@ from .live_tables import LimitExceeded
 from .messages import HandRef
 
 UPLOAD_LIMIT = 5 * 2**20
-_MOST_LINES = 20_000
-_PROBLEMS_TOLD = 100
-_UPLOADS_EACH, _UPLOADS_IN_ALL = 4, 32
-_ANALYSES_KEPT = 200
-_ANALYSES_WAITING = 16
-_HANDS_LISTED = 500
-_MOST_HAND = 2**31
-"""More than any match has, and no more than the store's numbers hold."""
+_MAX_LINES = 20_000
+_MAX_PROBLEMS = 100
+_UPLOADS_PER_PERSON, _UPLOADS_IN_ALL = 4, 32
+_MAX_ANALYSES, _MAX_PENDING = 200, 16
+_MAX_LISTED = 500
+_MAX_HAND = 2**31
+"""More than any match has, and within the integers of SQLite."""
 
 
 class HandNotFound(LookupError):
-    """There is no such hand, or it is somebody else's."""
+    """There is no such hand, or it belongs to another person."""
 
 
 class HandSummary(Struct):
-    """A finished hand in a list; `when` and `opponent` of those that were played here."""
+    """A finished hand in a list; `when` and `opponent` only of hands played here."""
 
     replay: HandRef
     rules_title: str
@@ -52,7 +51,7 @@ class HandSummary(Struct):
 
 
 class UploadResult(Struct):
-    """A file of records that was opened."""
+    """The hands of an uploaded file, and its invalid lines."""
 
     id: str
     hands: list[HandSummary]
@@ -60,13 +59,13 @@ class UploadResult(Struct):
 
 
 class ShareLink(Struct):
-    """Where others find a hand."""
+    """The address of a shared hand."""
 
     replay: HandRef
 
 
 class AnalysisProgress(Struct):
-    """How much of an analysis is done."""
+    """The finished fraction of an analysis."""
 
     done: float
     ready: bool = False
@@ -74,7 +73,7 @@ class AnalysisProgress(Struct):
 
 @dataclass
 class Upload:
-    """A file of records that somebody opened: the good lines."""
+    """The valid lines of an uploaded file."""
 
     person: str
     lines: list[str] = field(default_factory=list[str])
@@ -82,17 +81,17 @@ class Upload:
 
 @dataclass
 class AnalysisJob:
-    """An analysis, under way or done."""
+    """An analysis, pending or finished."""
 
     done: float = 0.0
     result: Analysis | None = None
-    trouble: str | None = None
-    noted: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
-    """Who has learned from it: the same hand may be several people's."""
+    error: str | None = None
+    stored: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
+    """Persons, tables and hands it was stored for: the same hand may be several people's."""
 
 
 class FinishedHands:
-    """Replays and analyses for all who ask."""
+    """Replays and analyses."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -100,24 +99,30 @@ class FinishedHands:
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
         self._jobs: OrderedDict[str, AnalysisJob] = OrderedDict()
         self._stop = threading.Event()
-        self._analyst = ThreadPoolExecutor(1, "analysis")
+        self._executor = ThreadPoolExecutor(1, "analysis")
 
     def close(self) -> None:
-        """Stop the analysis under way."""
+        """Stop the running analysis."""
         self._stop.set()
-        self._analyst.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     # -- hands
 
-    def played(self, person: str) -> list[HandSummary]:
-        """The hands that a person finished here, the last first."""
-        return [_listed(hand) for hand in self._store.hands.by_person(person, _HANDS_LISTED)]
+    def by_person(self, person: str) -> list[HandSummary]:
+        """The hands that a person finished here, the latest first."""
+        summaries: list[HandSummary] = []
+        for hand in self._store.hands.by_person(person, _MAX_LISTED):
+            ref = HandRef(hand.session, hand.hand)
+            summary = _summary(GameRecord.from_line(hand.record), ref)
+            summary.when, summary.opponent = hand.finished, hand.opponent
+            summaries.append(summary)
+        return summaries
 
     def open(self, person: str, text: str) -> UploadResult:
-        """Read a file of records; every hand is played again, and broken lines are told."""
+        """Read a file of records; every hand is replayed, and invalid lines are reported."""
         lines = text.splitlines()
-        if len(lines) > _MOST_LINES:
-            raise RecordError(say("records.many_lines", n=len(lines), most=_MOST_LINES))
+        if len(lines) > _MAX_LINES:
+            raise RecordError(say("records.many_lines", n=len(lines), most=_MAX_LINES))
         name, upload = new_id(), Upload(person)
         hands: list[HandSummary] = []
         problems: list[str] = []
@@ -130,27 +135,27 @@ class FinishedHands:
                 problems.append(say("records.line", n=number, error=error))
                 continue
             upload.lines.append(line)
-            hands.append(_told(record, HandRef(name, len(upload.lines))))
+            hands.append(_summary(record, HandRef(name, len(upload.lines))))
         if not hands:
-            told = problems[0] if problems else say("records.empty")
-            raise RecordError(say("records.no_hand", error=told))
-        left_out = len(problems) - _PROBLEMS_TOLD
-        if left_out > 0:
-            problems[_PROBLEMS_TOLD:] = [say("records.more_lines", n=left_out)]
-        self._shelve(name, upload)
+            error = problems[0] if problems else say("records.empty")
+            raise RecordError(say("records.no_hand", error=error))
+        n_omitted = len(problems) - _MAX_PROBLEMS
+        if n_omitted > 0:
+            problems[_MAX_PROBLEMS:] = [say("records.more_lines", n=n_omitted)]
+        self._add_upload(name, upload)
         return UploadResult(name, hands, problems)
 
-    def _shelve(self, name: str, upload: Upload) -> None:
+    def _add_upload(self, name: str, upload: Upload) -> None:
         with self._lock:
             self._uploads[name] = upload
-            own = [each for each, kept in self._uploads.items() if kept.person == upload.person]
-            for old in own[:-_UPLOADS_EACH]:
-                del self._uploads[old]
+            own = [key for key, other in self._uploads.items() if other.person == upload.person]
+            for oldest in own[:-_UPLOADS_PER_PERSON]:
+                del self._uploads[oldest]
             while len(self._uploads) > _UPLOADS_IN_ALL:
                 self._uploads.popitem(last=False)
 
     def record(self, person: str, name: str, hand: int) -> GameRecord:
-        """Hand number `hand`, from 1, of a table or of a file that this person opened."""
+        """Hand number `hand`, from 1, of a table, a share link or a person's own upload."""
         return GameRecord.from_line(self._line(person, name, hand))
 
     def _line(self, person: str, name: str, hand: int) -> str:
@@ -158,21 +163,20 @@ class FinishedHands:
             upload = self._uploads.get(name)
         if upload is not None and upload.person == person and 1 <= hand <= len(upload.lines):
             return upload.lines[hand - 1]
-        if (kept := self._own(person, name, hand)) is not None:
-            return kept.record
+        if (own := self._own_hand(person, name, hand)) is not None:
+            return own.record
         shared = self._store.hands.get_shared(name) if hand == 1 else None
         if shared is None:
             raise HandNotFound(say("refused.no_hand"))
-        return _for_others(shared.record)
+        return _anonymous(shared.record)
 
-    def _own(self, person: str, name: str, hand: int) -> StoredHand | None:
-        """A hand that this person finished here."""
-        kept = self._store.hands.get(name, hand) if hand <= _MOST_HAND else None
-        return kept if kept is not None and kept.person == person else None
+    def _own_hand(self, person: str, name: str, hand: int) -> StoredHand | None:
+        stored = self._store.hands.get(name, hand) if hand <= _MAX_HAND else None
+        return stored if stored is not None and stored.person == person else None
 
     def share(self, person: str, name: str, hand: int) -> ShareLink:
-        """Let whoever knows the address look at a hand; one that is shared has it already."""
-        if self._own(person, name, hand) is not None:
+        """Open a hand to everybody who has the link; a shared one keeps its link."""
+        if self._own_hand(person, name, hand) is not None:
             return ShareLink(HandRef(self._store.hands.share(name, hand), 1))
         if self._store.hands.get_shared(name) is None:
             raise HandNotFound(say("refused.no_share"))
@@ -181,66 +185,59 @@ class FinishedHands:
     # -- analyses
 
     def analysis(self, person: str, name: str, hand: int) -> Analysis | AnalysisProgress:
-        """The analysis of a hand, or how much of it is done."""
-        line, asker = self._line(person, name, hand), (person, name, hand)
+        """The analysis of a hand, or its progress."""
+        line, key = self._line(person, name, hand), (person, name, hand)
         with self._lock:
             job = self._jobs.get(line)
             if job is None:
-                waiting = sum(not (each.result or each.trouble) for each in self._jobs.values())
-                if waiting >= _ANALYSES_WAITING:
+                n_pending = sum(not (other.result or other.error) for other in self._jobs.values())
+                if n_pending >= _MAX_PENDING:
                     raise LimitExceeded(say("refused.many_analyses"))
                 job = self._jobs[line] = AnalysisJob()
-                while len(self._jobs) > _ANALYSES_KEPT:
+                while len(self._jobs) > _MAX_ANALYSES:
                     self._jobs.popitem(last=False)
-                self._analyst.submit(self._analyse, line, job, asker)
-        if job.trouble is not None:
-            raise RecordError(job.trouble)
+                self._executor.submit(self._analyse, line, job, key)
+        if job.error is not None:
+            raise RecordError(job.error)
         if job.result is None:
             return AnalysisProgress(round(job.done, 3))
-        self._note(job, asker)
+        self._store_result(job, key)
         return job.result
 
-    def _note(self, job: AnalysisJob, asker: tuple[str, str, int]) -> None:
-        if job.result is not None and asker not in job.noted:
-            self._store.progress.store_analysis(*asker, job.result)
-            job.noted.add(asker)
-
-    def found(self, person: str, name: str, hand: int) -> Analysis | None:
-        """The analysis of a hand, if it is there already."""
+    def finished_analysis(self, person: str, name: str, hand: int) -> Analysis | None:
+        """The analysis of a hand if it is finished; does not start one."""
         line = self._line(person, name, hand)
         with self._lock:
             job = self._jobs.get(line)
         return None if job is None else job.result
 
-    def _analyse(self, line: str, job: AnalysisJob, asker: tuple[str, str, int]) -> None:
+    def _store_result(self, job: AnalysisJob, key: tuple[str, str, int]) -> None:
+        if job.result is not None and key not in job.stored:
+            self._store.progress.store_analysis(*key, job.result)
+            job.stored.add(key)
+
+    def _analyse(self, line: str, job: AnalysisJob, key: tuple[str, str, int]) -> None:
         def progress(done: float) -> None:
             job.done = done
 
         try:
             record = GameRecord.from_line(line)
             job.result = analyse(record, progress=progress, stop=self._stop)
-            self._note(job, asker)
+            self._store_result(job, key)
         except AnalysisStopped:
             pass
         except Exception as error:
             log.exception("an analysis failed")
-            job.trouble = say("refused.no_analysis", error=error)
+            job.error = say("refused.no_analysis", error=error)
 
 
-def _for_others(line: str) -> str:
-    """A record in which nobody is called `you`, as whoever played it is to others."""
+def _anonymous(line: str) -> str:
+    """A record without the name `you`: to others, the player is somebody."""
     record = GameRecord.from_line(line)
-    names = [say("replay.somebody") if each == you() else each for each in player_names(record)]
+    names = [say("replay.somebody") if name == you() else name for name in player_names(record)]
     return replace(record, meta={**record.meta, "players": names}).to_line()
 
 
-def _listed(hand: StoredHand) -> HandSummary:
-    told = _told(GameRecord.from_line(hand.record), HandRef(hand.session, hand.hand))
-    told.when, told.opponent = hand.finished, hand.opponent
-    return told
-
-
-def _told(record: GameRecord, name: HandRef) -> HandSummary:
-    return HandSummary(
-        name, title_of(record.rules.name), player_names(record), replay_result(record)
-    )
+def _summary(record: GameRecord, ref: HandRef) -> HandSummary:
+    title = title_of(record.rules.name)
+    return HandSummary(ref, title, player_names(record), replay_result(record))

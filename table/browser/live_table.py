@@ -304,7 +304,7 @@ class LiveTable:
         finally:
             with self._lock:
                 self._rest()
-                self.pace.begin(_PAUSE_AFTER_HAND if self.session.game.over else 1)
+                self.pace.restart(_PAUSE_AFTER_HAND if self.session.game.over else 1)
                 self._keep()
 
     # -- keeping

@@ -1,5 +1,5 @@
 # pyright: strict
-"""All tables of a server. Those that nobody asks for lie in the store."""
+"""The tables of a server: those in use are in memory, all others in the store."""
 
 from __future__ import annotations
 
@@ -18,45 +18,43 @@ from ..text.labels import say
 from .live_table import LiveTable, log
 from .messages import TableSummary
 
-OPEN_TABLES_EACH = 100
+OPEN_TABLES_PER_PERSON = 100
 OPEN_TABLES_IN_ALL = 2_000
 _TABLES_IN_MEMORY = 256
 
 
 class TableNotFound(LookupError):
-    """There is no such table, or it is somebody else's."""
+    """There is no such table, or it belongs to another person."""
 
 
 class LimitExceeded(ValueError):
-    """Somebody wants more than one may have."""
+    """A request beyond a limit of the server."""
 
 
 class LiveTables:
-    """Opens tables, finds them, and lets their agents think."""
+    """Opens and loads tables, and runs their agents in threads."""
 
     def __init__(self, store: Store, opponents: Opponents) -> None:
         self.store = store
         self.opponents = opponents
         self._lock = threading.Lock()
-        # What a request or a thinking agent holds stays the one table of its name.
-        self._alive: WeakValueDictionary[str, LiveTable] = WeakValueDictionary()
+        # Weak references: while a request or a running agent uses a table, it is not loaded twice.
+        self._tables: WeakValueDictionary[str, LiveTable] = WeakValueDictionary()
         self._recent: OrderedDict[str, LiveTable] = OrderedDict()
-        # Whose turn it is to find a table; it is there as long as somebody asks for that table.
+        # One lock for each table that is being loaded.
         self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self.closing = False
-        self._thinkers = ThreadPoolExecutor(max(1, usable_threads()), "thinking")
+        self._executor = ThreadPoolExecutor(max(1, usable_threads()), "thinking")
 
     def close(self) -> None:
-        """Let everybody go: what is under way was kept before it began."""
+        """Release all listeners, and start no further agent decision; every move is saved."""
         self.closing = True
-        for table in list(self._alive.values()):
+        for table in list(self._tables.values()):
             table.events.notify()
-        self._thinkers.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def run_in_background(self, think: Callable[[], None]) -> None:
-        """Think in another thread."""
-
-        def told() -> None:
+        def run() -> None:
             try:
                 think()
             except RevisionConflict:
@@ -64,12 +62,12 @@ class LiveTables:
             except Exception:
                 log.exception("thinking failed")
 
-        self._thinkers.submit(told)
+        self._executor.submit(run)
 
     def open(self, person: str, settings: Settings) -> LiveTable:
-        """A new table."""
-        if self.store.open_sessions(person) >= OPEN_TABLES_EACH:
-            raise LimitExceeded(say("refused.many_tables", n=OPEN_TABLES_EACH))
+        """Open a new table."""
+        if self.store.open_sessions(person) >= OPEN_TABLES_PER_PERSON:
+            raise LimitExceeded(say("refused.many_tables", n=OPEN_TABLES_PER_PERSON))
         if self.store.open_sessions() >= OPEN_TABLES_IN_ALL:
             raise LimitExceeded(say("refused.many_in_all"))
         table = LiveTable(new_id(), person, Session(settings, self.opponents.make), self)
@@ -79,49 +77,49 @@ class LiveTables:
         return table
 
     def get(self, person: str, name: str) -> LiveTable:
-        """A person's table; whoever asks for another's learns nothing, not even that it is."""
+        """A person's table; another person's is indistinguishable from none."""
         with self._lock:
-            turn = self._loading.setdefault(name, threading.Lock())
-        # One at a time loads a table, or waits while it is busy; nobody at another one does.
-        with turn:
+            loading = self._loading.setdefault(name, threading.Lock())
+        # Only requests for this table wait while it is loaded or busy.
+        with loading:
             with self._lock:
-                table = self._alive.get(name)
+                table = self._tables.get(name)
             if table is None or not table.is_current():
-                table = self._loaded(name)
+                table = self._load(name)
             if table is None or table.person != person:
                 raise TableNotFound(say("refused.no_table"))
             with self._lock:
                 self._remember(table)
         return table
 
-    def _loaded(self, name: str) -> LiveTable | None:
-        kept = self.store.load(name)
-        if kept is None:
+    def _load(self, name: str) -> LiveTable | None:
+        stored = self.store.load(name)
+        if stored is None:
             return None
-        session = Session.from_state(kept.state, self.opponents.make)
-        table = LiveTable(name, kept.person, session, self, kept)
+        session = Session.from_state(stored.state, self.opponents.make)
+        table = LiveTable(name, stored.person, session, self, stored)
         table.begin()
         return table
 
     def _remember(self, table: LiveTable) -> None:
-        self._alive[table.id] = table
+        self._tables[table.id] = table
         self._recent[table.id] = table
         self._recent.move_to_end(table.id)
         while len(self._recent) > _TABLES_IN_MEMORY:
             self._recent.popitem(last=False)
 
     def list(self, person: str) -> list[TableSummary]:
-        """A person's tables: those under way, then those that are over, the last played first."""
+        """A person's tables: unfinished ones first, then finished ones, the latest first."""
         return [
-            TableSummary(kept.id, **kept.about, over=kept.over)
-            for kept in self.store.sessions(person)
+            TableSummary(stored.id, **stored.about, over=stored.over)
+            for stored in self.store.sessions(person)
         ]
 
     def forget(self, person: str, name: str) -> None:
-        """Clear a table away; a hand that is under way is given up, finished ones stay."""
+        """Delete a table; an unfinished hand is given up, finished ones stay."""
         table = self.get(person, name)
         table.leave()
         self.store.forget(name)
         with self._lock:
             self._recent.pop(name, None)
-            self._alive.pop(name, None)
+            self._tables.pop(name, None)

@@ -1,9 +1,8 @@
 # pyright: strict
-"""What goes to the browser: the state that one seat may see, and the events between two states.
+"""Messages to the browser: the table's state for one seat, and the events between two states.
 
-Both are made from `View`s, which hold what a seat may know and nothing else. The other
-hand is added when no secret is left: two agents are watched, the endgame is open, or the
-hand is over.
+Both are made from `View`s, which hold only what a seat may know. The opponent's hand is added
+when it is no secret: two agents are watched, the endgame is open, or the hand is over.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from msgspec import Struct
 from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
 from ...engine.view import View
 from ..game.opponents import AgentInfo, RulesInfo
-from ..game.session import OPPONENT, PERSON, HandResult, Session, leading_seat, winner_of
+from ..game.session import OPPONENT, PERSON, Session, leading_seat, winner_of
 from ..review.replay import KINDS, MatchInfo, PlayedCard, card_texts, table_tricks
 from ..text import words
 from ..text.labels import capital, say, you
 
-_HANDS_TOLD = 200
-"""Results of a match that are told, the last ones."""
+_MAX_RESULTS = 200
 
 
 def _text(card: Card | None) -> str | None:
@@ -33,14 +31,14 @@ def _text(card: Card | None) -> str | None:
 
 
 class HandScore(Struct):
-    """How a hand of a match ended."""
+    """The result of a hand of a match."""
 
     tricks: tuple[int, ...]
     pay: tuple[int, ...]
 
 
 class MatchState(MatchInfo):
-    """How the match stands."""
+    """The match so far."""
 
     hands: list[HandScore]
     over: bool
@@ -48,45 +46,45 @@ class MatchState(MatchInfo):
 
 
 class HandEnd(Struct):
-    """How the hand ended: pairs are the person's and the opponent's."""
+    """The result of the hand; pairs are the person's and the opponent's."""
 
     headline: str
     tricks: tuple[int, ...]
     pay: tuple[int, ...]
     text: str
     compared: str
-    """With the same cards before, where the hand was played again."""
+    """The comparison with the earlier hand of the same deal."""
 
 
 class TableText(Struct):
-    """The table in words."""
+    """The table in sentences."""
 
     match: str
     stage: str
     prompt: str
     answer: str
-    """What is waited for once the person has played."""
+    """The prompt after the person's action."""
     last: str
     guide: list[str]
     table: list[str]
 
 
 class HandRef(Struct):
-    """Where the replay of a hand is found."""
+    """The id and hand number of a replay."""
 
     id: str
     hand: int
 
 
 class Speed(Struct):
-    """How fast agents are watched."""
+    """The speed of watched agents."""
 
     delay_ms: int
     paused: bool
 
 
 class VisibleState(Struct, kw_only=True):
-    """What a view shows of the table: the viewer is 0, the other 1."""
+    """The table as a view shows it: the viewer is 0, the opponent 1."""
 
     hand: list[str]
     hand_size_other: int
@@ -104,12 +102,12 @@ class VisibleState(Struct, kw_only=True):
     last_trick: list[PlayedCard]
     tricks: tuple[int, ...]
     stock_tricks: tuple[int, int] | None
-    """Tricks that won no more than a card of the stock; None where every trick counts."""
+    """Tricks that won only a stock card; None where every trick counts."""
     dealer: int
     turned: str | None
     """The dealer's card that was turned up before an exchange."""
     exchanged: tuple[bool | None, bool | None]
-    """Whether the two took a blind hand; None before they decide, and where none may."""
+    """Whether each took the blind hand; None before the decision, and without one."""
     said: TableText
 
 
@@ -138,7 +136,7 @@ class TableState(VisibleState, kw_only=True):
 
 
 class TableContext(NamedTuple):
-    """What a table knows beside its session."""
+    """The parts of a table's state that its session does not have."""
 
     id: str
     n: int
@@ -150,18 +148,21 @@ class TableContext(NamedTuple):
     compared: str
 
 
-def table_state(session: Session, around: TableContext) -> TableState:
-    """The session as seat 0 may see it; with two agents, both hands."""
+def table_state(session: Session, context: TableContext) -> TableState:
+    """The session as seat 0 may see it; of two agents, with both hands."""
     settings, game, view = session.settings, session.game, session.view(PERSON)
-    names = display_names(session)
-    match, other, here = match_state(session), _other_hand(session, view), around._asdict()
-    compared = here.pop("compared")
-    shown = visible_fields(view, _said(session, view, around, other), other)
+    names, match = display_names(session), match_state(session)
+    if settings.watched or game.over:
+        other_hand = game.hands[OPPONENT]
+    else:
+        other_hand = view.theirs if view.open else None
+    fields = context._asdict()
+    compared = fields.pop("compared")
+    fields |= visible_fields(view, _table_text(session, view, context, other_hand), other_hand)
     if settings.watched:
-        shown["legal"] = []
+        fields["legal"] = []
     return TableState(
-        **here,
-        **shown,
+        **fields,
         move=session.moves,
         rules=settings.rules.name,
         rules_title=words.title_of(settings.rules.name),
@@ -173,12 +174,12 @@ def table_state(session: Session, around: TableContext) -> TableState:
         lesson=settings.lesson,
         match=match,
         result=_hand_end(session, match, names, compared) if game.over else None,
-        replay=HandRef(around.id, game.number + 1) if game.over else None,
+        replay=HandRef(context.id, game.number + 1) if game.over else None,
     )
 
 
-def visible_fields(view: View, said: TableText, other: list[Card] | None) -> dict[str, Any]:
-    """The fields of `VisibleState`; `other` is the other's hand where it lies open."""
+def visible_fields(view: View, said: TableText, other_hand: list[Card] | None) -> dict[str, Any]:
+    """The fields of `VisibleState`; `other_hand` is the opponent's if it is open."""
     trick, last_trick = table_tricks(view)
     over = view.phase == "over"
     return {
@@ -186,7 +187,7 @@ def visible_fields(view: View, said: TableText, other: list[Card] | None) -> dic
         "hand_size_other": view.other_cards,
         "known_other": card_texts(view.known),
         "open": view.open,
-        "other_hand": None if other is None else card_texts(other),
+        "other_hand": None if other_hand is None else card_texts(other_hand),
         "stock_left": view.stock_left,
         "upcards": card_texts(view.upcards),
         "trump": None if view.trump is None else SUITS[view.trump],
@@ -205,10 +206,9 @@ def visible_fields(view: View, said: TableText, other: list[Card] | None) -> dic
     }
 
 
-def describe_view(view: View, names: tuple[str, str], score: str, prompt: str = "") -> TableText:
-    """A view in words, outside of any match."""
-    prompt = prompt or words.prompt(view, names)
-    known = view.theirs
+def describe_view(view: View, names: tuple[str, str], score: str) -> TableText:
+    """A view in sentences, outside of any match."""
+    prompt = words.prompt(view, names)
     return TableText(
         match=score,
         stage=words.stage(view),
@@ -216,47 +216,41 @@ def describe_view(view: View, names: tuple[str, str], score: str, prompt: str = 
         answer="",
         last=words.last_trick(view, names),
         guide=[],
-        table=[f"{words.spoken(prompt)}.", *words.table(view, names, known, "")],
+        table=[f"{words.spoken(prompt)}.", *words.table(view, names, view.theirs, "")],
     )
 
 
 def display_names(session: Session) -> tuple[str, str]:
-    """What the two are called in sentences: the person is `you`."""
+    """The players' names in sentences: the person is `you`."""
     first, second = map(words.display_name, session.settings.names)
     return (first if session.settings.watched else you()), second
 
 
-def _said(
-    session: Session, view: View, around: TableContext, other: list[Card] | None
+def _table_text(
+    session: Session, view: View, context: TableContext, other_hand: list[Card] | None
 ) -> TableText:
     settings, game, names = session.settings, session.game, display_names(session)
     score = words.score(settings.match, game.points, game.hands_won)
-    prompt = words.prompt(view, names, around.thinking)
-    if around.left:
+    prompt = words.prompt(view, names, context.thinking)
+    if context.left:
         prompt = say("hand.closed")
     elif session.over and settings.match is not None:
         prompt = say("headline.match_over")
-    theirs = session.view(OPPONENT) if settings.watched else None
-    known = view.theirs if other is None else other
+    opponent_view = session.view(OPPONENT) if settings.watched else None
+    opponent_cards = view.theirs if other_hand is None else other_hand
     return TableText(
         match=words.match_words(settings.match),
         stage=words.stage(view),
         prompt=prompt,
         answer=say("hand.waits", name=names[1]),
-        last=words.last_trick(view, names, theirs),
+        last=words.last_trick(view, names, opponent_view),
         guide=words.guide(view, names) if settings.lesson else [],
-        table=[f"{words.spoken(prompt)}.", *words.table(view, names, known, score)],
+        table=[f"{words.spoken(prompt)}.", *words.table(view, names, opponent_cards, score)],
     )
 
 
-def _other_hand(session: Session, view: View) -> list[Card] | None:
-    if session.settings.watched or session.game.over:
-        return session.game.hands[OPPONENT]
-    return view.theirs if view.open else None
-
-
 def match_state(session: Session) -> MatchState:
-    """How the match stands."""
+    """The match so far."""
     kind, n = words.match_kind(session.settings.match)
     return MatchState(
         kind=kind,
@@ -264,7 +258,7 @@ def match_state(session: Session) -> MatchState:
         points=session.game.points,
         hands_won=session.game.hands_won,
         hand=session.game.number + 1,
-        hands=[HandScore(each.tricks, each.pays) for each in session.results[-_HANDS_TOLD:]],
+        hands=[HandScore(hand.tricks, hand.pays) for hand in session.results[-_MAX_RESULTS:]],
         over=session.over,
         winner=winner_of(session),
     )
@@ -273,19 +267,19 @@ def match_state(session: Session) -> MatchState:
 def _hand_end(
     session: Session, match: MatchState, names: tuple[str, str], compared: str
 ) -> HandEnd:
-    last: HandResult = session.results[-1]
-    told = words.headline(names, leading_seat(last.pays))
+    last = session.results[-1]
+    headline = words.headline(names, leading_seat(last.pays))
     if match.over and match.kind != "single":
-        told = words.headline(names, match.winner, "match")
+        headline = words.headline(names, match.winner, "match")
     text = words.result(last.tricks, last.pays, names, last.low)
-    return HandEnd(told, last.tricks, last.pays, text, compared)
+    return HandEnd(headline, last.tricks, last.pays, text, compared)
 
 
 # -- events
 
 
 class TableEvent(Struct):
-    """Something that happened, in words for screen readers."""
+    """An event, with a sentence for screen readers."""
 
     kind: str
     who: int | None
@@ -303,49 +297,47 @@ class TableUpdate(Struct):
 
 
 class Snapshot(NamedTuple):
-    """What is compared to tell events: both views, the other one only where it may be told."""
+    """The views before or after an action; the opponent's only if both hands are open."""
 
-    mine: View
-    theirs: View | None
+    person: View
+    opponent: View | None
 
 
 def take_snapshot(session: Session) -> Snapshot:
-    """What may be seen now."""
-    theirs = session.view(OPPONENT) if session.settings.watched else None
-    return Snapshot(session.view(PERSON), theirs)
+    """The present views."""
+    opponent = session.view(OPPONENT) if session.settings.watched else None
+    return Snapshot(session.view(PERSON), opponent)
 
 
 def deal_events(session: Session) -> Iterator[TableEvent]:
     """The events of a new hand."""
     dealer, view = session.game.dealer, session.view(PERSON)
-    yield _event("dealt", dealer, say("event.deal", name=display_names(session)[dealer]))
+    name = display_names(session)[dealer]
+    yield _event("dealt", dealer, say("event.deal", name=name))
     if view.upcards:
-        yield _turned(view)
+        yield _upcards_event(view)
     if view.turned is not None:
-        text = say(
-            "event.turned_dealers", name=display_names(session)[dealer], card=view.turned.symbol
-        )
+        text = say("event.turned_dealers", name=name, card=view.turned.symbol)
         yield _event("shown", dealer, text, str(view.turned))
 
 
 def play_events(session: Session, before: Snapshot, action: int) -> Iterator[TableEvent]:
-    """The events of one action, from what was and is to be seen."""
-    names, after = display_names(session), take_snapshot(session)
-    was, now = before.mine, after.mine
-    who = PERSON if was.to_move else OPPONENT
+    """The events of one action, by the views before and after it."""
+    names, snapshot = display_names(session), take_snapshot(session)
+    old, new = before.person, snapshot.person
+    who = PERSON if old.to_move else OPPONENT
     card = CARDS[action] if action < CARDS_IN_ALL else None
-    yield _event(
-        KINDS[was.phase], who, words.action_text(names[who], was.phase, action), _text(card)
-    )
-    if was.phase == "follow":
-        winner = PERSON if words.won_last(now) else OPPONENT
+    text = words.action_text(names[who], old.phase, action)
+    yield _event(KINDS[old.phase], who, text, _text(card))
+    if old.phase == "follow":
+        winner = PERSON if words.won_last(new) else OPPONENT
         yield _event("won", winner, say("event.win", name=names[winner]))
-    if now.stock_left < was.stock_left:
-        yield from _drawn(names, after)
-        if now.upcards:
-            yield _turned(now)
-        if not now.stock_left:
-            yield _event("stock_gone", None, words.stock_is_gone(now, names))
+    if new.stock_left < old.stock_left:
+        yield from _draw_events(names, snapshot)
+        if new.upcards:
+            yield _upcards_event(new)
+        if not new.stock_left:
+            yield _event("stock_gone", None, words.stock_is_gone(new, names))
     if session.game.over:
         last = session.results[-1]
         yield _event("hand_over", None, words.result(last.tricks, last.pays, names, last.low))
@@ -354,20 +346,20 @@ def play_events(session: Session, before: Snapshot, action: int) -> Iterator[Tab
             yield _event("match_over", winner, words.headline(names, winner, "match"))
 
 
-def _drawn(names: tuple[str, str], after: Snapshot) -> Iterator[TableEvent]:
-    """Who drew what, the winner of the trick first."""
-    last = list(after.mine.tricks())[-1]
-    theirs = last.other_draw
-    if after.theirs is not None:
-        theirs = list(after.theirs.tricks())[-1].my_draw
-    drawn = {PERSON: last.my_draw, OPPONENT: theirs}
-    winner = PERSON if words.won_last(after.mine) else OPPONENT
+def _draw_events(names: tuple[str, str], snapshot: Snapshot) -> Iterator[TableEvent]:
+    """Both draws, the winner of the trick first."""
+    last = list(snapshot.person.tricks())[-1]
+    other_draw = last.other_draw
+    if snapshot.opponent is not None:
+        other_draw = list(snapshot.opponent.tricks())[-1].my_draw
+    draws = {PERSON: last.my_draw, OPPONENT: other_draw}
+    winner = PERSON if words.won_last(snapshot.person) else OPPONENT
     for who in (winner, 1 - winner):
-        text = say("event.draw", name=names[who], card=words.drawn_card(drawn[who]))
-        yield _event("drew", who, text, _text(drawn[who]))
+        text = say("event.draw", name=names[who], card=words.drawn_card(draws[who]))
+        yield _event("drew", who, text, _text(draws[who]))
 
 
-def _turned(view: View) -> TableEvent:
+def _upcards_event(view: View) -> TableEvent:
     cards = words.join_words([card.symbol for card in view.upcards])
     text = say("event.turned", cards=cards, n=len(view.upcards))
     return TableEvent("turned", None, words.spoken(text), cards=card_texts(view.upcards))
@@ -378,7 +370,7 @@ def _event(kind: str, who: int | None, text: str, card: str | None = None) -> Ta
 
 
 class Refusal(Struct, omit_defaults=True):
-    """Why a request was refused, and the table as it stands where it was asked for one."""
+    """Why a request was refused, and the present state if it was for a table."""
 
     error: str
     state: TableState | None = None
@@ -388,7 +380,7 @@ class Refusal(Struct, omit_defaults=True):
 
 
 class Menu(Struct):
-    """What can be played, against whom, and what has to be said about the store."""
+    """Rule sets and agents on offer, and a notice about the store."""
 
     rules: list[RulesInfo]
     agents: list[AgentInfo]
@@ -396,7 +388,7 @@ class Menu(Struct):
 
 
 class TableSummary(Struct):
-    """A table in a list: what is played, and how it stands."""
+    """A table in a list."""
 
     id: str
     title: str

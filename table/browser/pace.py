@@ -1,5 +1,5 @@
 # pyright: strict
-"""How fast agents are watched, and when their next move is due."""
+"""The speed of watched agents, and the time of their next move."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ import time
 
 from .messages import Speed
 
-_DELAY, _LEAST_DELAY, _MOST_DELAY = 1000, 50, 60_000
+_DEFAULT_DELAY, _MIN_DELAY, _MAX_DELAY = 1000, 50, 60_000
+"""Milliseconds."""
 
 
 class WatchPace:
     """The delay between moves of watched agents."""
 
-    def __init__(self, delay_ms: int = _DELAY, paused: bool = False) -> None:
+    def __init__(self, delay_ms: int = _DEFAULT_DELAY, paused: bool = False) -> None:
         self.delay_ms = delay_ms
         self.paused = paused
-        self.begin()
+        self.restart()
 
-    def begin(self, delays: int = 1) -> None:
-        """The next move is due after so many delays from now."""
-        self._due = time.monotonic() + delays * self.delay_ms / 1000
+    def restart(self, n_delays: int = 1) -> None:
+        """Set the next move's time to so many delays from now."""
+        self._due = time.monotonic() + n_delays * self.delay_ms / 1000
 
     def change(self, delay_ms: int | None, pause: bool | None) -> None:
-        """Another delay, a pause, or both."""
+        """Set the delay, pause or both; None leaves the value."""
         if delay_ms is not None:
-            self.delay_ms = min(max(delay_ms, _LEAST_DELAY), _MOST_DELAY)
+            self.delay_ms = min(max(delay_ms, _MIN_DELAY), _MAX_DELAY)
         if pause is not None:
             self.paused = pause
-        self.begin()
+        self.restart()
 
     @property
     def seconds_left(self) -> float:
-        """How long until the next move is due."""
         return max(0.0, self._due - time.monotonic())
 
     @property
     def speed(self) -> Speed:
-        """What a page is told of it."""
         return Speed(self.delay_ms, self.paused)

@@ -1,5 +1,8 @@
 # pyright: strict
-"""Finished hands over HTTP: statistics, records, replays, analyses, and all of them as files."""
+"""HTTP handlers of finished hands: statistics, records, replays, analyses, and files of them.
+
+Starlette runs handlers that are not `async` in a thread.
+"""
 
 from __future__ import annotations
 
@@ -27,68 +30,52 @@ from .shared import Services, get_person, json_response, set_cookie
 class HandHandlers:
     """Statistics, records, replays and analyses."""
 
-    def __init__(self, shared: Services) -> None:
-        self._shared = shared
+    def __init__(self, services: Services) -> None:
+        self._store, self._finished = services.store, services.finished
 
-    async def statistics(self, request: Request) -> Response:
-        """How the person has done."""
-        store, person = self._shared.store, get_person(request)
-        return json_response(await run_in_threadpool(compute_statistics, store, person))
+    def statistics(self, request: Request) -> Response:
+        return json_response(compute_statistics(self._store, get_person(request)))
 
-    async def export(self, request: Request) -> Response:
-        """The same to take along."""
-        form, person = request.query_params.get("form", "csv"), get_person(request)
-        makers = {"csv": (as_csv, "text/csv"), "jsonl": (as_records, "application/x-ndjson")}
-        if form not in makers:
+    def export(self, request: Request) -> Response:
+        form = request.query_params.get("form", "csv")
+        writers = {"csv": (as_csv, "text/csv"), "jsonl": (as_records, "application/x-ndjson")}
+        if form not in writers:
             raise RequestError(400, say("refused.form", form=repr(form[:40])))
-        make, kind = makers[form]
-        text = await run_in_threadpool(make, self._shared.store, person)
-        return _file(text, kind, f"german-whist.{form}")
+        write, media_type = writers[form]
+        text = write(self._store, get_person(request))
+        return _attachment(text, media_type, f"german-whist.{form}")
 
-    async def records(self, request: Request) -> Response:
-        """The hands that the person finished."""
-        return json_response(
-            await run_in_threadpool(self._shared.finished.played, get_person(request))
-        )
+    def records(self, request: Request) -> Response:
+        return json_response(self._finished.by_person(get_person(request)))
 
     async def open(self, request: Request) -> Response:
-        """A file of records."""
         person = find_person(request) or new_id()
         text = await read_text(request, UPLOAD_LIMIT)
-        opened = await run_in_threadpool(self._shared.finished.open, person, text)
-        response = json_response(opened, 201)
+        response = json_response(await run_in_threadpool(self._finished.open, person, text), 201)
         set_cookie(response, PERSON_COOKIE, person)
         return response
 
-    def _asked(self, request: Request) -> tuple[str, str, int]:
-        return get_person(request), request.path_params["id"], request.path_params["hand"]
+    def replay(self, request: Request) -> Response:
+        return json_response(make_replay(self._finished.record(*_hand_key(request))))
 
-    async def replay(self, request: Request) -> Response:
-        """A hand, step by step."""
-        asked, finished = self._asked(request), self._shared.finished
-        return json_response(await run_in_threadpool(lambda: make_replay(finished.record(*asked))))
-
-    async def analysis(self, request: Request) -> Response:
-        """What each decision was worth, or how much of that is known."""
-        found = await run_in_threadpool(self._shared.finished.analysis, *self._asked(request))
-        return json_response(found)
+    def analysis(self, request: Request) -> Response:
+        return json_response(self._finished.analysis(*_hand_key(request)))
 
     async def share(self, request: Request) -> Response:
-        """An address by which others may look at the hand."""
         await read_request(request, EmptyRequest)
-        finished = self._shared.finished
-        return json_response(await run_in_threadpool(finished.share, *self._asked(request)))
+        link = await run_in_threadpool(self._finished.share, *_hand_key(request))
+        return json_response(link)
 
-    async def file(self, request: Request) -> Response:
-        """The replay as one page to send to someone."""
-        asked, finished = self._asked(request), self._shared.finished
-
-        def page() -> str:
-            return replay_page(finished.record(*asked), finished.found(*asked))
-
-        return _file(await run_in_threadpool(page), "text/html", "german-whist-replay.html")
+    def file(self, request: Request) -> Response:
+        key = _hand_key(request)
+        page = replay_page(self._finished.record(*key), self._finished.finished_analysis(*key))
+        return _attachment(page, "text/html", "german-whist-replay.html")
 
 
-def _file(text: str, kind: str, name: str) -> Response:
+def _hand_key(request: Request) -> tuple[str, str, int]:
+    return get_person(request), request.path_params["id"], request.path_params["hand"]
+
+
+def _attachment(text: str, media_type: str, name: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return PlainTextResponse(text, headers=headers, media_type=f"{kind}; charset=utf-8")
+    return PlainTextResponse(text, headers=headers, media_type=f"{media_type}; charset=utf-8")

@@ -1,5 +1,8 @@
 # pyright: strict
-"""Playing and watching over HTTP: each handler reads its request, asks a table, and answers."""
+"""HTTP handlers of playing and watching.
+
+Starlette runs handlers that are not `async` in a thread: a table may have to wait for its lock.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ..game.database import new_id
 from ..game.session import Settings
-from ..review.hints import seen_cards
+from ..review.hints import Hint, seen_cards
 from ..text.labels import say
 from .live_table import LiveTable, StaleMove
 from .live_tables import LimitExceeded
@@ -34,169 +37,154 @@ from .requests import (
 )
 from .shared import Services, get_person, json_response, set_cookie
 
-_STILL_HERE = 15.0
-"""Seconds after which a page is told that nothing has happened."""
-_MOST_WAITING = 20
-"""Pages that may look at one table."""
-_MOST_EVENTS = 10**9
+_KEEPALIVE_SECONDS = 15.0
+_MAX_LISTENERS = 20
+"""Pages that may listen to one table."""
+_MAX_EVENT = 10**9
 
 
 class TableHandlers:
     """Playing and watching."""
 
-    def __init__(self, shared: Services) -> None:
-        self._shared = shared
+    def __init__(self, services: Services) -> None:
+        self._services, self._live = services, services.live
 
-    def _found(self, request: Request) -> LiveTable:
-        table = self._shared.live.get(get_person(request), request.path_params["id"])
-        request.state.table = table
+    def _table(self, request: Request) -> LiveTable:
+        table = self._live.get(get_person(request), request.path_params["id"])
+        request.state.table = table  # a refusal contains its state
         return table
 
-    async def _table(self, request: Request) -> LiveTable:
-        return await run_in_threadpool(self._found, request)
-
     async def open(self, request: Request) -> Response:
-        """A new table."""
-        asked = await read_request(request, TableRequest)
+        body = await read_request(request, TableRequest)
         person = find_person(request) or new_id()
 
-        def opened() -> LiveTable:
-            settings = table_settings(asked, self._shared.opponents)
-            if asked.again is not None:
-                settings = self._again(settings, person, asked.again)
-            return self._shared.live.open(person, settings)
+        def open_table() -> LiveTable:
+            settings = table_settings(body, self._services.opponents)
+            if body.again is not None:
+                settings = self._same_deal(settings, person, body.again)
+            return self._live.open(person, settings)
 
-        table = await run_in_threadpool(opened)
+        table = await run_in_threadpool(open_table)
         response = json_response(table.message(0), 201)
         set_cookie(response, PERSON_COOKIE, person)
         return response
 
-    def _again(self, settings: Settings, person: str, asked: SameDealRequest) -> Settings:
-        """The same cards as in a hand that was played here, from the same seat or the other."""
-        record = self._shared.finished.record(person, asked.id, asked.hand)
-        dealer = 1 - record.dealer if asked.swapped else record.dealer
-        deal = tuple(map(int, record.start().cards_dealt))
+    def _same_deal(self, settings: Settings, person: str, body: SameDealRequest) -> Settings:
+        """The deal of a finished hand, from the same seat or the other."""
+        record = self._services.finished.record(person, body.id, body.hand)
         return replace(
             settings,
             rules=record.rules,
             match=None,
-            deal=deal,
-            dealer=dealer,
-            again=(asked.id, asked.hand),
+            deal=tuple(map(int, record.start().cards_dealt)),
+            dealer=1 - record.dealer if body.swapped else record.dealer,
+            again=(body.id, body.hand),
         )
 
-    async def list(self, request: Request) -> Response:
-        """A person's tables."""
-        return json_response(await run_in_threadpool(self._shared.live.list, get_person(request)))
+    def list(self, request: Request) -> Response:
+        return json_response(self._live.list(get_person(request)))
 
-    async def look(self, request: Request) -> Response:
-        """The table as it stands."""
-        table = await self._table(request)
-        return json_response(await run_in_threadpool(table.message, None))
+    def look(self, request: Request) -> Response:
+        return json_response(self._table(request).message(None))
 
     async def events(self, request: Request) -> Response:
-        """The table as it stands, and again whenever something happens: server-sent events."""
-        table = await self._table(request)
-        if table.events.n_subscribers >= _MOST_WAITING:
-            raise LimitExceeded(say("refused.many_pages", n=_MOST_WAITING))
-        asked = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        after = int(asked) if asked.isdecimal() and int(asked) < _MOST_EVENTS else 0
-        headers = {"X-Accel-Buffering": "no"}
+        """The table's state, and again after each event, as server-sent events."""
+        table = await run_in_threadpool(self._table, request)
+        if table.events.n_subscribers >= _MAX_LISTENERS:
+            raise LimitExceeded(say("refused.many_pages", n=_MAX_LISTENERS))
+        after_text = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        is_number = after_text.isdecimal() and int(after_text) < _MAX_EVENT
         return StreamingResponse(
-            self._stream(table, after), media_type="text/event-stream", headers=headers
+            self._stream(table, int(after_text) if is_number else 0),
+            media_type="text/event-stream",
+            headers={"X-Accel-Buffering": "no"},
         )
 
     async def _stream(self, table: LiveTable, after: int) -> AsyncGenerator[bytes]:
-        """Tell what happens while somebody listens; watched agents go on meanwhile."""
-        loop, bell = asyncio.get_running_loop(), asyncio.Event()
+        """Send updates, and let watched agents move while somebody listens."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
-        def ring() -> None:
-            loop.call_soon_threadsafe(bell.set)
+        def notify() -> None:
+            loop.call_soon_threadsafe(changed.set)
 
-        table.events.subscribe(ring)
+        table.events.subscribe(notify)
         try:
             first = True
-            while not self._shared.live.closing:
-                bell.clear()
+            while not self._live.closing:
+                changed.clear()
                 if first or table.events.last != after:
-                    answer = await run_in_threadpool(table.message, after)
-                    first, after = False, answer.state.n
-                    yield b"id: %d\ndata: %s\n\n" % (after, msgspec.json.encode(answer))
+                    update = await run_in_threadpool(table.message, after)
+                    first, after = False, update.state.n
+                    yield b"id: %d\ndata: %s\n\n" % (after, msgspec.json.encode(update))
                 due = table.seconds_to_wait()
                 if due == 0:
                     await run_in_threadpool(table.advance)
                     continue
                 try:
-                    await asyncio.wait_for(bell.wait(), min(due or _STILL_HERE, _STILL_HERE))
+                    timeout = min(due or _KEEPALIVE_SECONDS, _KEEPALIVE_SECONDS)
+                    await asyncio.wait_for(changed.wait(), timeout)
                 except asyncio.TimeoutError:
                     if not await run_in_threadpool(table.is_current):
-                        return  # played on elsewhere: the page asks again, and hears of it
+                        return  # played on by another program: the page loads the table anew
                     yield b": still here\n\n"
         finally:
-            table.events.unsubscribe(ring)
+            table.events.unsubscribe(notify)
 
-    async def _changed(self, request: Request, act: Callable[[LiveTable], object]) -> Response:
-        """Let something happen at a table, and tell what did: all in one go to a thread."""
+    async def _change(self, request: Request, act: Callable[[LiveTable], object]) -> Response:
+        """Act on a table, and respond with the new state and events, all in one thread."""
 
-        def done() -> TableUpdate:
-            table = self._found(request)
+        def change() -> TableUpdate:
+            table = self._table(request)
             before = table.events.last
             act(table)
             return table.message(before)
 
-        return json_response(await run_in_threadpool(done))
+        return json_response(await run_in_threadpool(change))
 
     async def play(self, request: Request) -> Response:
-        """One action of the person, and what a quick opponent answers."""
-        asked = await read_request(request, PlayRequest)
-        return await self._changed(request, lambda table: table.play(asked.action, asked.move))
+        body = await read_request(request, PlayRequest)
+        return await self._change(request, lambda table: table.play(body.action, body.move))
 
     async def take_back(self, request: Request) -> Response:
-        """Back to the person's last decision."""
         await read_request(request, EmptyRequest)
-        return await self._changed(request, LiveTable.take_back)
+        return await self._change(request, LiveTable.take_back)
 
     async def claim(self, request: Request) -> Response:
-        """Tricks of an open endgame."""
-        asked = await read_request(request, ClaimRequest)
-        return await self._changed(request, lambda table: table.claim(asked.tricks, asked.move))
+        body = await read_request(request, ClaimRequest)
+        return await self._change(request, lambda table: table.claim(body.tricks, body.move))
 
     async def next(self, request: Request) -> Response:
-        """The next hand of a match."""
-        asked = await read_request(request, NextHandRequest)
-        return await self._changed(request, lambda table: table.next_hand(asked.move))
+        body = await read_request(request, NextHandRequest)
+        return await self._change(request, lambda table: table.next_hand(body.move))
 
     async def leave(self, request: Request) -> Response:
-        """End it here."""
         await read_request(request, EmptyRequest)
-        return await self._changed(request, LiveTable.leave)
+        return await self._change(request, LiveTable.leave)
 
-    async def forget(self, request: Request) -> Response:
-        """Clear a table away."""
-        person, name = get_person(request), request.path_params["id"]
-        await run_in_threadpool(self._shared.live.forget, person, name)
+    def forget(self, request: Request) -> Response:
+        name = request.path_params["id"]
+        self._live.forget(get_person(request), name)
         return json_response({"forgotten": name})
 
     async def speed(self, request: Request) -> Response:
-        """How fast watched agents play."""
-        asked = await read_request(request, SpeedRequest)
-        return await self._changed(
-            request, lambda table: table.set_speed(asked.delay_ms, asked.pause, asked.step)
+        body = await read_request(request, SpeedRequest)
+        return await self._change(
+            request, lambda table: table.set_speed(body.delay_ms, body.pause, body.step)
         )
 
-    async def help(self, request: Request) -> Response:
-        """What has been seen."""
-        return json_response(
-            await run_in_threadpool(lambda: seen_cards(self._found(request).person_view()))
-        )
+    def help(self, request: Request) -> Response:
+        return json_response(seen_cards(self._table(request).person_view()))
 
     async def hint(self, request: Request) -> Response:
-        """What might be played, and why."""
         await read_request(request, EmptyRequest)
-        table = await self._table(request)
-        view = table.person_view()
-        if not view.to_move or table.session.settings.watched:
-            raise StaleMove(say("refused.no_advice"))
-        hint = await run_in_threadpool(self._shared.advisers.hint, view)
-        await run_in_threadpool(table.note_hint)
-        return json_response(hint)
+
+        def compute() -> Hint:
+            table = self._table(request)
+            view = table.person_view()
+            if not view.to_move or table.session.settings.watched:
+                raise StaleMove(say("refused.no_advice"))
+            hint = self._services.hints.hint(view)
+            table.note_hint()
+            return hint
+
+        return json_response(await run_in_threadpool(compute))

@@ -26,7 +26,7 @@ class Services(NamedTuple):
     opponents: Opponents
     live: LiveTables
     finished: FinishedHands
-    advisers: HintService
+    hints: HintService
 
 
 def json_response(value: Any, status: int = 200) -> Response:

@@ -229,7 +229,7 @@ def test_a_link_makes_nobody_another_person_than_the_owner(server: Running) -> N
 
 
 def test_nobody_opens_tables_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_EACH", 3)
+    monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_PER_PERSON", 3)
     monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_IN_ALL", 4)
     with running(tmp_path) as server:
         visitor = server.visitor()
