@@ -178,7 +178,7 @@ CLASSIC = """\
 both, which the foreplay decides. `random` loses {thrown:.2f} tricks of an endgame against perfect
 play.
 
-Win rates in per cent, the row's player against the column's:
+Win rates in per cent, the row's player against the column's, numbered as above:
 
 {cross}
 
@@ -227,7 +227,7 @@ def _classic_section(ladder: Figures) -> str:
                    f"{player['ending_margin']:+.2f}"]  # fmt: skip
         ratings.append([f"{place}. `{name}`", _elo(player), *figures])
         wins = [f"{player['wins'][other]:.1f}" if other != name else "·" for other in players]
-        cross.append([f"{place}. `{name}`", *wins])
+        cross.append([f"**{place}**", *wins])
     return CLASSIC.format(
         **{name: ladder[name] for name in ("key", "seed", "hands", "machine")},
         minutes=ladder["seconds"] / 60,

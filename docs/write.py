@@ -130,7 +130,7 @@ Layout {THREE_LAYOUT.version}: {THREE_LAYOUT.size} int8 values, each 0 or 1 ([th
 
 def _layout_table(layout: Layout, start: int = 0) -> str:
     """Groups of a layout from an index on; neighbours of the same kind share a row."""
-    lines = ["| index | group | meaning |", "|---|---|---|"]
+    lines = ["| group | index | meaning |", "|---|---|---|"]
     groups = [group for group in layout.groups if group.start >= start]
     for (name, size), row in groupby(groups, _name_and_size):
         first, *others = row
@@ -141,7 +141,7 @@ def _layout_table(layout: Layout, start: int = 0) -> str:
             index, name = f"{index}, {size} each", f"{name}_{{{players}}}"
         else:
             name = first.name
-        lines.append(f"| {index} | `{name}` | {first.about} |")
+        lines.append(f"| `{name}` | {index} | {first.about} |")
     return "\n".join(lines)
 
 
