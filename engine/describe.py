@@ -46,7 +46,7 @@ def chapters(rules: Rules) -> list[Chapter]:
         told.append(Chapter(title, list(_endgame(rules))))
     else:
         told.append(Chapter(f"Play: {_tricks(rules.hand)}", [_play(rules)]))
-    told.append(Chapter("Who wins, and what it pays", list(_scoring(rules))))
+    told.append(Chapter("Scoring", list(_scoring(rules))))
     return told
 
 
@@ -145,7 +145,7 @@ def _play(rules: Rules) -> str:
         beaten += ", unless the second card is a trump on another suit, which takes it"
     return (
         "The non-dealer leads to the first trick, any card. The other player must follow suit if "
-        f"able, and may play anything if not. {beaten}. Whoever takes a trick leads to the next."
+        f"able, and may play anything if not. {beaten}. The winner leads to the next trick."
     )
 
 
@@ -180,7 +180,7 @@ def _faced_draw(rules: Rules) -> str:
         return (
             "the top card of the stock lies face up. The winner of the trick chooses: the upcard, "
             "or the hidden one below it. The loser takes the other. Both see which of the two was "
-            "taken, but whoever takes the hidden card is the only one to see it."
+            "taken, but only its owner sees the hidden card."
         )
     return (
         "the top card of the stock lies face up. The winner of the trick takes it into hand, "
@@ -191,7 +191,7 @@ def _faced_draw(rules: Rules) -> str:
 def _endgame(rules: Rules) -> Iterator[str]:
     race = rules.race if rules.counts == "all" else None
     if race is not None and 2 * (race - 1) < rules.foreplay_tricks:
-        yield "It is never reached: somebody has won the race before the stock is gone."
+        yield "It is never reached: the race ends before the stock is gone."
         return
     yield (
         "When the stock is gone, the winner of the last trick leads, and the hands are played out "
@@ -199,8 +199,7 @@ def _endgame(rules: Rules) -> Iterator[str]:
     )
     if rules.open_endgame:
         yield (
-            "Every card has been somewhere by then: a player who remembers all that was played "
-            "and taken knows the other's hand."
+            "A player who remembers every card that was played and taken knows the other's hand."
         )
     else:
         yield (
@@ -224,7 +223,7 @@ def _scoring(rules: Rules) -> Iterator[str]:
     yield _pay(rules)
     if rules.race is None and rules.counting_tricks % 2 == 0:
         half = rules.counting_tricks // 2
-        yield f"{half}–{half} is a tie, which pays nobody."
+        yield f"{half}–{half} is a tie, which pays nothing."
     target = "5 points as a rule, or 10" if rules.exchange else "such as 10, 25 or 50 points"
     yield (
         f"In a match, the winner of a hand adds what it pays to a total: to a target, {target}, or "
@@ -233,8 +232,8 @@ def _scoring(rules: Rules) -> Iterator[str]:
 
 
 def _aim(rules: Rules) -> str:
-    most = "whoever takes more of the counting tricks wins the hand"
-    fewest = "whoever takes fewer of the counting tricks wins the hand"
+    most = "the player with more counting tricks wins the hand"
+    fewest = "the player with fewer counting tricks wins the hand"
     if rules.contract == "high":
         return f"Play high: {most}."
     if rules.contract == "low":
@@ -262,20 +261,20 @@ def _race(rules: Rules) -> str:
     }
     told = f"{first}, {ends[rules.contract]}"
     if 2 * (race - 1) >= rules.counting_tricks:
-        told += " If nobody gets there, the hand is drawn and pays nobody."
+        told += " If no player gets there, the hand is drawn and pays nothing."
     return told
 
 
 def _pay(rules: Rules) -> str:
     if rules.pay == "win":
         close, sweep = _examples(rules)[0], _examples(rules)[-1]
-        return f"Winning pays 1, {close[0]}–{close[1]} as much as {sweep[0]}–{sweep[1]}."
+        return f"Winning pays 1, for {close[0]}–{close[1]} as for {sweep[0]}–{sweep[1]}."
     if rules.pay == "margin":
         told = "The winner is paid the difference between the two numbers of counting tricks"
     else:
         told = f"The winner is paid 1 for each counting trick above {rules.effective_book}"
         if rules.contract != "high":
-            told += " that whoever took more has taken"
+            told += " of the player with more"
     if rules.slam_pay is not None and rules.race in (None, rules.counting_tricks):
         told += f", but {rules.slam_pay} for a slam, which is taking all of them"
     shown = [f"{most}–{least} pays {pay}" for most, least, pay in _paid_examples(rules)]

@@ -37,7 +37,10 @@ ODD: dict[str, tuple[Rules, list[str]]] = {
     ),
     "colour": (
         Rules(contract="colour", counts="all", race=20, pay="over_book", book=3),
-        ["first upcard was red (play high), and loses if it was black", "above 3 that whoever"],
+        [
+            "first upcard was red (play high), and loses if it was black",
+            "above 3 of the player with more",
+        ],
     ),
     "late choice": (
         Rules(choice=True, face_up=2, faced="after-first", trumps="none"),
