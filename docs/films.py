@@ -2,8 +2,8 @@
 
 `hand.gif` is a hand between the champion and the rules of thumb, by `examples/random_hand.py`.
 `learning.gif` shows the learning curves of the preset `quick`, which trains for some minutes in
-`build/films/quick`; a run that is there is resumed, or only drawn. `settings.png` plots the table of
-`docs/learning.md` that shows which settings of PPO matter. `felt.png` and `replay.png` are
+`build/films/quick`; a run that is there is resumed, or only drawn. `settings.png` plots the table
+of `docs/learning.md` that shows which settings of PPO matter. `felt.png` and `replay.png` are
 screenshots of the table in the browser, by Chromium. With names, only these are made.
 """
 

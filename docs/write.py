@@ -234,7 +234,7 @@ def _commands_page() -> str:
         "# Commands",
         "Made from the code by `make docs`; a command's `--help` prints the same. Every "
         "command takes `--debug`, which shows the traceback of an error.",
-        _table("command", {f"[`{name}`](#{name})": about for name, about in COMMANDS.items()}),
+        ", ".join(f"[`{name}`](#{name})" for name in COMMANDS),
     ]
     for name, table in tables.items():
         if name in parsers:
